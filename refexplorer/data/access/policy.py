@@ -147,13 +147,17 @@ class AccessPolicy:
         Raises
         ------
         AccessError
-            Unless the address itself with this port, or ``localhost``, was named.
+            Unless ``localhost`` was named, or the address itself: with this port, or without one
+            where the host was named with it.
         """
         if not is_private(address) or _is_localhost(host):
             return
         usual, plain = default_port(protocol), plain_address(address)
         port = port or usual
-        if any((place.host, place.port) == (plain, port) for place in self._places):
+        # who named the host with this port needs not repeat the port for its address
+        named = any((place.host, place.port) == (host, port) for place in self._places)
+        ports = {port, usual} if named else {port}
+        if any(place.host == plain and place.port in ports for place in self._places):
             return
         grant = f"{protocol}://{authority_of(plain, None if port == usual else port)}"
         fact = f"{host} resolves to {address}, an address inside this machine or network"

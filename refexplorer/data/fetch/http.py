@@ -17,10 +17,12 @@ from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.access.storage_options import Options
 from refexplorer.data.access.urls import Place, protocol_of, shown
 from refexplorer.data.fetch.answers import (
+    HEAD,
     SELF_DESCRIBING,
     ContentRange,
     check_encoding,
     check_length,
+    check_start,
     check_type,
     check_whole,
     part_of,
@@ -129,7 +131,10 @@ class HttpReader:
             self._check_form(response, place, pages=self._documents)
             span = _span(response, start, end)
             self._versions.check(place.url, _version(response), span.size)
-            return await _body(response, span, start, end, limit)
+            data, head = await _body(response, span, start, end, limit)
+            if not self._documents:
+                check_start(head, place)
+            return data
         finally:
             response.release()
 
@@ -280,21 +285,25 @@ def _version(response: aiohttp.ClientResponse) -> str | None:
 
 async def _body(
     response: aiohttp.ClientResponse, span: ContentRange, start: int, end: int | None, limit: int
-) -> Pieces:
+) -> tuple[Pieces, bytes]:
     """Read the bytes from `start` to `end` and leave most of the rest.
 
-    What comes before, of a server that ignores ranges, is thrown away. A part of no more than was
+    Returns what the file begins with as well, as far as it came. What comes before `start`, of a
+    server that ignores ranges, is thrown away. A part of no more than was
     asked for is read to the end of the body, where it shows whether that is as long as it says.
     """
     skip = start - span.first
     wanted = None if end is None else end - span.first
-    announced = response.content_length or 0 if wanted is None else wanted
+    length = response.content_length
+    announced = length or 0 if wanted is None else min(wanted, length or wanted)
     if announced > limit:
         raise too_long(announced, limit, ranges=response.status == 206 or not skip)
     said = span.end - span.first if response.status == 206 else None
     enough = None if wanted is None or (said is not None and said <= wanted) else wanted
-    pieces, count, size = list[bytes](), 0, span.size
+    pieces, count, size, head = list[bytes](), 0, span.size, b""
     async for piece in response.content.iter_any():
+        if not span.first and count < HEAD:
+            head += piece[:HEAD]
         pieces.append(piece[max(skip - count, 0) :])
         count += len(piece)
         if (enough is not None and count >= enough) or (said is not None and count > said):
@@ -305,7 +314,7 @@ async def _body(
         size = count if said is None else size  # the whole file came
     if said is not None and (enough is None or count < enough):
         check_length(span, count)
-    return Pieces(pieces, size)
+    return Pieces(pieces, size), head
 
 
 def _close(session: aiohttp.ClientSession) -> None:

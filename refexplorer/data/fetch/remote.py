@@ -10,6 +10,7 @@ from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.access.storage_options import Options
 from refexplorer.data.access.urls import OBJECT_STORES, Place
 from refexplorer.data.fetch import versioned
+from refexplorer.data.fetch.answers import HEAD, check_start
 from refexplorer.data.fetch.facts import Facts, Versions
 from refexplorer.data.fetch.failures import too_long
 from refexplorer.data.fetch.pieces import Pieces
@@ -60,6 +61,8 @@ class RemoteReader:
             )
         if len(data) > limit:
             raise too_long(limit + 1, limit)
+        if not start and place.protocol in OBJECT_STORES:
+            check_start(data[:HEAD], place)
         return Pieces([data], size)
 
     async def facts(self, place: Place) -> Facts:

@@ -450,12 +450,63 @@ def test_odd_answers_that_have_the_bytes(
     assert targets(server.url).fetch("x/0", Range(f"{server.url}/f", 10, 4)) == BODY[10:14]
 
 
+STARTS = {
+    "plain": PAGE,
+    "small letters": b"<!doctype html>\n<p>",
+    "no doctype": b"<HTML lang='en'><body>",
+    "no html": b"<head><title>",
+    "space and a mark": b"\xef\xbb\xbf\r\n\t <!DOCTYPE\n HTML PUBLIC '-//W3C'>",
+    "comments": b"<!-- a --><!----> <!-- " + b"<p>" * 2000 + b" -->\n<html>",
+    "strict": b'<?xml version="1.0"?>\n<!DOCTYPE html>',
+    "utf-16": "\ufeff<!DOCTYPE html><p>".encode("utf-16-le"),
+    "short": b"<!DOCTYP",
+}
+UNTYPED: list[dict[str, str]] = [{}, {"Content-Type": "application/octet-stream"}]
+
+
+@pytest.mark.parametrize("headers", UNTYPED, ids=["untyped", "typed as bytes"])
+@pytest.mark.parametrize("body", STARTS.values(), ids=STARTS)
+def test_a_page_that_does_not_say_so(
+    server: RangeServer, headers: dict[str, str], body: bytes
+) -> None:
+    server.answers["/f"] = 200, headers, body
+    url, said = f"{server.url}/f", r": the server sent a web page \(it begins with <"
+    for reference in (Url(url), Range(url, 0, 4), Range(url, 3, 1), Range(url, 10**9, 4)):
+        with pytest.raises(FetchError, match=said):
+            targets(server.url).fetch("x/0", reference)
+    assert len(server.requests) == 4
+
+
+def test_a_page_of_a_server_that_gives_ranges(server: RangeServer) -> None:
+    server.files["/f"] = PAGE
+    with pytest.raises(FetchError, match=r"a web page \(it begins with <!DOCTYPE html\)"):
+        targets(server.url).fetch("x/0", Range(f"{server.url}/f", 0, 20))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<htmlish>",
+        b"<p><html>",
+        b"<!-- a <html>",
+        b"<!-->" * 3000,
+        b"<?xml version='1'?><a/>",
+        b"<!",
+    ],
+)
+def test_data_that_only_looks_like_a_page(server: RangeServer, body: bytes) -> None:
+    server.answers["/f"] = 200, {}, body
+    assert targets(server.url).fetch("x/0", Url(f"{server.url}/f")) == body
+
+
 @pytest.mark.parametrize("name", ["/page.html", "/PAGE.HTM", "/page.html?v=1"])
 def test_a_target_that_is_a_page_by_its_name(server: RangeServer, name: str) -> None:
     server.answers[name] = 200, {"Content-Type": "text/html"}, PAGE
     reader = targets(server.url)
     assert reader.fetch("x/0", Url(f"{server.url}{name}")) == PAGE
     assert reader.fetch("x/0", Range(f"{server.url}{name}", 2, 7)) == b"DOCTYPE"
+    server.answers[name] = 200, {}, PAGE
+    assert reader.fetch("x/0", Url(f"{server.url}{name}")) == PAGE
 
 
 def test_a_redirect_to_a_login_page(server: RangeServer) -> None:

@@ -80,6 +80,14 @@ def test_an_object_that_is_stored_as_gzip_is_read_as_it_is_stored(
     assert reader.fetch("x/0", Url(url)) == STORED
 
 
+def test_a_gateway_that_answers_with_a_page(server: RangeServer) -> None:
+    """It was taken for the values of an array that is not compressed."""
+    server.answers["/open-bucket/f"] = 200, {}, b"<!DOCTYPE html><title>Log in</title>"
+    reader = targets(s3(server.url), "s3://open-bucket")
+    with pytest.raises(FetchError, match=r"a web page \(it begins with <!DOCTYPE html\)"):
+        reader.fetch("x/0", Url("s3://open-bucket/f"))
+
+
 def test_a_private_bucket_says_what_would_help(endpoint: str) -> None:
     reader = targets(s3(endpoint), "s3://closed-bucket")
     with pytest.raises(FetchError) as caught:

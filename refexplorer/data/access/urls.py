@@ -14,6 +14,8 @@ from refexplorer.errors import AccessError
 
 OBJECT_STORES = frozenset({"s3", "gs", "az", "abfs", "adl", "oci", "oss", "r2"})
 """Protocols whose URLs name a bucket, not a host."""
+_NO_HOSTS = OBJECT_STORES | {"memory", "github", "jupyter", "jlab"}
+"""Those, and others whose URLs begin with something else than a host."""
 
 _ALIASES = {"local": "file", "gcs": "gs", "s3a": "s3", "abfss": "abfs"}
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21, "sftp": 22, "ssh": 22, "smb": 445}
@@ -141,7 +143,7 @@ def parse(url: str) -> Place:
     protocol = protocol_of(url)
     if protocol is None or protocol == "file":
         return _parse_local(url)
-    if protocol == "memory" or protocol in OBJECT_STORES:
+    if protocol in _NO_HOSTS:
         return _parse_bucket(url, protocol)
     return _parse_host(url, protocol)
 

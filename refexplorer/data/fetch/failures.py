@@ -47,6 +47,7 @@ _CREDENTIALS = {
     "az": '{"account_name": …, "account_key": …}',
 }
 _CREDENTIALS |= {"https": _CREDENTIALS["http"], "abfs": _CREDENTIALS["az"]}
+_CREDENTIALS |= dict.fromkeys(("ftp", "sftp", "ssh", "smb"), '{"username": …, "password": …}')
 
 
 AS_S3 = (
@@ -68,7 +69,19 @@ class Passing(FetchError):
 
 
 class Denied(FetchError):
-    """The store wants to know who asks."""
+    """The store wants to know who asks.
+
+    Parameters
+    ----------
+    message
+        Why, without a full stop.
+    place
+        What was asked in the end; None for the target.
+    """
+
+    def __init__(self, message: str, place: Place | None = None) -> None:
+        super().__init__(message)
+        self.place = place
 
 
 class NotThere(FetchError):
@@ -91,7 +104,8 @@ def http_failure(status: int, reason: str | None, wait: float = 0.0) -> FetchErr
         failure = Passing(f"{words}{asks}")
         failure.wait = wait
         return failure
-    return _KINDS.get(status, FetchError)(words)
+    kind: type[FetchError] = _KINDS.get(status, FetchError)
+    return kind(words)
 
 
 _KINDS = {401: Denied, 403: Denied, 404: NotThere}
@@ -114,7 +128,7 @@ def retry_after(said: str | None) -> float:
 def cause(error: BaseException, place: Place) -> str:
     """Return the cause as the end of a sentence, without a full stop."""
     if isinstance(error, Denied | PermissionError):
-        return f"{_denied(error)}{_advice(place)}"
+        return f"{_denied(error)}{_advice(getattr(error, 'place', None) or place)}"
     if isinstance(error, RefexplorerError):
         return str(error)
     if isinstance(error, Stopped):
@@ -159,7 +173,7 @@ def _connection(error: BaseException, place: Place) -> str | None:
         return f"no connection to {place.authority or place.path} could be made"
     if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ClientConnectionError):
         return "the connection ended before all bytes came"
-    if isinstance(error, ConnectionError) and error.errno is not None:
+    if isinstance(error, EOFError) or (isinstance(error, ConnectionError) and error.errno):
         return "the connection ended before all bytes came"
     if isinstance(error, aiohttp.ClientResponseError):
         return "the server sent an answer that is not valid HTTP"

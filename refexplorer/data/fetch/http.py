@@ -10,12 +10,11 @@ from typing import Any, ParamSpec, TypeVar
 
 import aiohttp
 from fsspec.asyn import get_loop
-from yarl import URL
 
 from refexplorer.data.access.address_guard import guarded_connector
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.access.storage_options import Options
-from refexplorer.data.access.urls import Place, protocol_of, shown
+from refexplorer.data.access.urls import Place
 from refexplorer.data.fetch.answers import (
     HEAD,
     SELF_DESCRIBING,
@@ -28,8 +27,9 @@ from refexplorer.data.fetch.answers import (
     part_of,
 )
 from refexplorer.data.fetch.facts import Facts, Versions
-from refexplorer.data.fetch.failures import Passing, http_failure, retry_after, too_long
+from refexplorer.data.fetch.failures import Denied, Passing, http_failure, retry_after, too_long
 from refexplorer.data.fetch.pieces import Pieces
+from refexplorer.data.fetch.redirects import redirect_target
 from refexplorer.errors import FetchError
 
 # sock_read sets a timer for each piece that comes: for 1,000 ranges of 64 kB that took 1.02 times
@@ -125,9 +125,9 @@ class HttpReader:
         return await _patiently(self._facts, place)
 
     async def _read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
-        response = await self._answer(place, start, end)
+        response, asked = await self._answer(place, start, end)
         try:
-            _refuse(response, start)
+            self._refuse(response, start, asked, place)
             self._check_form(response, place, pages=self._documents)
             span = _span(response, start, end)
             self._versions.check(place.url, _version(response), span.size)
@@ -140,8 +140,9 @@ class HttpReader:
 
     async def _facts(self, place: Place) -> Facts:
         try:
-            async with await self._answer(place, 0, 1) as response:
-                _refuse(response, 0)
+            response, asked = await self._answer(place, 0, 1)
+            async with response:
+                self._refuse(response, 0, asked, place)
                 self._check_form(response, place)
                 return _facts(response, _span(response, 0, 1))
         except _Empty:
@@ -157,8 +158,13 @@ class HttpReader:
         if not pages:
             check_type(response.headers, place)
 
-    async def _answer(self, place: Place, start: int, end: int | None) -> aiohttp.ClientResponse:
-        """Ask for a range and follow redirects, each with the options that are meant for it."""
+    async def _answer(
+        self, place: Place, start: int, end: int | None
+    ) -> tuple[aiohttp.ClientResponse, Place]:
+        """Ask for a range and follow redirects, each with the options that are meant for it.
+
+        Returns where the answer comes from, too.
+        """
         asked = place
         for _ in range(REDIRECTS):
             redirected = asked.authority != place.authority
@@ -166,13 +172,23 @@ class HttpReader:
             headers = _headers(options, start, end)
             response = await session.get(asked.url, **options | {"headers": headers})
             if response.status not in _REDIRECTED:
-                return response
+                return response, asked
             location = response.headers.get("Location")
             if location is None:
-                return response
+                return response, asked
             response.release()
-            asked = self._policy.place(_target(response, location))
+            asked = self._policy.place(redirect_target(response, location))
         raise FetchError("the server redirects endlessly")
+
+    def _refuse(
+        self, response: aiohttp.ClientResponse, start: int, asked: Place, place: Place
+    ) -> None:
+        """Raise unless the answer has bytes; say which options would help, and were not sent."""
+        try:
+            _refuse(response, start)
+        except Denied as error:
+            withheld = self._options.withheld_text(asked, asked.authority != place.authority)
+            raise Denied(f"{error}{withheld}", asked) from None
 
     def _session(
         self, place: Place, redirected: bool
@@ -244,19 +260,6 @@ def _unsatisfied(response: aiohttp.ClientResponse, start: int) -> FetchError:
     if size is not None and start >= size:
         return FetchError(f"the range begins past the end of the file, which has {size:,} bytes")
     return http_failure(416, response.reason)
-
-
-def _target(response: aiohttp.ClientResponse, location: str) -> str:
-    """Return where a redirect leads, which is never a local file: no grant may follow from it."""
-    try:
-        url = str(response.url.join(URL(location)))
-    except ValueError:
-        raise FetchError("the server redirects to an invalid URL") from None
-    if protocol_of(url) not in ("http", "https"):
-        raise FetchError(
-            f"the server redirects to {shown(url)}, but only http and https are followed"
-        )
-    return url
 
 
 def _span(response: aiohttp.ClientResponse, start: int, end: int | None) -> ContentRange:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-from typing import Any
+import ftplib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.access.storage_options import Options
@@ -12,16 +15,35 @@ from refexplorer.data.access.urls import OBJECT_STORES, Place
 from refexplorer.data.fetch import versioned
 from refexplorer.data.fetch.answers import HEAD, check_start
 from refexplorer.data.fetch.facts import Facts, Versions
-from refexplorer.data.fetch.failures import too_long
+from refexplorer.data.fetch.failures import Denied, too_long
 from refexplorer.data.fetch.pieces import Pieces
+from refexplorer.data.fetch.redirects import check_addresses, follow_allowed
 from refexplorer.errors import FetchError
+
+_TOGETHER = 24
+"""Reads at a time of a filesystem that is not asynchronous, each in a thread."""
+_BROKEN = (EOFError, ConnectionError, ftplib.Error)
+"""What a connection says that a server closed, since it was not used for a while."""
+_USERS = frozenset({"user", "username", "password"})
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(eq=False)
+class _Kept:
+    """A filesystem, and how many may read with it; `used` once it has answered."""
+
+    filesystem: Any
+    turn: asyncio.Semaphore
+    used: bool = False
 
 
 class RemoteReader:
     """Reads on fsspec's event loop; a filesystem is made when its first target is read.
 
-    Retries are those of each filesystem. An ``endpoint_url`` comes only from the options, so
-    from who gives them, and no target can change it.
+    Each belongs to one authority: it is made with what fsspec takes from the URL, and options can
+    name no other. Retries are those of each filesystem. An ``endpoint_url`` comes only from the
+    options, so from who gives them, and no target can change it.
 
     Parameters
     ----------
@@ -35,8 +57,8 @@ class RemoteReader:
         self._policy = policy
         self._options = options
         self._versions = Versions()
-        self._filesystems: dict[tuple[str, str], Any] = {}
-        self._making = asyncio.Lock()
+        self._filesystems: dict[tuple[str, str], _Kept] = {}
+        self._making: dict[tuple[str, str], asyncio.Lock] = {}
 
     async def read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
         """Return the bytes from `start` to `end` (None: to the end of the file).
@@ -44,7 +66,7 @@ class RemoteReader:
         Raises
         ------
         AccessError
-            If the host has an address that is not allowed.
+            If the host has an address that is not allowed, or a redirect leads to such a place.
         FetchError
             If S3 or GCS says that the object changed since it was read first, or sends something
             else than these bytes; of other stores, if more than these bytes come.
@@ -52,9 +74,10 @@ class RemoteReader:
             If more than `limit` bytes come.
         """
         stop = start + limit + 1 if end is None else end
-        filesystem = await self.filesystem(place)
-        data, version, size = await versioned.read(filesystem, place.url, start, stop)
-        self._versions.check(place.url, version)
+        data, version, size = await self._ask(
+            place, lambda filesystem: versioned.read(filesystem, place.url, start, stop)
+        )
+        self._versions.check(place.url, version, size)
         if end is not None and len(data) > end - start:
             raise FetchError(
                 f"the store sent {len(data):,} bytes, but {end - start:,} were requested"
@@ -67,7 +90,7 @@ class RemoteReader:
 
     async def facts(self, place: Place) -> Facts:
         """Return the facts of a file."""
-        return await versioned.facts(await self.filesystem(place), place.url)
+        return await self._ask(place, lambda filesystem: versioned.facts(filesystem, place.url))
 
     async def filesystem(self, place: Place) -> Any:
         """Return the filesystem that reads a target; it was not asked anything yet.
@@ -76,22 +99,93 @@ class RemoteReader:
         ------
         AccessError
             If the host has an address that is not allowed.
+        FetchError
+            If none can be made, or the options do not say which place they are for.
         """
-        async with self._making:
-            return await self._made(place)
+        return (await self._kept(place)).filesystem
 
-    async def _made(self, place: Place) -> Any:
+    async def _ask(self, place: Place, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
+        """Ask a filesystem.
+
+        One whose connection broke is replaced, and asked once more if it had answered before.
+        """
+        with follow_allowed(self._policy):
+            while True:
+                kept = await self._kept(place)
+                if kept.filesystem.async_impl:
+                    return await ask(kept.filesystem)
+                async with kept.turn:
+                    if kept not in self._filesystems.values():
+                        continue
+                    try:
+                        answer = await ask(kept.filesystem)
+                    except (FileNotFoundError, PermissionError):
+                        raise
+                    except BaseException as error:  # also who waits no more: bytes are on the way
+                        self._forget(kept)
+                        if not (kept.used and isinstance(error, _BROKEN)):
+                            raise
+                    else:
+                        kept.used = True
+                        return answer
+
+    def _forget(self, kept: _Kept) -> None:
+        self._filesystems = {
+            key: each for key, each in self._filesystems.items() if each is not kept
+        }
+
+    async def _kept(self, place: Place) -> _Kept:
         import fsspec
 
         await asyncio.to_thread(fsspec.get_filesystem_class, place.protocol)
-        if place.protocol not in OBJECT_STORES and place.host:
-            for *_, address in await asyncio.to_thread(socket.getaddrinfo, place.host, None):
-                found = str(address[0])
-                self._policy.check_address(place.protocol, place.host, found, place.port)
+        if place.host:
+            await check_addresses(self._policy, place)
         name, options = self._options.of(place)
-        if (place.protocol, name) not in self._filesystems:
-            if place.protocol == "gs":
-                options = versioned.gcs_options(options)
-            made = await asyncio.to_thread(fsspec.filesystem, place.protocol, **options)
-            self._filesystems[place.protocol, name] = made
-        return self._filesystems[place.protocol, name]
+        key = name, _root(place, options)
+        async with self._making.setdefault(key, asyncio.Lock()):
+            if key not in self._filesystems:
+                try:
+                    made = await versioned.in_thread(_made, key[1], place, name, options)
+                except ftplib.error_perm as error:
+                    raise Denied(
+                        f"the server refuses the login ({str(error)[:3]})"
+                        f"{self._options.withheld_text(place)}"
+                    ) from None
+                turns = 1 if place.protocol == "ftp" else _TOGETHER  # ftplib has one connection
+                self._filesystems[key] = _Kept(made, asyncio.Semaphore(turns))
+            return self._filesystems[key]
+
+
+def _root(place: Place, options: dict[str, Any]) -> str:
+    """Return the URL of the server, with the user that it names unless options have one."""
+    own = place.host and not _USERS & options.keys()
+    authority = urlsplit(place.url).netloc if own else place.authority
+    return f"{place.protocol}://{authority}/"
+
+
+def _made(root: str, place: Place, name: str, options: dict[str, Any]) -> Any:
+    """Return a filesystem made with what fsspec takes from the URL."""
+    import fsspec
+
+    given = dict(options)
+    if place.protocol == "s3":
+        given = versioned.s3_options(given)
+    elif place.protocol == "gs":
+        given = versioned.gcs_options(given)
+    elif not fsspec.get_filesystem_class(place.protocol).async_impl:
+        given["skip_instance_cache"] = True  # the connection is used by nobody else
+    where = f"{place.protocol}://{place.authority}"
+    advice = f'name the place, as in storage_options={{"{where}": …}}'
+    try:
+        made, _ = fsspec.url_to_fs(root, **{place.protocol: given})
+    except TypeError as error:
+        raise FetchError(
+            f"the URL and the storage options do not name one server ({error}); {advice}"
+        ) from None
+    is_of_url = bool(made.storage_options.keys() - options.keys())
+    is_shared = place.protocol in OBJECT_STORES or place.protocol == "memory"
+    if options and name == place.protocol and not (is_of_url or is_shared):
+        raise FetchError(
+            f"the URL does not say which server the storage options of {name} are for; {advice}"
+        )
+    return made

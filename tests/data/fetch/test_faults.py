@@ -614,6 +614,45 @@ def test_a_redirect_takes_no_credentials_along(
     assert not {"X-Key", "X-Me"} & other_server.seen_headers[0].keys()
 
 
+def test_headers_without_a_place_are_for_the_place_of_the_set(
+    server: RangeServer, other_server: RangeServer
+) -> None:
+    """Every other server that was allowed saw them, too."""
+    server.files["/f"] = other_server.files["/f"] = BODY
+    personal = {"headers": {"X-Key": "secret"}, "client_kwargs": {"headers": {"X-Me": "secret"}}}
+    policy = AccessPolicy(f"{server.url}/sets", [server.url, other_server.url])
+    for options in (personal, {"http": personal}):
+        reader = Targets(policy, options, Limits())
+        for each in (server, other_server):
+            assert reader.fetch("x/0", Range(f"{each.url}/f", 0, 4)) == BODY[:4]
+    assert all({"X-Key", "X-Me"} <= each.keys() for each in server.seen_headers)
+    assert not any({"X-Key", "X-Me"} & each.keys() for each in other_server.seen_headers)
+    other_server.statuses["/f"] = 401
+    said = refusal(Targets(policy, personal, Limits()), f"{other_server.url}/f")
+    assert said.endswith(
+        ": the server requires a login (401); the storage_options without a place were sent to "
+        f'{server.url} only; storage_options={{"{other_server.url}": {{"headers": '
+        '{"Authorization": …}}} gives credentials.'
+    )
+    named = Targets(policy, personal | {other_server.url: {"headers": {"X-Key": "b"}}}, Limits())
+    refusal(named, f"{other_server.url}/f")
+    assert other_server.seen_headers[-1]["X-Key"] == "b"
+    said = refusal(targets(other_server.url, options=personal), f"{other_server.url}/f")
+    assert "; storage_options without a place were not sent, as the set is from no server; " in said
+
+
+def test_a_login_behind_a_redirect_names_the_server_that_wants_it(
+    server: RangeServer, other_server: RangeServer
+) -> None:
+    server.redirects["/f"] = f"{other_server.url}/f"
+    other_server.statuses["/f"] = 403
+    options = {"http": {"headers": {"X-Key": "secret"}}}
+    reader = targets(server.url, other_server.url, options=options)
+    said = refusal(reader, f"{server.url}/f")
+    assert "were sent to the first server only" in said
+    assert f'; storage_options={{"{other_server.url}": ' in said
+
+
 def test_options_of_a_place_are_for_that_place(
     server: RangeServer, other_server: RangeServer
 ) -> None:

@@ -88,6 +88,25 @@ def test_a_gateway_that_answers_with_a_page(server: RangeServer) -> None:
         reader.fetch("x/0", Url("s3://open-bucket/f"))
 
 
+def test_a_store_that_redirects_elsewhere(server: RangeServer, other_server: RangeServer) -> None:
+    """s3fs followed to any host."""
+    server.redirects["/open-bucket/f"] = f"{other_server.url}/f"
+    other_server.files["/f"] = BODY
+    wanted = Range("s3://open-bucket/f", 10, 4)
+    with pytest.raises(AccessError) as caught:
+        targets(s3(server.url), "s3://open-bucket").fetch("x/0", wanted)
+    assert caught.value.grant == other_server.url
+    assert (len(server.requests), other_server.requests) == (1, [])
+    reader = targets(s3(server.url), "s3://open-bucket", other_server.url)
+    assert reader.fetch("x/0", wanted) == BODY[10:14]
+    server.redirects["/open-bucket/f"] = "/open-bucket/g"
+    server.files["/open-bucket/g"] = BODY
+    assert targets(s3(server.url), "s3://open-bucket").fetch("x/0", wanted) == BODY[10:14]
+    server.redirects["/open-bucket/f"] = "ftp://127.0.0.1/f"
+    with pytest.raises(FetchError, match=r"redirects to ftp://127\.0\.0\.1/f, but only http and"):
+        targets(s3(server.url), "s3://open-bucket").fetch("x/0", wanted)
+
+
 def test_a_private_bucket_says_what_would_help(endpoint: str) -> None:
     reader = targets(s3(endpoint), "s3://closed-bucket")
     with pytest.raises(FetchError) as caught:

@@ -144,7 +144,7 @@ def _located(
         return None
     from refexplorer.data.sources.web_files import typed
 
-    return typed(storage_options or {}, limits.document_bytes)
+    return typed(storage_options or {}, limits)
 
 
 def set_of(

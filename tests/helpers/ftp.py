@@ -65,7 +65,7 @@ def ftp_server(folder: Path, password: str | None = None) -> Iterator[RunningFtp
 
     def serve() -> None:
         while not closing.is_set():
-            server.serve_forever(timeout=0.01, blocking=False)
+            server.ioloop.loop(timeout=0.01, blocking=False)
         server.close_all()
 
     thread = threading.Thread(target=serve)

@@ -68,6 +68,18 @@ class Passing(FetchError):
     wait = 0.0
 
 
+class TooLate(Passing):
+    """A read took longer than it may.
+
+    Attributes
+    ----------
+    count
+        Bytes that came.
+    """
+
+    count = 0
+
+
 class Denied(FetchError):
     """The store wants to know who asks.
 

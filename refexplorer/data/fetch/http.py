@@ -28,7 +28,7 @@ from refexplorer.data.fetch.answers import (
 )
 from refexplorer.data.fetch.facts import Facts, Versions
 from refexplorer.data.fetch.failures import Denied, Passing, http_failure, retry_after, too_long
-from refexplorer.data.fetch.pieces import Pieces
+from refexplorer.data.fetch.pieces import Pieces, note_bytes
 from refexplorer.data.fetch.redirects import redirect_target
 from refexplorer.errors import FetchError
 
@@ -305,6 +305,7 @@ async def _body(
     enough = None if wanted is None or (said is not None and said <= wanted) else wanted
     pieces, count, size, head = list[bytes](), 0, span.size, b""
     async for piece in response.content.iter_any():
+        note_bytes(len(piece))
         if not span.first and count < HEAD:
             head += piece[:HEAD]
         pieces.append(piece[max(skip - count, 0) :])

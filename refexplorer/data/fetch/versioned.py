@@ -18,12 +18,14 @@ from refexplorer.data.fetch.answers import check_encoding, check_sent
 from refexplorer.data.fetch.background import beside
 from refexplorer.data.fetch.facts import Facts
 from refexplorer.data.fetch.failures import http_failure
+from refexplorer.data.fetch.pieces import note_bytes
 from refexplorer.data.fetch.redirects import redirect_trace, s3_session_class
 
 # gcsfs logs each refusal with a traceback, which Python writes to stderr where no log is set up
 logging.getLogger("gcsfs").addHandler(logging.NullHandler())
 
 Answer = TypeVar("Answer")
+_PIECE = 2**20
 _STORED = "X-Goog-Stored-Content-Encoding"
 
 TaggedBytes = tuple[bytes, str | None, int | None]
@@ -122,8 +124,12 @@ async def _read_s3(filesystem: Any, url: str, start: int, end: int) -> TaggedByt
         answer = await filesystem._call_s3(
             "get_object", Bucket=bucket, Key=key, Range=span, **which
         )
+        pieces = list[bytes]()
         async with answer["Body"] as body:
-            return await body.read(), answer
+            async for piece in body.iter_chunks(_PIECE):
+                pieces.append(piece)
+                note_bytes(len(piece))
+        return b"".join(pieces), answer
 
     data, answer = await _error_wrapper(read, retries=filesystem.retries)
     size = check_sent(answer.get("ContentRange"), start, end, len(data))

@@ -22,13 +22,15 @@ from botocore.exceptions import EndpointConnectionError
 
 import refexplorer as rx
 from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.check.asking import ask
 from refexplorer.data.fetch import http
+from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.fetch_many import fetch_many
 from refexplorer.data.fetch.http import TIMEOUT
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import AccessError, FetchError, LimitError
 from refexplorer.limits import Limits
-from refexplorer.spec.core.references import Range, Url
+from refexplorer.spec.core.references import Range, Reference, Url
 from tests.helpers.servers import RangeServer, range_server, size_of
 
 BODY = bytes(range(256)) * 8
@@ -287,6 +289,59 @@ def patient(seconds: float) -> dict[str, dict[str, object]]:
 
 def test_silence_is_what_ends_a_read() -> None:
     assert (TIMEOUT.total, TIMEOUT.sock_read) == (None, 30)
+
+
+LATE = "no complete answer came within {} seconds, retries included (limits: read_seconds)."
+
+
+def hasty(*allow: str, seconds: float = 0.3, options: dict[str, Any] | None = None) -> Targets:
+    return Targets(AccessPolicy(None, allow), options, Limits(read_seconds=seconds))
+
+
+def test_a_read_has_one_budget_for_all_its_tries(server: RangeServer, file: str) -> None:
+    """Four times half a minute of silence were two minutes, and more with the waits between."""
+    server.stalled.add("/f")
+    reader = hasty(server.url, seconds=0.5, options=patient(0.2))
+    assert refusal(reader, file).endswith(f": {LATE.format(0.5)}")
+    assert 1 < len(server.requests) < 4
+    assert wait_for(ask(hasty(server.url), file)).cause == f"No{LATE.format(0.3)[2:]}"
+
+
+def test_bytes_now_and_then_do_not_keep_a_read(server: RangeServer) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        done = threading.Event()
+
+        def drip() -> None:
+            connection, _ = listening.accept()
+            with suppress(OSError), connection:
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2048\r\n\r\n")
+                while not done.wait(0.02):
+                    connection.sendall(b"x")
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        with pytest.raises(FetchError) as caught:
+            hasty(url).fetch("x/0", Url(f"{url}/f"))
+        assert str(caught.value).endswith(LATE.format(0.3))
+        done.set()
+        thread.join()
+
+
+def test_time_does_not_count_while_enough_bytes_come(server: RangeServer) -> None:
+    server.files["/f"] = BODY * 40
+    server.dripping.add("/f")  # 50 kB in a second, for more than a second and a half
+    assert hasty(server.url, seconds=0.5).fetch("x/0", Url(f"{server.url}/f")) == BODY * 40
+
+
+def test_many_reads_of_a_silent_server_wait_once(server: RangeServer) -> None:
+    wanted: dict[str, Reference] = {}
+    for n in range(100):
+        server.stalled.add(f"/{n}")
+        wanted[f"x/{n}"] = Range(f"{server.url}/{n}", 0, 4)
+    found = fetch_many(hasty(server.url), wanted)
+    assert all(str(each).endswith(LATE.format(0.3)) for each in found.values())
+    assert len(server.requests) <= 24
 
 
 def test_a_server_that_says_nothing_for_long() -> None:

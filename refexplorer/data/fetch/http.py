@@ -132,7 +132,7 @@ class HttpReader:
             span = _span(response, start, end)
             self._versions.check(place.url, _version(response), span.size)
             data, head = await _body(response, span, start, end, limit)
-            if not self._documents:
+            if head and not self._documents:
                 check_start(head, place)
             return data
         finally:

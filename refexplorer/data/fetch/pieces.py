@@ -13,6 +13,8 @@ from refexplorer.data.fetch.failures import TooLate
 
 SLOWEST = 2**12
 """Bytes in a second that are worth waiting for."""
+_STEP = 0.1
+"""Seconds between two changes of the time; most reads take less, and need none."""
 _read_time: ContextVar[ReadTime | None] = ContextVar("read_time", default=None)
 
 
@@ -70,8 +72,9 @@ class ReadTime:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._timeout = asyncio.timeout(seconds)
-        self._last = asyncio.get_running_loop().time()
-        self._count = 0
+        self._loop = asyncio.get_running_loop()
+        self._last = self._loop.time()
+        self._count = self._new = 0
         self._token: Token[ReadTime | None]
 
     async def __aenter__(self) -> None:
@@ -97,13 +100,14 @@ class ReadTime:
 
     def add(self, count: int) -> None:
         """Note that bytes came."""
-        when = self._timeout.when()
-        if when is None or self._timeout.expired():
-            return
-        now = asyncio.get_running_loop().time()
-        self._timeout.reschedule(when + min(now - self._last, count / SLOWEST))
-        self._last = now
         self._count += count
+        self._new += count
+        now = self._loop.time()
+        when = self._timeout.when()
+        if now - self._last < _STEP or when is None or self._timeout.expired():
+            return
+        self._timeout.reschedule(when + min(now - self._last, self._new / SLOWEST))
+        self._last, self._new = now, 0
 
 
 def note_bytes(count: int) -> None:

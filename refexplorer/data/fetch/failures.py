@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import socket
 import ssl
+import sys
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from refexplorer import memory
 from refexplorer.data.fetch.background import Stopped
@@ -173,6 +174,9 @@ def _connection(error: BaseException, place: Place) -> str | None:
     """Return the words for what happened on the way to a server."""
     import aiohttp
 
+    requests: Any = sys.modules.get("requests.exceptions")  # some file systems use it
+    if requests is not None and isinstance(error, requests.ConnectionError):
+        return f"no connection to {place.authority} could be made"
     if isinstance(error, socket.gaierror | aiohttp.ClientConnectorDNSError):
         return f"the host {place.host} cannot be found"
     if isinstance(error, UnicodeError | aiohttp.InvalidURL):

@@ -1,10 +1,10 @@
-"""Redirects that the libraries of object stores follow themselves: the policy is asked before."""
+"""Redirects that the libraries of stores follow themselves: the policy is asked before."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -14,7 +14,7 @@ import aiohttp
 from yarl import URL
 
 from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.access.urls import Place, protocol_of, shown
+from refexplorer.data.access.urls import Place, parse, protocol_of, shown
 from refexplorer.errors import AccessError, FetchError, RefexplorerError
 
 _policy: ContextVar[AccessPolicy | None] = ContextVar("policy", default=None)
@@ -64,8 +64,38 @@ def redirect_target(response: aiohttp.ClientResponse, location: str) -> str:
 
 async def check_addresses(policy: AccessPolicy, place: Place) -> None:
     """Raise `AccessError` if the host of a target has an address that is not allowed."""
-    for *_, address in await asyncio.to_thread(socket.getaddrinfo, place.host, None):
+    await asyncio.to_thread(_check_addresses, policy, place)
+
+
+def _check_addresses(policy: AccessPolicy, place: Place) -> None:
+    for *_, address in socket.getaddrinfo(place.host, None):
         policy.check_address(place.protocol, place.host, str(address[0]), place.port)
+
+
+def hdfs_proxy(server: Place, given: Any) -> Callable[[str], str]:
+    """Return what WebHDFS passes each URL through: the policy is asked for data nodes.
+
+    Parameters
+    ----------
+    server
+        The name node, which was asked for already.
+    given
+        The ``data_proxy`` of the options: of hosts or a function, as fsspec describes it.
+    """
+
+    def allow(url: str) -> str:
+        if callable(given):
+            url = given(url)
+        for name, other in given.items() if isinstance(given, Mapping) else ():
+            url = url.replace(name, other, 1)
+        place, policy = parse(url), _policy.get()
+        if (place.host, place.port) != (server.host, server.port):
+            if policy is None:
+                raise AccessError(f"The name node leads to {shown(url)}.", target=url, grant="")
+            _check_addresses(policy, policy.place(url))
+        return url
+
+    return allow
 
 
 async def _ask_policy(

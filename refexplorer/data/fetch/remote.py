@@ -6,6 +6,7 @@ import asyncio
 import ftplib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -17,7 +18,7 @@ from refexplorer.data.fetch.answers import HEAD, check_start
 from refexplorer.data.fetch.facts import Facts, Versions
 from refexplorer.data.fetch.failures import Denied, too_long
 from refexplorer.data.fetch.pieces import Pieces
-from refexplorer.data.fetch.redirects import check_addresses, follow_allowed
+from refexplorer.data.fetch.redirects import check_addresses, follow_allowed, hdfs_proxy
 from refexplorer.errors import FetchError
 
 _TOGETHER = 24
@@ -163,6 +164,15 @@ def _root(place: Place, options: dict[str, Any]) -> str:
     return f"{place.protocol}://{authority}/"
 
 
+def _require_data(name_node: str, response: Any, **_: object) -> None:
+    """Refuse an error of a data node, which fsspec takes for data, and a redirect anywhere."""
+    if response.url.startswith(name_node):
+        return
+    if response.is_redirect:
+        raise FetchError("the data node redirects to another server, which is not followed")
+    response.raise_for_status()
+
+
 def _made(root: str, place: Place, name: str, options: dict[str, Any]) -> Any:
     """Return a filesystem made with what fsspec takes from the URL."""
     import fsspec
@@ -174,6 +184,8 @@ def _made(root: str, place: Place, name: str, options: dict[str, Any]) -> Any:
         given = versioned.gcs_options(given)
     elif not fsspec.get_filesystem_class(place.protocol).async_impl:
         given["skip_instance_cache"] = True  # the connection is used by nobody else
+    if place.protocol == "webhdfs":
+        given["data_proxy"] = hdfs_proxy(place, given.get("data_proxy"))
     where = f"{place.protocol}://{place.authority}"
     advice = f'name the place, as in storage_options={{"{where}": …}}'
     try:
@@ -188,4 +200,6 @@ def _made(root: str, place: Place, name: str, options: dict[str, Any]) -> Any:
         raise FetchError(
             f"the URL does not say which server the storage options of {name} are for; {advice}"
         )
+    if place.protocol == "webhdfs":
+        made.session.hooks["response"].append(partial(_require_data, made.url))
     return made

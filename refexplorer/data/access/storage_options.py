@@ -187,6 +187,6 @@ def _impersonal(protocol: str, options: dict[str, Any]) -> dict[str, Any]:
     if protocol not in ("http", "https"):
         return {name: value for name, value in options.items() if name in _IMPERSONAL}
     kept = {name: value for name, value in options.items() if name not in _PERSONAL}
-    client = kept.get("client_kwargs", {})
-    kept["client_kwargs"] = {key: client[key] for key in client if key not in _PERSONAL}
+    if (client := kept.get("client_kwargs")) is not None:
+        kept["client_kwargs"] = {key: client[key] for key in client if key not in _PERSONAL}
     return kept

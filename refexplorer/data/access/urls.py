@@ -207,7 +207,9 @@ def _ascii_host(parts: SplitResult) -> str:
     if "%" in parts.hostname:
         raise ValueError("its host contains a percent sign")
     name = parts.hostname if parts.hostname.isascii() else parts.hostname.encode("idna").decode()
-    return _undisguised(name.rstrip("."))
+    if not (name := name.rstrip(".")):
+        raise ValueError("its host is only dots")
+    return _undisguised(name)
 
 
 def _undisguised(host: str) -> str:

@@ -235,7 +235,16 @@ def test_every_form_of_an_address_is_one_place(url: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["127.1", "2130706433", "0x7f.1", "0177.0.0.1", "127.1.", "%31%32%37.0.0.1", "[::1%251]"],
+    [
+        "127.1",
+        "2130706433",
+        "0x7f.1",
+        "0177.0.0.1",
+        "127.1.",
+        "%31%32%37.0.0.1",
+        "[::1%251]",
+        "...",
+    ],
 )
 def test_a_host_that_only_some_take_for_an_address_is_refused(host: str) -> None:
     assert refusal(InternetPolicy(), f"http://{host}/x").grant == ""

@@ -706,6 +706,10 @@ def test_a_login_behind_a_redirect_names_the_server_that_wants_it(
     said = refusal(reader, f"{server.url}/f")
     assert "were sent to the first server only" in said
     assert f'; storage_options={{"{other_server.url}": ' in said
+    reader = targets(server.url, other_server.url, options={"http": {"client_kwargs": {}}})
+    assert ": the server denies access (403); storage_options={" in refusal(
+        reader, f"{server.url}/f"
+    )
 
 
 def test_options_of_a_place_are_for_that_place(

@@ -21,9 +21,9 @@ from refexplorer.data.fetch.pieces import Pieces
 from refexplorer.data.fetch.redirects import check_addresses, follow_allowed, hdfs_proxy
 from refexplorer.errors import FetchError
 
-_TOGETHER = 24
+_READS_AT_A_TIME = 24
 """Reads at a time of a filesystem that is not asynchronous, each in a thread."""
-_BROKEN = (EOFError, ConnectionError, ftplib.Error)
+_BROKEN_CONNECTION = (EOFError, ConnectionError, ftplib.Error)
 """What a connection says that a server closed, since it was not used for a while."""
 _USERS = frozenset({"user", "username", "password"})
 
@@ -31,12 +31,12 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(eq=False)
-class _Kept:
-    """A filesystem, and how many may read with it; `used` once it has answered."""
+class _Connection:
+    """A filesystem, and how many may read with it."""
 
     filesystem: Any
     turn: asyncio.Semaphore
-    used: bool = False
+    has_answered: bool = False
 
 
 class RemoteReader:
@@ -58,7 +58,7 @@ class RemoteReader:
         self._policy = policy
         self._options = options
         self._versions = Versions()
-        self._filesystems: dict[tuple[str, str], _Kept] = {}
+        self._connections: dict[tuple[str, str], _Connection] = {}
         self._making: dict[tuple[str, str], asyncio.Lock] = {}
 
     async def read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
@@ -103,7 +103,7 @@ class RemoteReader:
         FetchError
             If none can be made, or the options do not say which place they are for.
         """
-        return (await self._kept(place)).filesystem
+        return (await self._connect(place)).filesystem
 
     async def _ask(self, place: Place, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
         """Ask a filesystem.
@@ -112,30 +112,30 @@ class RemoteReader:
         """
         with follow_allowed(self._policy):
             while True:
-                kept = await self._kept(place)
-                if kept.filesystem.async_impl:
-                    return await ask(kept.filesystem)
-                async with kept.turn:
-                    if kept not in self._filesystems.values():
+                connection = await self._connect(place)
+                if connection.filesystem.async_impl:
+                    return await ask(connection.filesystem)
+                async with connection.turn:
+                    if connection not in self._connections.values():
                         continue
                     try:
-                        answer = await ask(kept.filesystem)
+                        answer = await ask(connection.filesystem)
                     except (FileNotFoundError, PermissionError):
                         raise
                     except BaseException as error:  # also who waits no more: bytes are on the way
-                        self._forget(kept)
-                        if not (kept.used and isinstance(error, _BROKEN)):
+                        self._forget(connection)
+                        if not (connection.has_answered and isinstance(error, _BROKEN_CONNECTION)):
                             raise
                     else:
-                        kept.used = True
+                        connection.has_answered = True
                         return answer
 
-    def _forget(self, kept: _Kept) -> None:
-        self._filesystems = {
-            key: each for key, each in self._filesystems.items() if each is not kept
+    def _forget(self, connection: _Connection) -> None:
+        self._connections = {
+            key: each for key, each in self._connections.items() if each is not connection
         }
 
-    async def _kept(self, place: Place) -> _Kept:
+    async def _connect(self, place: Place) -> _Connection:
         import fsspec
 
         await asyncio.to_thread(fsspec.get_filesystem_class, place.protocol)
@@ -144,17 +144,19 @@ class RemoteReader:
         name, options = self._options.of(place)
         key = name, _root(place, options)
         async with self._making.setdefault(key, asyncio.Lock()):
-            if key not in self._filesystems:
+            if key not in self._connections:
                 try:
-                    made = await versioned.in_thread(_made, key[1], place, name, options)
+                    made = await versioned.in_thread(_make_filesystem, key[1], place, name, options)
                 except ftplib.error_perm as error:
                     raise Denied(
                         f"the server refuses the login ({str(error)[:3]})"
                         f"{self._options.withheld_text(place)}"
                     ) from None
-                turns = 1 if place.protocol == "ftp" else _TOGETHER  # ftplib has one connection
-                self._filesystems[key] = _Kept(made, asyncio.Semaphore(turns))
-            return self._filesystems[key]
+                turns = (
+                    1 if place.protocol == "ftp" else _READS_AT_A_TIME
+                )  # ftplib has one connection
+                self._connections[key] = _Connection(made, asyncio.Semaphore(turns))
+            return self._connections[key]
 
 
 def _root(place: Place, options: dict[str, Any]) -> str:
@@ -164,16 +166,16 @@ def _root(place: Place, options: dict[str, Any]) -> str:
     return f"{place.protocol}://{authority}/"
 
 
-def _require_data(name_node: str, response: Any, **_: object) -> None:
+def _check_hdfs(name_node: str, response: Any, **_: object) -> None:
     """Refuse an error of a data node, which fsspec takes for data, and a redirect anywhere."""
-    if response.url.startswith(name_node):
-        return
-    if response.is_redirect:
-        raise FetchError("the data node redirects to another server, which is not followed")
-    response.raise_for_status()
+    is_name_node = response.url.startswith(name_node)
+    if response.is_redirect and not (is_name_node and "op=OPEN" in response.url):
+        raise FetchError("the server redirects to another one, which is not followed")
+    if not is_name_node:
+        response.raise_for_status()
 
 
-def _made(root: str, place: Place, name: str, options: dict[str, Any]) -> Any:
+def _make_filesystem(root: str, place: Place, name: str, options: dict[str, Any]) -> Any:
     """Return a filesystem made with what fsspec takes from the URL."""
     import fsspec
 
@@ -201,5 +203,5 @@ def _made(root: str, place: Place, name: str, options: dict[str, Any]) -> Any:
             f"the URL does not say which server the storage options of {name} are for; {advice}"
         )
     if place.protocol == "webhdfs":
-        made.session.hooks["response"].append(partial(_require_data, made.url))
+        made.session.hooks["response"].append(partial(_check_hdfs, made.url))
     return made

@@ -75,5 +75,10 @@ def test_data_nodes_have_to_be_allowed(server: RangeServer, data_node: RangeServ
     with pytest.raises(FetchError, match="404"):
         targets(url, data_node.url, options=options).fetch("x/0", wanted)
     data_node.redirects["/block"] = "http://127.0.0.1:1/"
-    with pytest.raises(FetchError, match=r"redirects to another server, which is not followed\.$"):
+    with pytest.raises(FetchError, match=r"redirects to another one, which is not followed\.$"):
         targets(url, data_node.url, options=options).fetch("x/0", wanted)
+    described = "/webhdfs/v1/d.bin?op=GETFILESTATUS"
+    server.redirects[described], data_node.requests[:] = f"{data_node.url}/away", []
+    with pytest.raises(FetchError, match=r"redirects to another one"):
+        targets(url, options=options).fetch("x/0", wanted)
+    assert data_node.requests == []

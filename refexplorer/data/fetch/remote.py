@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ftplib
+import weakref
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -155,7 +156,11 @@ class RemoteReader:
                 turns = (
                     1 if place.protocol == "ftp" else _READS_AT_A_TIME
                 )  # ftplib has one connection
-                self._connections[key] = _Connection(made, asyncio.Semaphore(turns))
+                connection = _Connection(made, asyncio.Semaphore(turns))
+                session = None if made.async_impl else getattr(made, "session", None)
+                if session is not None:  # of requests, which leaves sockets open
+                    weakref.finalize(connection, session.close)
+                self._connections[key] = connection
             return self._connections[key]
 
 
@@ -170,8 +175,10 @@ def _check_hdfs(name_node: str, response: Any, **_: object) -> None:
     """Refuse an error of a data node, which fsspec takes for data, and a redirect anywhere."""
     is_name_node = response.url.startswith(name_node)
     if response.is_redirect and not (is_name_node and "op=OPEN" in response.url):
+        response.close()
         raise FetchError("the server redirects to another one, which is not followed")
-    if not is_name_node:
+    if not (is_name_node or response.ok):
+        response.close()
         response.raise_for_status()
 
 

@@ -41,6 +41,9 @@ class Limits:
     fetch_bytes: int = 2**28
     """Bytes that one request of a view may read, and a column of a parquet record file may take
     beyond some for each row."""
+    read_seconds: float = 120
+    """Seconds that one read of a target may take, its retries included; while at least 4 kB come in
+    a second, time does not count."""
     picture_bytes: int = 2_000_000
     """Bytes that the first picture of an array fetches, unless a single chunk has more; views let
     a person choose others."""

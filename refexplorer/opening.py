@@ -62,7 +62,9 @@ def open_references(
     templates
         Replaces templates of the set by name, as fsspec's ``template_overrides``.
     storage_options
-        For fsspec, to read the source, and later its targets of the same protocol.
+        For fsspec, to read the source, and later its targets of the same protocol. Headers, users
+        and tokens are sent to the server of the source alone; those for another server are given
+        by its name: ``{"https://host": {"headers": {…}}}``.
     limits
         What the set may cost.
     trusted
@@ -144,7 +146,7 @@ def _located(
         return None
     from refexplorer.data.sources.web_files import typed
 
-    return typed(storage_options or {}, limits.document_bytes)
+    return typed(storage_options or {}, limits)
 
 
 def set_of(

@@ -39,6 +39,8 @@ class GcsServer:
         Unpack it for all.
     closed
         Buckets that want the token.
+    redirects
+        Locations by bucket and name.
     requests
         Method and path of all requests, in order.
     tokens
@@ -50,6 +52,7 @@ class GcsServer:
     encodings: dict[tuple[str, str], str] = field(default_factory=dict)
     unpacks: bool = False
     closed: set[str] = field(default_factory=set)
+    redirects: dict[tuple[str, str], str] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
     tokens: dict[str, set[str | None]] = field(default_factory=dict)
 
@@ -95,6 +98,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = state.objects.get((bucket, name))
         if bucket in state.closed and token != f"Bearer {TOKEN}":
             self._refuse(401, _ANONYMOUS)
+        elif (bucket, name) in state.redirects:
+            self._answer(307, b"", Location=state.redirects[bucket, name])
         elif body is None:
             self._refuse(404, f"No such object: {bucket}/{name}")
         elif "alt=media" in parts.query:

@@ -8,6 +8,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.access.urls import default_port
 
 
 def guarded_connector(policy: AccessPolicy) -> aiohttp.TCPConnector:
@@ -28,7 +29,8 @@ class _GuardedResolver(AbstractResolver):
     ) -> list[ResolveResult]:
         found = await self._names.resolve(host, port, family)
         for result in found:
-            self._policy.check_address("http", host, result["host"])
+            protocol = "https" if port == default_port("https") else "http"
+            self._policy.check_address(protocol, host, result["host"], port)
         return found
 
     async def close(self) -> None:

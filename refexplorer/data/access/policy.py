@@ -10,8 +10,11 @@ from pathlib import Path
 from refexplorer.data.access.urls import (
     OBJECT_STORES,
     Place,
+    authority_of,
+    default_port,
     is_private,
     parse,
+    plain_address,
     protocol_of,
     resolve,
     shown,
@@ -29,8 +32,8 @@ class AccessPolicy:
     by name: a bucket (``"s3://bucket"``), a host (``"https://host"``), a folder
     (``"/data"``, ``"file:///data"``, ``"https://host/folder"``) or ``"memory://"``. Hosts,
     ports and protocols are compared exactly. An address that is not on the internet
-    (loopback, link-local, private) has to be named itself, also where an allowed host
-    name or a redirect leads to it.
+    (loopback, link-local, private) has to be named itself, with its port, also where an
+    allowed host name or a redirect leads to it.
 
     Parameters
     ----------
@@ -127,20 +130,36 @@ class AccessPolicy:
             )
         return place
 
-    def check_address(self, protocol: str, host: str, address: str) -> None:
+    def check_address(
+        self, protocol: str, host: str, address: str, port: int | None = None
+    ) -> None:
         """Refuse an address inside the network that a host name turned out to have.
+
+        Parameters
+        ----------
+        protocol, host
+            Of the URL.
+        address
+            That `host` has.
+        port
+            That is connected to; None for that of the protocol.
 
         Raises
         ------
         AccessError
-            Unless the address itself, or ``localhost``, was named.
+            Unless ``localhost`` was named, or the address itself: with this port, or without one
+            where the host was named with it.
         """
         if not is_private(address) or _is_localhost(host):
             return
-        if any(place.host == address for place in self._places):
+        usual, plain = default_port(protocol), plain_address(address)
+        port = port or usual
+        # who named the host with this port needs not repeat the port for its address
+        named = any((place.host, place.port) == (host, port) for place in self._places)
+        ports = {port, usual} if named else {port}
+        if any(place.host == plain and place.port in ports for place in self._places):
             return
-        name = f"[{address}]" if ":" in address else address
-        grant = f"{protocol}://{name}"
+        grant = f"{protocol}://{authority_of(plain, None if port == usual else port)}"
         fact = f"{host} resolves to {address}, an address inside this machine or network"
         raise AccessError(
             f'{fact}: pass allow=["{grant}"] as well if you mean it.',
@@ -190,10 +209,12 @@ class InternetPolicy(AccessPolicy):
             self._require_public(place)
             return place
 
-    def check_address(self, protocol: str, host: str, address: str) -> None:
+    def check_address(
+        self, protocol: str, host: str, address: str, port: int | None = None
+    ) -> None:
         """Refuse an address inside the network, as `AccessPolicy` does."""
         try:
-            super().check_address(protocol, host, address)
+            super().check_address(protocol, host, address, port)
         except AccessError as error:
             raise AccessError(
                 f"{host} resolves to {address}, inside the machine or network that serves this "

@@ -14,9 +14,18 @@ from refexplorer.errors import AccessError
 
 OBJECT_STORES = frozenset({"s3", "gs", "az", "abfs", "adl", "oci", "oss", "r2"})
 """Protocols whose URLs name a bucket, not a host."""
+_NO_HOSTS = OBJECT_STORES | {"memory", "github", "jupyter", "jlab"}
+"""Those, and others whose URLs begin with something else than a host."""
 
 _ALIASES = {"local": "file", "gcs": "gs", "s3a": "s3", "abfss": "abfs"}
-_DEFAULT_PORTS = {"http": 80, "https": 443}
+_DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21, "sftp": 22, "ssh": 22, "smb": 445}
+_DEFAULT_PORTS["webhdfs"] = 50070  # as fsspec has it
+_UNICAST = ipaddress.IPv6Network("2000::/3")
+"""All of IPv6 that is on the internet; `is_global` alone also says so of what nobody assigned."""
+_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
+"""Where networks without IPv4 reach it: the last 32 bits are the address (NAT64)."""
+_TUNNELLED = frozenset({0x5EFE, 0x02005EFE})
+"""The third quarter of addresses whose last is of IPv4 (ISATAP)."""
 _PROTOCOL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://|(file|local):", re.IGNORECASE)
 _CHAIN = re.compile(r"^[A-Za-z0-9+.-]+::|::[A-Za-z0-9+.-]+://")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -37,9 +46,11 @@ class Place:
     url
         What a reader is given; of a local file, its absolute path.
     host
-        The bare host name; empty where `authority` is a bucket.
+        The bare host name, an address in its shortest form; empty where `authority` is a bucket.
     disguised
         The URL has a user name before its host, which makes it look like another.
+    port
+        That of the protocol if the URL has none; None if it is not known.
     """
 
     protocol: str
@@ -48,6 +59,7 @@ class Place:
     url: str
     host: str = ""
     disguised: bool = False
+    port: int | None = None
 
     def holds(self, other: Place) -> bool:
         """Whether `other` is this place or lies inside it."""
@@ -73,12 +85,33 @@ def protocol_of(url: str) -> str | None:
     return _ALIASES.get(name, name)
 
 
-def is_private(address: str) -> bool:
-    """Whether an IP address is loopback, link-local, private or otherwise not on the internet."""
+def plain_address(address: str) -> str:
+    """Return the shortest form of an IP address, without a zone; ValueError if it is none."""
+    return str(_plain(address))
+
+
+def _plain(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     ip = ipaddress.ip_address(address.partition("%")[0])
+    # one of IPv4 that is written as IPv6 leads to the same socket
+    return (ip.ipv4_mapped or ip) if isinstance(ip, ipaddress.IPv6Address) else ip
+
+
+def is_private(address: str) -> bool:
+    """Whether an IP address is loopback, link-local, private, or not on the internet at all."""
+    ip = _plain(address)
     if isinstance(ip, ipaddress.IPv6Address):
-        ip = ip.ipv4_mapped or ip.sixtofour or ip
+        inner = ip.sixtofour
+        if ip in _TRANSLATED or int(ip) >> 32 & 0xFFFFFFFF in _TUNNELLED:
+            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        if inner is None and ip not in _UNICAST:
+            return True
+        ip = inner or ip
     return not ip.is_global or ip.is_multicast
+
+
+def default_port(protocol: str) -> int | None:
+    """Return the port of a protocol; None if it is not known."""
+    return _DEFAULT_PORTS.get(protocol)
 
 
 def resolve(url: str, location: str | None) -> str:
@@ -111,7 +144,7 @@ def parse(url: str) -> Place:
     protocol = protocol_of(url)
     if protocol is None or protocol == "file":
         return _parse_local(url)
-    if protocol == "memory" or protocol in OBJECT_STORES:
+    if protocol in _NO_HOSTS:
         return _parse_bucket(url, protocol)
     return _parse_host(url, protocol)
 
@@ -151,12 +184,18 @@ def _parse_host(url: str, protocol: str) -> Place:
         host, port = _ascii_host(parts), parts.port
     except ValueError as error:
         raise _refused(url, f"is not a valid URL ({error})") from None
-    name = f"[{host}]" if ":" in host else host
-    authority = name if port in (None, _DEFAULT_PORTS.get(protocol)) else f"{name}:{port}"
+    usual = default_port(protocol)
+    authority = authority_of(host, None if port == usual else port)
     path = _plain_path(url, parts)
     user, at, _ = parts.netloc.rpartition("@")
     url = urlunsplit((protocol, user + at + authority, path, parts.query, ""))
-    return Place(protocol, authority, unquote(path), url, host, bool(at))
+    return Place(protocol, authority, unquote(path), url, host, bool(at), port or usual)
+
+
+def authority_of(host: str, port: int | None) -> str:
+    """Return a host and its port as they are written in a URL."""
+    name = f"[{host}]" if ":" in host else host
+    return name if port is None else f"{name}:{port}"
 
 
 def _ascii_host(parts: SplitResult) -> str:
@@ -165,13 +204,18 @@ def _ascii_host(parts: SplitResult) -> str:
         raise ValueError("it has no host")
     if re.search(r"[\\\s]", parts.netloc):
         raise ValueError("its host contains a space or a backslash")
-    if parts.hostname.isascii():
-        return _undisguised(parts.hostname.rstrip("."))
-    return _undisguised(parts.hostname.encode("idna").decode())
+    if "%" in parts.hostname:
+        raise ValueError("its host contains a percent sign")
+    name = parts.hostname if parts.hostname.isascii() else parts.hostname.encode("idna").decode()
+    if not (name := name.rstrip(".")):
+        raise ValueError("its host is only dots")
+    return _undisguised(name)
 
 
 def _undisguised(host: str) -> str:
     """Refuse an address such as ``127.1``: not all that look at it see an address there."""
+    if ":" in host:
+        return plain_address(host)
     try:
         address = socket.inet_ntoa(socket.inet_aton(host))
     except OSError:

@@ -1,4 +1,4 @@
-"""The check of HTTP answers: whether they have the requested bytes, by their headers.
+"""The check of HTTP answers: whether they have the requested bytes, by headers and first bytes.
 
 A server may send a login page, compressed bytes or another range with a status of success; taken
 for data they would be noise, or values of another place.
@@ -19,6 +19,15 @@ _NO_ENCODING = frozenset({"", "identity", "chunked", "aws-chunked"})
 """Of these the body is free when it is read; the last one some stores keep of an upload."""
 _PAGES = ("text/html", "application/xhtml+xml")
 _PAGE_NAMES = (".html", ".htm", ".xhtml")
+_DOCTYPE = b"<!doctype html"
+HEAD = 2**14
+"""Bytes at the start of a file in which a page shows, whatever comments it begins with."""
+_PAGE_START = re.compile(
+    rb"(?>\s+|<!--.*?-->|<\?xml.*?\?>)*+(<!doctype\s+html|<html|<head|<body)(?=[\s/>]|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SHORTEST = 4
+"""First bytes that are enough where only so many come: no number is likely to be these."""
 _SPAN = re.compile(r"bytes +([0-9]{1,20})-([0-9]{1,20})(?:/([0-9]{1,20}|\*))?", re.IGNORECASE)
 _SHOWN = 60
 
@@ -80,6 +89,36 @@ def check_type(headers: Mapping[str, str], place: Place) -> None:
         raise FetchError(
             f"the server sent a web page ({_named('Content-Type', said)}) instead of the file, "
             "such as a login or error page"
+        )
+
+
+def check_start(head: bytes, place: Place) -> None:
+    """Refuse a web page that does not say so: one without a type, or with the type of any bytes.
+
+    Parameters
+    ----------
+    head
+        What the file begins with, as far as it came.
+    place
+        The target, which may be a page as for `check_type`.
+
+    Raises
+    ------
+    FetchError
+        If it begins as pages do.
+    """
+    if place.path.lower().endswith(_PAGE_NAMES):
+        return
+    text = head.removeprefix(b"\xef\xbb\xbf")
+    if text.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = text[2:].replace(b"\0", b"")
+    found = _PAGE_START.match(text)
+    begun = text.lower() if _SHORTEST <= len(text) < len(_DOCTYPE) else b""
+    if found is not None or (begun and _DOCTYPE.startswith(begun)):
+        start = (text if found is None else found[1]).decode("ascii", "replace")
+        raise FetchError(
+            f"the server sent a web page (it begins with {start}) instead of the file, such as a "
+            "login or error page"
         )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import socket
 import ssl
+import sys
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from refexplorer import memory
 from refexplorer.data.fetch.background import Stopped
@@ -47,6 +48,7 @@ _CREDENTIALS = {
     "az": '{"account_name": …, "account_key": …}',
 }
 _CREDENTIALS |= {"https": _CREDENTIALS["http"], "abfs": _CREDENTIALS["az"]}
+_CREDENTIALS |= dict.fromkeys(("ftp", "sftp", "ssh", "smb"), '{"username": …, "password": …}')
 
 
 AS_S3 = (
@@ -67,8 +69,32 @@ class Passing(FetchError):
     wait = 0.0
 
 
+class TooLate(Passing):
+    """A read took longer than it may.
+
+    Attributes
+    ----------
+    count
+        Bytes that came.
+    """
+
+    count = 0
+
+
 class Denied(FetchError):
-    """The store wants to know who asks."""
+    """The store wants to know who asks.
+
+    Parameters
+    ----------
+    message
+        Why, without a full stop.
+    place
+        What was asked in the end; None for the target.
+    """
+
+    def __init__(self, message: str, place: Place | None = None) -> None:
+        super().__init__(message)
+        self.place = place
 
 
 class NotThere(FetchError):
@@ -91,7 +117,8 @@ def http_failure(status: int, reason: str | None, wait: float = 0.0) -> FetchErr
         failure = Passing(f"{words}{asks}")
         failure.wait = wait
         return failure
-    return _KINDS.get(status, FetchError)(words)
+    kind: type[FetchError] = _KINDS.get(status, FetchError)
+    return kind(words)
 
 
 _KINDS = {401: Denied, 403: Denied, 404: NotThere}
@@ -114,7 +141,7 @@ def retry_after(said: str | None) -> float:
 def cause(error: BaseException, place: Place) -> str:
     """Return the cause as the end of a sentence, without a full stop."""
     if isinstance(error, Denied | PermissionError):
-        return f"{_denied(error)}{_advice(place)}"
+        return f"{_denied(error)}{_advice(getattr(error, 'place', None) or place)}"
     if isinstance(error, RefexplorerError):
         return str(error)
     if isinstance(error, Stopped):
@@ -147,6 +174,9 @@ def _connection(error: BaseException, place: Place) -> str | None:
     """Return the words for what happened on the way to a server."""
     import aiohttp
 
+    requests: Any = sys.modules.get("requests.exceptions")  # some file systems use it
+    if requests is not None and isinstance(error, requests.ConnectionError):
+        return f"no connection to {place.authority} could be made"
     if isinstance(error, socket.gaierror | aiohttp.ClientConnectorDNSError):
         return f"the host {place.host} cannot be found"
     if isinstance(error, UnicodeError | aiohttp.InvalidURL):
@@ -159,7 +189,7 @@ def _connection(error: BaseException, place: Place) -> str | None:
         return f"no connection to {place.authority or place.path} could be made"
     if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ClientConnectionError):
         return "the connection ended before all bytes came"
-    if isinstance(error, ConnectionError) and error.errno is not None:
+    if isinstance(error, EOFError) or (isinstance(error, ConnectionError) and error.errno):
         return "the connection ended before all bytes came"
     if isinstance(error, aiohttp.ClientResponseError):
         return "the server sent an answer that is not valid HTTP"

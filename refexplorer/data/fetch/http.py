@@ -10,24 +10,26 @@ from typing import Any, ParamSpec, TypeVar
 
 import aiohttp
 from fsspec.asyn import get_loop
-from yarl import URL
 
 from refexplorer.data.access.address_guard import guarded_connector
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.access.storage_options import Options
-from refexplorer.data.access.urls import Place, protocol_of, shown
+from refexplorer.data.access.urls import Place
 from refexplorer.data.fetch.answers import (
+    HEAD,
     SELF_DESCRIBING,
     ContentRange,
     check_encoding,
     check_length,
+    check_start,
     check_type,
     check_whole,
     part_of,
 )
 from refexplorer.data.fetch.facts import Facts, Versions
-from refexplorer.data.fetch.failures import Passing, http_failure, retry_after, too_long
-from refexplorer.data.fetch.pieces import Pieces
+from refexplorer.data.fetch.failures import Denied, Passing, http_failure, retry_after, too_long
+from refexplorer.data.fetch.pieces import Pieces, note_bytes
+from refexplorer.data.fetch.redirects import redirect_target
 from refexplorer.errors import FetchError
 
 # sock_read sets a timer for each piece that comes: for 1,000 ranges of 64 kB that took 1.02 times
@@ -123,20 +125,24 @@ class HttpReader:
         return await _patiently(self._facts, place)
 
     async def _read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
-        response = await self._answer(place, start, end)
+        response, asked = await self._answer(place, start, end)
         try:
-            _refuse(response, start)
+            self._refuse(response, start, asked, place)
             self._check_form(response, place, pages=self._documents)
             span = _span(response, start, end)
             self._versions.check(place.url, _version(response), span.size)
-            return await _body(response, span, start, end, limit)
+            data, head = await _body(response, span, start, end, limit)
+            if head and not self._documents:
+                check_start(head, place)
+            return data
         finally:
             response.release()
 
     async def _facts(self, place: Place) -> Facts:
         try:
-            async with await self._answer(place, 0, 1) as response:
-                _refuse(response, 0)
+            response, asked = await self._answer(place, 0, 1)
+            async with response:
+                self._refuse(response, 0, asked, place)
                 self._check_form(response, place)
                 return _facts(response, _span(response, 0, 1))
         except _Empty:
@@ -152,8 +158,13 @@ class HttpReader:
         if not pages:
             check_type(response.headers, place)
 
-    async def _answer(self, place: Place, start: int, end: int | None) -> aiohttp.ClientResponse:
-        """Ask for a range and follow redirects, each with the options that are meant for it."""
+    async def _answer(
+        self, place: Place, start: int, end: int | None
+    ) -> tuple[aiohttp.ClientResponse, Place]:
+        """Ask for a range and follow redirects, each with the options that are meant for it.
+
+        Returns where the answer comes from, too.
+        """
         asked = place
         for _ in range(REDIRECTS):
             redirected = asked.authority != place.authority
@@ -161,13 +172,23 @@ class HttpReader:
             headers = _headers(options, start, end)
             response = await session.get(asked.url, **options | {"headers": headers})
             if response.status not in _REDIRECTED:
-                return response
+                return response, asked
             location = response.headers.get("Location")
             if location is None:
-                return response
+                return response, asked
             response.release()
-            asked = self._policy.place(_target(response, location))
+            asked = self._policy.place(redirect_target(response, location))
         raise FetchError("the server redirects endlessly")
+
+    def _refuse(
+        self, response: aiohttp.ClientResponse, start: int, asked: Place, place: Place
+    ) -> None:
+        """Raise unless the answer has bytes; say which options would help, and were not sent."""
+        try:
+            _refuse(response, start)
+        except Denied as error:
+            withheld = self._options.withheld_text(asked, asked.authority != place.authority)
+            raise Denied(f"{error}{withheld}", asked) from None
 
     def _session(
         self, place: Place, redirected: bool
@@ -241,19 +262,6 @@ def _unsatisfied(response: aiohttp.ClientResponse, start: int) -> FetchError:
     return http_failure(416, response.reason)
 
 
-def _target(response: aiohttp.ClientResponse, location: str) -> str:
-    """Return where a redirect leads, which is never a local file: no grant may follow from it."""
-    try:
-        url = str(response.url.join(URL(location)))
-    except ValueError:
-        raise FetchError("the server redirects to an invalid URL") from None
-    if protocol_of(url) not in ("http", "https"):
-        raise FetchError(
-            f"the server redirects to {shown(url)}, but only http and https are followed"
-        )
-    return url
-
-
 def _span(response: aiohttp.ClientResponse, start: int, end: int | None) -> ContentRange:
     """Return which part of the file comes: all of it if the server ignores ranges.
 
@@ -280,21 +288,26 @@ def _version(response: aiohttp.ClientResponse) -> str | None:
 
 async def _body(
     response: aiohttp.ClientResponse, span: ContentRange, start: int, end: int | None, limit: int
-) -> Pieces:
+) -> tuple[Pieces, bytes]:
     """Read the bytes from `start` to `end` and leave most of the rest.
 
-    What comes before, of a server that ignores ranges, is thrown away. A part of no more than was
+    Returns what the file begins with as well, as far as it came. What comes before `start`, of a
+    server that ignores ranges, is thrown away. A part of no more than was
     asked for is read to the end of the body, where it shows whether that is as long as it says.
     """
     skip = start - span.first
     wanted = None if end is None else end - span.first
-    announced = response.content_length or 0 if wanted is None else wanted
+    length = response.content_length
+    announced = length or 0 if wanted is None else min(wanted, length or wanted)
     if announced > limit:
         raise too_long(announced, limit, ranges=response.status == 206 or not skip)
     said = span.end - span.first if response.status == 206 else None
     enough = None if wanted is None or (said is not None and said <= wanted) else wanted
-    pieces, count, size = list[bytes](), 0, span.size
+    pieces, count, size, head = list[bytes](), 0, span.size, b""
     async for piece in response.content.iter_any():
+        note_bytes(len(piece))
+        if not span.first and count < HEAD:
+            head += piece[:HEAD]
         pieces.append(piece[max(skip - count, 0) :])
         count += len(piece)
         if (enough is not None and count >= enough) or (said is not None and count > said):
@@ -305,7 +318,7 @@ async def _body(
         size = count if said is None else size  # the whole file came
     if said is not None and (enough is None or count < enough):
         check_length(span, count)
-    return Pieces(pieces, size)
+    return Pieces(pieces, size), head
 
 
 def _close(session: aiohttp.ClientSession) -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.access.storage_options import Options, StorageOptions
 from refexplorer.data.access.urls import Place, shown
 from refexplorer.data.fetch.facts import Facts
-from refexplorer.data.fetch.failures import Denied, NotThere, cause
+from refexplorer.data.fetch.failures import Denied, NotThere, TooLate, cause
 from refexplorer.data.fetch.gathering import Gathering
 from refexplorer.data.fetch.local import LocalReader
-from refexplorer.data.fetch.pieces import Pieces
+from refexplorer.data.fetch.pieces import Pieces, ReadTime
 from refexplorer.data.fetch.ranges import Wanted
 from refexplorer.errors import (
     AccessError,
@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     from refexplorer.data.fetch.remote import RemoteReader
     from refexplorer.data.protocol import Opened
 
+Answer = TypeVar("Answer")
+_SILENCE = 1.0
+"""Seconds in which no other read begins of a server that just sent nothing in all its time: those
+that wait for their turn would wait as long, one after the other."""
+
 
 class Targets:
     """Reads references; whatever reads a protocol is made after its first target was allowed.
@@ -44,7 +49,7 @@ class Targets:
     storage_options
         By protocol or place. What has no credentials there is read anonymously.
     limits
-        `Limits.fetch_bytes` bounds one read.
+        `Limits.fetch_bytes` and `Limits.read_seconds` bound one read.
     """
 
     def __init__(
@@ -52,6 +57,7 @@ class Targets:
     ) -> None:
         self.policy = policy
         self.limit = limits.fetch_bytes
+        self.seconds = limits.read_seconds
         self.local = LocalReader()
         self._options = Options(storage_options or {}, policy.location)
         self._connect()
@@ -66,9 +72,10 @@ class Targets:
         _all.add(self)
         self._readers: dict[str, HttpReader | RemoteReader] = {}
         self._gathering = Gathering(self.read)
+        self._silent: dict[tuple[str, str], tuple[float, TooLate]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        names = ("policy", "limit", "local", "_options")
+        names = ("policy", "limit", "seconds", "local", "_options")
         return {name: self.__dict__[name] for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -146,15 +153,31 @@ class Targets:
             )
         return Wanted(key, url, place, start, end)
 
-    def read(self, place: Place, start: int, end: int | None) -> Awaitable[Pieces]:
+    async def read(self, place: Place, start: int, end: int | None) -> Pieces:
         """Return bytes of a target that is not local; runs on fsspec's event loop."""
-        return self._reader(place).read(place, start, end, self.limit)
+        return await self._in_time(place, lambda reader: reader.read(place, start, end, self.limit))
 
     async def facts(self, place: Place) -> Facts:
         """Return the facts of a target without reading it; runs on fsspec's event loop."""
         if place.protocol == "file":
             return await asyncio.to_thread(self.local.facts, place)
-        return await self._reader(place).facts(place)
+        return await self._in_time(place, lambda reader: reader.facts(place))
+
+    async def _in_time(
+        self, place: Place, ask: Callable[[HttpReader | RemoteReader], Awaitable[Answer]]
+    ) -> Answer:
+        """Ask, and give up when the time is over; of many waiting reads one such wait is enough."""
+        now, server = asyncio.get_running_loop().time, (place.protocol, place.authority)
+        since, late = self._silent.get(server, (0.0, None))
+        if late is not None and now() - since < _SILENCE:
+            raise TooLate(str(late))  # an error that is raised twice keeps its first trace
+        try:
+            async with ReadTime(self.seconds):
+                return await ask(self._reader(place))
+        except TooLate as error:
+            if not error.count:
+                self._silent[server] = now(), error
+            raise
 
     def _read_now(self, wanted: Wanted) -> Pieces:
         if wanted.place.protocol == "file":

@@ -10,16 +10,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from refexplorer.data.fetch.answers import check_encoding, check_sent
+from refexplorer.data.fetch.background import beside
 from refexplorer.data.fetch.facts import Facts
 from refexplorer.data.fetch.failures import http_failure
+from refexplorer.data.fetch.pieces import note_bytes
+from refexplorer.data.fetch.redirects import redirect_trace, s3_session_class
 
 # gcsfs logs each refusal with a traceback, which Python writes to stderr where no log is set up
 logging.getLogger("gcsfs").addHandler(logging.NullHandler())
 
+Answer = TypeVar("Answer")
+_PIECE = 2**20
 _STORED = "X-Goog-Stored-Content-Encoding"
 
 TaggedBytes = tuple[bytes, str | None, int | None]
@@ -31,7 +37,15 @@ def gcs_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options for gcsfs with which no answer is unpacked, or has to be, unless asked for."""
     given = options.get("session_kwargs", {})
     headers = {"Accept-Encoding": "identity"} | given.get("headers", {})
-    return {**options, "session_kwargs": {"auto_decompress": False, **given, "headers": headers}}
+    traces = [*given.get("trace_configs", ()), redirect_trace()]
+    kept = {"auto_decompress": False, **given, "headers": headers, "trace_configs": traces}
+    return {**options, "session_kwargs": kept}
+
+
+def s3_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options for s3fs with which redirects are followed as the policy allows."""
+    given = options.get("config_kwargs", {})
+    return {**options, "config_kwargs": {"http_session_cls": s3_session_class(), **given}}
 
 
 async def read(filesystem: Any, url: str, start: int, end: int) -> TaggedBytes:
@@ -42,7 +56,7 @@ async def read(filesystem: Any, url: str, start: int, end: int) -> TaggedBytes:
         return await _read_gcs(filesystem, url, start, end)
     if filesystem.async_impl:
         return await filesystem._cat_file(url, start=start, end=end), None, None
-    return await asyncio.to_thread(filesystem.cat_file, url, start=start, end=end), None, None
+    return await in_thread(filesystem.cat_file, url, start=start, end=end), None, None
 
 
 async def facts(filesystem: Any, url: str) -> Facts:
@@ -60,12 +74,35 @@ async def facts(filesystem: Any, url: str) -> Facts:
     if filesystem.async_impl:
         found = await filesystem._info(url)
     else:
-        found = await asyncio.to_thread(filesystem.info, url)
+        found = await in_thread(filesystem.info, url)
     if found.get("type") == "directory":
         raise FileNotFoundError(url)
     etag = found.get("ETag") or found.get("etag")
     modified = found.get("LastModified") or found.get("created")
     return Facts(found.get("size"), etag and str(etag), modified and str(modified))
+
+
+async def in_thread(call: Callable[..., Answer], *given: Any, **named: Any) -> Answer:
+    """Call what waits for a server, in a thread that does not keep the program from ending."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Answer] = loop.create_future()
+
+    def answer(error: BaseException | None, found: Any) -> None:
+        if future.done():  # nobody waits any more
+            return
+        future.set_result(found) if error is None else future.set_exception(error)
+
+    def work() -> None:
+        error, found = None, None
+        try:
+            found = call(*given, **named)
+        except Exception as raised:
+            error = raised
+        with suppress(RuntimeError):  # the loop is gone: the program ends
+            loop.call_soon_threadsafe(answer, error, found)
+
+    beside(work, "refexplorer-store")
+    return await future
 
 
 def _is_s3(filesystem: Any) -> bool:
@@ -87,8 +124,12 @@ async def _read_s3(filesystem: Any, url: str, start: int, end: int) -> TaggedByt
         answer = await filesystem._call_s3(
             "get_object", Bucket=bucket, Key=key, Range=span, **which
         )
+        pieces = list[bytes]()
         async with answer["Body"] as body:
-            return await body.read(), answer
+            async for piece in body.iter_chunks(_PIECE):
+                pieces.append(piece)
+                note_bytes(len(piece))
+        return b"".join(pieces), answer
 
     data, answer = await _error_wrapper(read, retries=filesystem.retries)
     size = check_sent(answer.get("ContentRange"), start, end, len(data))

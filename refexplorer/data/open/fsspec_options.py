@@ -166,7 +166,10 @@ def _add_targets(refs: Opened, recipe: Recipe, known: CodeContext, asynchronous:
     protocols: dict[str, dict[str, Any]] = {}
     for url in urls:
         if (written := url.partition("://")[0]) != url:
-            options = given.of(parse(resolve(url, location)))[1]
+            target = parse(resolve(url, location))
+            if target.host and target.protocol not in ("http", "https"):
+                raise BeyondFsspec  # it makes the file system of a protocol without a host
+            options = given.of(target)[1]
             if protocols.setdefault(written, options) != options:
                 raise BeyondFsspec  # fsspec has one file system for a protocol
     systems = {name: _system(name, options, asynchronous) for name, options in protocols.items()}

@@ -11,9 +11,10 @@ from fsspec import AbstractFileSystem, filesystem
 from refexplorer.data.access.policy import AccessPolicy, is_public
 from refexplorer.data.access.storage_options import Options, StorageOptions
 from refexplorer.data.access.urls import is_private, parse, protocol_of, shown
-from refexplorer.data.fetch.background import wait_for
+from refexplorer.data.fetch.background import NoLoopError, wait_for
 from refexplorer.data.fetch.failures import cause
 from refexplorer.data.fetch.http import HttpReader
+from refexplorer.data.fetch.pieces import ReadTime
 from refexplorer.data.fetch.remote import RemoteReader
 from refexplorer.data.sources.guarded_files import GuardedFiles
 from refexplorer.errors import AccessError, LimitError, SourceError
@@ -58,27 +59,27 @@ def read_guarded(
         If it cannot be.
     """
     files = GuardedFiles(policy)
-    locate = _guarded(policy, limits.document_bytes)
+    locate = _guarded(policy, limits)
     if protocol_of(source) in (None, "file"):
         return read_path(source, limits, files, progress, locate)
     return read_source(source, None, limits, locate, files=files, progress=progress)
 
 
-def _guarded(policy: AccessPolicy, limit: int) -> Locate:
+def _guarded(policy: AccessPolicy, limits: Limits) -> Locate:
     """Return how a URL is read; stores are read anonymously."""
     options = Options({}, None)
 
     def locate(url: str) -> tuple[AbstractFileSystem, str]:
         place = policy.place(url)
         if place.protocol in ("http", "https"):
-            return _HttpFiles(policy, options, limit), place.url
+            return _HttpFiles(policy, options, limits), place.url
         found = wait_for(RemoteReader(policy, options).filesystem(place))
         return found, found._strip_protocol(place.url)
 
     return locate
 
 
-def typed(options: StorageOptions, limit: int) -> Locate:
+def typed(options: StorageOptions, limits: Limits) -> Locate:
     """Return how a URL of a web server is read that its reader typed: in one request.
 
     A parquet store has more files than one, and is left to fsspec; a URL whose name does not tell
@@ -88,14 +89,14 @@ def typed(options: StorageOptions, limit: int) -> Locate:
     ----------
     options
         As for `Targets`.
-    limit
-        Most bytes of a file.
+    limits
+        `Limits.document_bytes` and `Limits.read_seconds` bound the read of a file.
     """
 
     def locate(url: str) -> tuple[AbstractFileSystem, str]:
         policy = _TypedPolicy(url)
         place = policy.place(url)
-        files = _HttpFiles(policy, Options(options, url), limit)
+        files = _HttpFiles(policy, Options(options, url), limits)
         if not place.path.endswith(DOCUMENTS) and files.has(f"{url.rstrip('/')}/.zmetadata"):
             given = Options(options, url).of(place)[1]
             return filesystem(place.protocol, **given), url
@@ -118,8 +119,10 @@ class _TypedPolicy(AccessPolicy):
             raise _led_inside(place.host, url)
         return place
 
-    def check_address(self, protocol: str, host: str, address: str) -> None:
-        """Refuse an address inside the network, unless the host was typed."""
+    def check_address(
+        self, protocol: str, host: str, address: str, port: int | None = None
+    ) -> None:
+        """Refuse an address inside the network, unless the host was typed, with any port."""
         if host != self._host and is_private(address):
             raise _led_inside(address, f"{protocol}://{host}")
 
@@ -139,11 +142,11 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
     protocol = ("http", "https")
     cachable = False
 
-    def __init__(self, policy: AccessPolicy, options: Options, limit: int) -> None:
+    def __init__(self, policy: AccessPolicy, options: Options, limits: Limits) -> None:
         super().__init__()
         self._policy = policy
         self._reader = HttpReader(policy, options, documents=True)
-        self._limit = limit
+        self._limit, self._seconds = limits.document_bytes, limits.read_seconds
         self._sizes: dict[str, int] = {}
         self._told: dict[str, bytes] = {}
 
@@ -236,11 +239,17 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         return head
 
     def _asked(self, place: Place, work: Coroutine[Any, Any, Answer]) -> Answer:
+        async def in_time() -> Answer:
+            async with ReadTime(self._seconds):
+                return await work
+
         try:
-            return wait_for(work)
+            return wait_for(in_time())
         except (AccessError, LimitError):
             raise
         except Exception as error:
+            if isinstance(error, NoLoopError):
+                work.close()  # it never began
             raise SourceError(
                 f"{shown(place.url)} cannot be read: {cause(error, place)}."
             ) from None

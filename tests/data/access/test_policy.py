@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.access.policy import AccessPolicy, allowed_names
+from refexplorer.data.access.policy import AccessPolicy, InternetPolicy, allowed_names
 from refexplorer.data.access.urls import is_private
 from refexplorer.errors import AccessError
 
@@ -176,6 +176,16 @@ def test_visitors_of_a_served_page_cannot_reach_inside(folder: Path, name: str) 
         "fd00::1",
         "::ffff:127.0.0.1",
         "2002:7f00:1::",
+        "64:ff9b::127.0.0.1",
+        "64:ff9b::a00:1",
+        "64:ff9b:1::127.0.0.1",
+        "64:ff9b:1:7f00:0:100::",
+        "::127.0.0.1",
+        "::8.8.8.8",
+        "::ffff:0:127.0.0.1",
+        "2001:db8::5efe:7f00:1",
+        "fec0::1",
+        "2001:0:4136:e378:8000:63bf:80ff:fffe",
     ],
 )
 def test_addresses_inside_the_network(address: str) -> None:
@@ -189,8 +199,62 @@ def test_addresses_inside_the_network(address: str) -> None:
 def test_addresses_of_the_internet_and_named_ones() -> None:
     policy = AccessPolicy(None, allow=["http://10.0.0.7"])
     policy.check_address("http", "host.example", "93.184.216.34")
+    policy.check_address("http", "host.example", "64:ff9b::93.184.216.34")
     policy.check_address("http", "host.example", "10.0.0.7")
+    policy.check_address("http", "host.example", "::ffff:10.0.0.7")
     policy.check_address("http", "localhost", "127.0.0.1")
+
+
+@pytest.mark.parametrize("kind", [AccessPolicy, InternetPolicy])
+def test_an_address_is_named_with_its_port(kind: type[AccessPolicy]) -> None:
+    """A host name led to any port of an address of which one was named."""
+    policy = kind(allow=["http://127.0.0.1:8000", "http://[fd00::7]:81"])
+    policy.check_address("http", "host.example", "127.0.0.1", 8000)
+    policy.check_address("http", "host.example", "fd00:0::7%eth0", 81)
+    for address, port in (("127.0.0.1", 9000), ("127.0.0.1", None), ("fd00::7", 8000)):
+        with pytest.raises(AccessError, match="inside"):
+            policy.check_address("http", "host.example", address, port)
+    with pytest.raises(AccessError, match=r"http://127\.0\.0\.1:9000"):
+        policy.check_address("http", "host.example", "::ffff:127.0.0.1", 9000)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1.:8000/x",
+        "http://[::ffff:127.0.0.1]:8000/x",
+        "http://[::FFFF:7f00:1]:8000/x",
+        "http://\uff11\uff12\uff17.0.0.1:8000/x",
+    ],
+)
+def test_every_form_of_an_address_is_one_place(url: str) -> None:
+    policy = AccessPolicy(None, allow=["http://127.0.0.1:8000"])
+    assert policy.check(url) == "http://127.0.0.1:8000/x"
+    assert AccessPolicy(None, allow=["http://[0:0:0:0:0:0:0:1]"]).check("http://[::1]:80/x")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.1",
+        "2130706433",
+        "0x7f.1",
+        "0177.0.0.1",
+        "127.1.",
+        "%31%32%37.0.0.1",
+        "[::1%251]",
+        "...",
+    ],
+)
+def test_a_host_that_only_some_take_for_an_address_is_refused(host: str) -> None:
+    assert refusal(InternetPolicy(), f"http://{host}/x").grant == ""
+
+
+@pytest.mark.parametrize(
+    "host", ["[::ffff:127.0.0.1]", "[64:ff9b::127.0.0.1]", "[::127.0.0.1]", "[::ffff:0:7f00:1]"]
+)
+def test_visitors_reach_no_address_inside_in_any_form(host: str) -> None:
+    assert "--allow" in str(refusal(InternetPolicy(), f"http://{host}/x"))
 
 
 def test_a_path_is_granted_as_its_text(folder: Path, tmp_path: Path) -> None:

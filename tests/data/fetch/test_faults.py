@@ -22,13 +22,15 @@ from botocore.exceptions import EndpointConnectionError
 
 import refexplorer as rx
 from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.check.asking import ask
 from refexplorer.data.fetch import http
+from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.fetch_many import fetch_many
 from refexplorer.data.fetch.http import TIMEOUT
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import AccessError, FetchError, LimitError
 from refexplorer.limits import Limits
-from refexplorer.spec.core.references import Range, Url
+from refexplorer.spec.core.references import Range, Reference, Url
 from tests.helpers.servers import RangeServer, range_server, size_of
 
 BODY = bytes(range(256)) * 8
@@ -289,6 +291,59 @@ def test_silence_is_what_ends_a_read() -> None:
     assert (TIMEOUT.total, TIMEOUT.sock_read) == (None, 30)
 
 
+LATE = "no complete answer came within {} seconds, retries included (limits: read_seconds)."
+
+
+def hasty(*allow: str, seconds: float = 0.3, options: dict[str, Any] | None = None) -> Targets:
+    return Targets(AccessPolicy(None, allow), options, Limits(read_seconds=seconds))
+
+
+def test_a_read_has_one_budget_for_all_its_tries(server: RangeServer, file: str) -> None:
+    """Four times half a minute of silence were two minutes, and more with the waits between."""
+    server.stalled.add("/f")
+    reader = hasty(server.url, seconds=0.5, options=patient(0.2))
+    assert refusal(reader, file).endswith(f": {LATE.format(0.5)}")
+    assert 1 < len(server.requests) < 4
+    assert wait_for(ask(hasty(server.url), file)).cause == f"No{LATE.format(0.3)[2:]}"
+
+
+def test_bytes_now_and_then_do_not_keep_a_read(server: RangeServer) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        done = threading.Event()
+
+        def drip() -> None:
+            connection, _ = listening.accept()
+            with suppress(OSError), connection:
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2048\r\n\r\n")
+                while not done.wait(0.02):
+                    connection.sendall(b"x")
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        with pytest.raises(FetchError) as caught:
+            hasty(url).fetch("x/0", Url(f"{url}/f"))
+        assert str(caught.value).endswith(LATE.format(0.3))
+        done.set()
+        thread.join()
+
+
+def test_time_does_not_count_while_enough_bytes_come(server: RangeServer) -> None:
+    server.files["/f"] = BODY * 40
+    server.dripping.add("/f")  # 50 kB in a second, for more than a second and a half
+    assert hasty(server.url, seconds=0.5).fetch("x/0", Url(f"{server.url}/f")) == BODY * 40
+
+
+def test_many_reads_of_a_silent_server_wait_once(server: RangeServer) -> None:
+    wanted: dict[str, Reference] = {}
+    for n in range(100):
+        server.stalled.add(f"/{n}")
+        wanted[f"x/{n}"] = Range(f"{server.url}/{n}", 0, 4)
+    found = fetch_many(hasty(server.url), wanted)
+    assert all(str(each).endswith(LATE.format(0.3)) for each in found.values())
+    assert len(server.requests) <= 24
+
+
 def test_a_server_that_says_nothing_for_long() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
@@ -450,12 +505,63 @@ def test_odd_answers_that_have_the_bytes(
     assert targets(server.url).fetch("x/0", Range(f"{server.url}/f", 10, 4)) == BODY[10:14]
 
 
+STARTS = {
+    "plain": PAGE,
+    "small letters": b"<!doctype html>\n<p>",
+    "no doctype": b"<HTML lang='en'><body>",
+    "no html": b"<head><title>",
+    "space and a mark": b"\xef\xbb\xbf\r\n\t <!DOCTYPE\n HTML PUBLIC '-//W3C'>",
+    "comments": b"<!-- a --><!----> <!-- " + b"<p>" * 2000 + b" -->\n<html>",
+    "strict": b'<?xml version="1.0"?>\n<!DOCTYPE html>',
+    "utf-16": "\ufeff<!DOCTYPE html><p>".encode("utf-16-le"),
+    "short": b"<!DOCTYP",
+}
+UNTYPED: list[dict[str, str]] = [{}, {"Content-Type": "application/octet-stream"}]
+
+
+@pytest.mark.parametrize("headers", UNTYPED, ids=["untyped", "typed as bytes"])
+@pytest.mark.parametrize("body", STARTS.values(), ids=STARTS)
+def test_a_page_that_does_not_say_so(
+    server: RangeServer, headers: dict[str, str], body: bytes
+) -> None:
+    server.answers["/f"] = 200, headers, body
+    url, said = f"{server.url}/f", r": the server sent a web page \(it begins with <"
+    for reference in (Url(url), Range(url, 0, 4), Range(url, 3, 1), Range(url, 10**9, 4)):
+        with pytest.raises(FetchError, match=said):
+            targets(server.url).fetch("x/0", reference)
+    assert len(server.requests) == 4
+
+
+def test_a_page_of_a_server_that_gives_ranges(server: RangeServer) -> None:
+    server.files["/f"] = PAGE
+    with pytest.raises(FetchError, match=r"a web page \(it begins with <!DOCTYPE html\)"):
+        targets(server.url).fetch("x/0", Range(f"{server.url}/f", 0, 20))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<htmlish>",
+        b"<p><html>",
+        b"<!-- a <html>",
+        b"<!-->" * 3000,
+        b"<?xml version='1'?><a/>",
+        b"<!",
+    ],
+)
+def test_data_that_only_looks_like_a_page(server: RangeServer, body: bytes) -> None:
+    server.answers["/f"] = 200, {}, body
+    assert targets(server.url).fetch("x/0", Url(f"{server.url}/f")) == body
+
+
 @pytest.mark.parametrize("name", ["/page.html", "/PAGE.HTM", "/page.html?v=1"])
 def test_a_target_that_is_a_page_by_its_name(server: RangeServer, name: str) -> None:
     server.answers[name] = 200, {"Content-Type": "text/html"}, PAGE
     reader = targets(server.url)
     assert reader.fetch("x/0", Url(f"{server.url}{name}")) == PAGE
     assert reader.fetch("x/0", Range(f"{server.url}{name}", 2, 7)) == b"DOCTYPE"
+    server.answers[name] = 200, {}, PAGE
+    assert reader.fetch("x/0", Url(f"{server.url}{name}")) == PAGE
 
 
 def test_a_redirect_to_a_login_page(server: RangeServer) -> None:
@@ -503,6 +609,25 @@ def test_a_redirect_inside_is_named_and_not_followed(
     assert other_server.requests == []
 
 
+def test_a_name_leads_to_no_other_port_of_a_named_address(
+    server: RangeServer, other_server: RangeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look_up = socket.getaddrinfo
+
+    def here(host: Any, *rest: Any, **named: Any) -> Any:
+        return look_up("127.0.0.1" if host == "name.example" else host, *rest, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", here)
+    server.files["/f"] = other_server.files["/f"] = BODY
+    names = [f"http://name.example:{each.port}" for each in (server, other_server)]
+    reader = targets(server.url, *names)
+    assert reader.fetch("x/0", Range(f"{names[0]}/f", 10, 4)) == BODY[10:14]
+    said = refusal(reader, f"{names[1]}/f", AccessError)
+    assert "name.example resolves to 127.0.0.1, an address inside" in said
+    assert f'allow=["{other_server.url}"]' in said
+    assert other_server.requests == []
+
+
 @pytest.mark.parametrize(
     ("location", "cause"),
     [
@@ -542,6 +667,49 @@ def test_a_redirect_takes_no_credentials_along(
     assert reader.fetch("x/0", Range(f"{server.url}/f", 0, 4)) == BODY[:4]
     assert {"X-Key", "X-Me"} <= server.seen_headers[0].keys()
     assert not {"X-Key", "X-Me"} & other_server.seen_headers[0].keys()
+
+
+def test_headers_without_a_place_are_for_the_place_of_the_set(
+    server: RangeServer, other_server: RangeServer
+) -> None:
+    """Every other server that was allowed saw them, too."""
+    server.files["/f"] = other_server.files["/f"] = BODY
+    personal = {"headers": {"X-Key": "secret"}, "client_kwargs": {"headers": {"X-Me": "secret"}}}
+    policy = AccessPolicy(f"{server.url}/sets", [server.url, other_server.url])
+    for options in (personal, {"http": personal}):
+        reader = Targets(policy, options, Limits())
+        for each in (server, other_server):
+            assert reader.fetch("x/0", Range(f"{each.url}/f", 0, 4)) == BODY[:4]
+    assert all({"X-Key", "X-Me"} <= each.keys() for each in server.seen_headers)
+    assert not any({"X-Key", "X-Me"} & each.keys() for each in other_server.seen_headers)
+    other_server.statuses["/f"] = 401
+    said = refusal(Targets(policy, personal, Limits()), f"{other_server.url}/f")
+    assert said.endswith(
+        ": the server requires a login (401); the storage_options without a place were sent to "
+        f'{server.url} only; storage_options={{"{other_server.url}": {{"headers": '
+        '{"Authorization": …}}} gives credentials.'
+    )
+    named = Targets(policy, personal | {other_server.url: {"headers": {"X-Key": "b"}}}, Limits())
+    refusal(named, f"{other_server.url}/f")
+    assert other_server.seen_headers[-1]["X-Key"] == "b"
+    said = refusal(targets(other_server.url, options=personal), f"{other_server.url}/f")
+    assert "; storage_options without a place were not sent, as the set is from no server; " in said
+
+
+def test_a_login_behind_a_redirect_names_the_server_that_wants_it(
+    server: RangeServer, other_server: RangeServer
+) -> None:
+    server.redirects["/f"] = f"{other_server.url}/f"
+    other_server.statuses["/f"] = 403
+    options = {"http": {"headers": {"X-Key": "secret"}}}
+    reader = targets(server.url, other_server.url, options=options)
+    said = refusal(reader, f"{server.url}/f")
+    assert "were sent to the first server only" in said
+    assert f'; storage_options={{"{other_server.url}": ' in said
+    reader = targets(server.url, other_server.url, options={"http": {"client_kwargs": {}}})
+    assert ": the server denies access (403); storage_options={" in refusal(
+        reader, f"{server.url}/f"
+    )
 
 
 def test_options_of_a_place_are_for_that_place(

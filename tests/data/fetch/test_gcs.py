@@ -111,6 +111,19 @@ def test_what_is_refused_is_one_sentence(
     assert str(caught.value).endswith(cause)
 
 
+def test_a_store_that_redirects_elsewhere(store: GcsServer, server: RangeServer) -> None:
+    """gcsfs followed to any host."""
+    store.redirects["open-bucket", "a/f.nc"] = f"{server.url}/f"
+    server.files["/f"] = BODY
+    with pytest.raises(AccessError) as caught:
+        targets(store).fetch("x/0", Range(OPEN, 10, 4))
+    assert caught.value.grant == server.url
+    assert (len(store.requests), server.requests) == (1, [])
+    policy = AccessPolicy(None, ["gs://open-bucket", server.url])
+    reader = Targets(policy, options(store), Limits())
+    assert reader.fetch("x/0", Range(OPEN, 10, 4)) == BODY[10:14]
+
+
 def test_an_object_that_changes_between_two_reads(store: GcsServer) -> None:
     reader = targets(store)
     reader.fetch("x/0", Range(OPEN, 10, 4))

@@ -80,6 +80,33 @@ def test_an_object_that_is_stored_as_gzip_is_read_as_it_is_stored(
     assert reader.fetch("x/0", Url(url)) == STORED
 
 
+def test_a_gateway_that_answers_with_a_page(server: RangeServer) -> None:
+    """It was taken for the values of an array that is not compressed."""
+    server.answers["/open-bucket/f"] = 200, {}, b"<!DOCTYPE html><title>Log in</title>"
+    reader = targets(s3(server.url), "s3://open-bucket")
+    with pytest.raises(FetchError, match=r"a web page \(it begins with <!DOCTYPE html\)"):
+        reader.fetch("x/0", Url("s3://open-bucket/f"))
+
+
+def test_a_store_that_redirects_elsewhere(server: RangeServer, other_server: RangeServer) -> None:
+    """s3fs followed to any host."""
+    server.redirects["/open-bucket/f"] = f"{other_server.url}/f"
+    other_server.files["/f"] = BODY
+    wanted = Range("s3://open-bucket/f", 10, 4)
+    with pytest.raises(AccessError) as caught:
+        targets(s3(server.url), "s3://open-bucket").fetch("x/0", wanted)
+    assert caught.value.grant == other_server.url
+    assert (len(server.requests), other_server.requests) == (1, [])
+    reader = targets(s3(server.url), "s3://open-bucket", other_server.url)
+    assert reader.fetch("x/0", wanted) == BODY[10:14]
+    server.redirects["/open-bucket/f"] = "/open-bucket/g"
+    server.files["/open-bucket/g"] = BODY
+    assert targets(s3(server.url), "s3://open-bucket").fetch("x/0", wanted) == BODY[10:14]
+    server.redirects["/open-bucket/f"] = "ftp://127.0.0.1/f"
+    with pytest.raises(FetchError, match=r"redirects to ftp://127\.0\.0\.1/f, but only http and"):
+        targets(s3(server.url), "s3://open-bucket").fetch("x/0", wanted)
+
+
 def test_a_private_bucket_says_what_would_help(endpoint: str) -> None:
     reader = targets(s3(endpoint), "s3://closed-bucket")
     with pytest.raises(FetchError) as caught:
@@ -135,6 +162,44 @@ def test_a_store_that_is_not_there() -> None:
     reader = targets(s3("http://127.0.0.1:1", **once), "s3://open-bucket")
     with pytest.raises(FetchError, match="x/0 could not be read from s3://open-bucket/f"):
         reader.fetch("x/0", Range("s3://open-bucket/f", 0, 4))
+
+
+def test_a_store_that_stalls_has_one_budget_for_all_its_tries(server: RangeServer) -> None:
+    """104 requests were waited for one after the other: six minutes, and half an hour as it is."""
+    server.files["/open-bucket/f"] = BODY
+    impatient = {"config_kwargs": {"read_timeout": 0.2}}
+    policy = AccessPolicy(None, ["s3://open-bucket"])
+    options = s3(server.url, **impatient)
+    targets(options, "s3://open-bucket").fetch("x/0", Range("s3://open-bucket/f", 0, 4))
+    server.stalled.add("/open-bucket/f")
+    reader = Targets(policy, options, Limits(read_seconds=1.5))
+    with pytest.raises(FetchError) as caught:
+        reader.fetch("x/0", Range("s3://open-bucket/f", 0, 4))
+    assert str(caught.value) == (
+        "x/0 could not be read from s3://open-bucket/f, bytes 0 to 4: no complete answer came "
+        "within 1.5 seconds, retries included (limits: read_seconds)."
+    )
+    assert 2 < len(server.requests) < 10
+
+
+def test_a_store_that_stops_in_the_middle(server: RangeServer) -> None:
+    headers = {"Content-Range": f"bytes 0-99/{len(BODY)}", "Content-Length": "100"}
+    server.answers["/open-bucket/f"] = 206, headers, BODY[:50]
+    policy = AccessPolicy(None, ["s3://open-bucket"])
+    reader = Targets(policy, s3(server.url), Limits(read_seconds=0.5))
+    with pytest.raises(FetchError, match="no complete answer came within"):
+        reader.fetch("x/0", Range("s3://open-bucket/f", 0, 100))
+
+
+def test_a_size_that_changes_between_two_reads(server: RangeServer) -> None:
+    """Of a store that gives no ETag."""
+    server.files["/open-bucket/f"] = BODY
+    reader = targets(s3(server.url), "s3://open-bucket")
+    changing = Range("s3://open-bucket/f", 10, 4)
+    assert reader.fetch("x/0", changing) == BODY[10:14]
+    server.files["/open-bucket/f"] = BODY * 2
+    with pytest.raises(FetchError, match=r"changed while it was read \(it had 2,048 bytes and has"):
+        reader.fetch("x/0", changing)
 
 
 def test_stopping_ends_requests_to_a_store(server: RangeServer) -> None:

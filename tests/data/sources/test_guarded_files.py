@@ -131,6 +131,12 @@ def test_a_typed_url_leads_to_no_other_address_inside(
         rx.open_references(f"{typed}/away.json")
 
 
+def test_a_set_on_a_server_that_stalls(server: RangeServer) -> None:
+    server.stalled.add("/set.json")
+    with pytest.raises(SourceError, match=r"no complete answer came within 0\.3 seconds"):
+        rx.open_references(f"{server.url}/set.json", limits=rx.Limits(read_seconds=0.3))
+
+
 def test_a_redirect_takes_no_credentials_along(
     server: RangeServer, other_server: RangeServer
 ) -> None:

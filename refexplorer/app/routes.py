@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import bokeh.server.server
@@ -16,6 +17,7 @@ from bokeh.server.views.static_handler import StaticHandler
 from bokeh.server.views.ws import WSHandler
 from bokeh.util.token import check_token_signature, generate_secret_key, get_token_payload
 from tornado.web import Application, RequestHandler
+from tornado.websocket import WebSocketClosedError
 
 from refexplorer.app.headers import Headers, Nonced
 
@@ -71,8 +73,8 @@ class Connection(WSHandler):
 
     async def send_message(self, message: Message[Any]) -> None:
         """Send it, unless the person has left: Bokeh would write a warning for each message."""
-        if self.ws_connection is not None:
-            await super().send_message(message)
+        with suppress(WebSocketClosedError):
+            await message.send(self)
 
 
 class Health(RequestHandler):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import socket
 import threading
@@ -102,11 +103,17 @@ def serve(
                     ready(url)
                 await is_ended.wait()
             finally:
+                # what is cut off now is no news, but Tornado and Bokeh would log it
+                logging.disable()
                 server.stop()
                 end_sessions(server)
 
-    with suppress(KeyboardInterrupt):
+    try:
         asyncio.run(run())
+    except KeyboardInterrupt:
+        pass
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 @contextmanager

@@ -74,7 +74,7 @@ class Connection(WSHandler):
     async def send_message(self, message: Message[Any]) -> None:
         """Send it, unless the person has left: Bokeh would write a warning for each message."""
         with suppress(WebSocketClosedError):
-            await message.send(self)
+            await message.send(self)  # type: ignore[arg-type]  # as Bokeh does
 
 
 class Health(RequestHandler):

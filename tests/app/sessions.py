@@ -25,7 +25,7 @@ from tests.helpers.hosts import running_page
 NUMBER = 20
 PAGES = 10
 ROWS = 40
-PATIENCE = 20.0
+PATIENCE = 120.0
 FORGETTING = """
 import sys
 from functools import partialmethod

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, Protocol
 
 import param
@@ -17,7 +19,7 @@ from refexplorer.views.compared import OtherSets
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import described, screens
-from refexplorer.views.wire.answering import Buffers, Message, event
+from refexplorer.views.wire.answering import Buffers, Message, event, failure
 from refexplorer.views.wire.context import RepositoryVersions
 from refexplorer.views.wire.editor.editor_messages import Explore
 from refexplorer.views.wire.messages import Done
@@ -28,6 +30,11 @@ from refexplorer.widgets.bundles import FOLDER
 extension_dirs["refexplorer"] = FOLDER
 
 
+MESSAGES = 1000
+"""Messages of one view that wait for an answer."""
+_TOO_MANY = f"{MESSAGES:,} requests are waiting: try again when some are answered."
+
+
 class Controller(Protocol):
     """The controller of a view; see refexplorer/reference/PROTOCOL.md."""
 
@@ -35,6 +42,10 @@ class Controller(Protocol):
 
     def handle(self, message: Message, buffers: Buffers | None) -> list[tuple[Message, Buffers]]:
         """Answer one message."""
+        ...
+
+    def close(self) -> None:
+        """Stop what runs."""
         ...
 
 
@@ -50,14 +61,29 @@ class View(JSComponent):
         self._controller = controller
         self._turns = Turns()
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="refexplorer-view")
+        self._room = threading.Semaphore(MESSAGES)
         controller.post = self._post
 
-    def _handle_msg(self, data: Message) -> None:
-        self._worker.submit(self._answer, data)
+    def close(self) -> None:
+        """Answer no more, and stop what runs: it is shown to nobody."""
+        self._worker.shutdown(wait=False, cancel_futures=True)
+        self._controller.close()
+
+    def _handle_msg(self, data: object) -> None:
+        if not isinstance(data, dict):
+            return
+        if not self._room.acquire(blocking=False):
+            self._post(failure(data.get("id"), RefexplorerError(_TOO_MANY)), [])
+            return
+        with suppress(RuntimeError):  # it is closed
+            self._worker.submit(self._answer, data)
 
     def _answer(self, message: Message) -> None:
-        for reply, buffers in self._controller.handle(message, []):
-            self._post(reply, buffers)
+        try:
+            for reply, buffers in self._controller.handle(message, []):
+                self._post(reply, buffers)
+        finally:
+            self._room.release()
 
     def _post(self, message: Message, buffers: Buffers) -> None:
         self._turns.soon(self._send_msg, {"message": message, "buffers": buffers})
@@ -101,8 +127,8 @@ class ExplorerView(View):
     @property
     def address(self) -> str:
         """Where it is; where it was asked to go, until the browser says that it is there."""
-        arrived = self.here["step"] == self.asked["step"]
-        return str((self.here if arrived else self.asked)["address"])
+        arrived = self.here.get("step") == self.asked["step"]
+        return str((self.here if arrived else self.asked).get("address", ""))
 
 
 class EditorView(View):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import panel
 
@@ -97,11 +96,19 @@ class ServedPage:
         self._hold(references, source)
         self._stand(place or Address(source))
 
+    def close(self) -> None:
+        """Stop what it does, and open no more: the person has left."""
+        self._attempt = self._upload = None
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for view in self._made.values():
+            view.close()
+
     def _hold(self, references: ReferenceSet, source: str) -> None:
         """Put a set into the explorer, whatever is shown."""
         self._references = references
         self._source = source if is_shareable(source) else ""
-        self._made.pop("editor", None)  # its text is that of the set before; exercises stay
+        if (editor := self._made.pop("editor", None)) is not None:
+            editor.close()  # its text is that of the set before; exercises stay
         self._explore(references)
         self._frame.param.update(title=references.source.name, problem="", opening="")
 
@@ -116,6 +123,8 @@ class ServedPage:
             lambda version: self._turns.soon(self._show_version, explorer, version),
         )
         explorer.param.watch(lambda _: self._turns.soon(self._tell), "here")
+        if self._explorer is not None:
+            self._explorer.close()
         self._made[EXPLORER] = self._explorer = explorer
         self._views[:] = list(self._made.values())
 
@@ -151,8 +160,10 @@ class ServedPage:
         self._frame.title = _EDITED
         self._turn(EXPLORER if self._frame.view == name else self._frame.view)
 
-    def _do(self, message: Mapping[str, Any]) -> None:
+    def _do(self, message: object) -> None:
         """Do what the header or the start screen asks for; say why it cannot be done."""
+        if not isinstance(message, dict):
+            return
         operations: Operations = {
             OpenSource: self._choose,
             Go: self._go,
@@ -307,6 +318,8 @@ def page(references: ReferenceSet | None = None, library: Library | None = None)
     """
     library = library or Library()
     made = ServedPage(library)
+    if panel.state.curdoc is not None:
+        panel.state.on_session_destroyed(lambda _: made.close())
     if references is not None:
         name = references.source.name
         made.show(references, name if name in library.offers else "")

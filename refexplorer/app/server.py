@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import signal
 import socket
+import threading
 import warnings
 import webbrowser
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 
 import panel
-from bokeh.protocol.message import Message
-from bokeh.server.server import Server
-from bokeh.server.urls import per_app_patterns
-from bokeh.server.views.ws import WSHandler
+from bokeh.core.validation import silence
+from bokeh.core.validation.warnings import EMPTY_LAYOUT
+from bokeh.server.server import BaseServer
+from bokeh.server.util import bind_sockets, create_hosts_allowlist
 from bokeh.util.warnings import BokehUserWarning
+from panel.io.application import build_applications
+from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
-from tornado.web import RequestHandler
 
 from refexplorer.app.components import EditorView, ExplorerView, Frame
-from refexplorer.app.headers import Headers, Nonced
 from refexplorer.app.library import Library
 from refexplorer.app.opening import Openings
 from refexplorer.app.page import page
-from refexplorer.app.sessions import Sessions
+from refexplorer.app.routes import PageServer
+from refexplorer.app.sessions import Sessions, end_sessions
 from refexplorer.app.upload import LARGEST
 from refexplorer.errors import RefexplorerError
 from refexplorer.limits import Bounds
@@ -30,31 +35,7 @@ from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.widgets.bundles import bundle_path
 
-HEALTH = "/healthz"
-"""Where a proxy asks whether the page is alive."""
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
-
-class Health(RequestHandler):
-    """Answers as long as the server takes requests; makes no session."""
-
-    def get(self) -> None:
-        """Say so."""
-        self.write({"status": "ok"})
-
-
-class Prompt(WSHandler):
-    """A connection on which Bokeh's messages, of three pieces each, do not wait for 40 ms."""
-
-    def open(self, *args: object, **options: object) -> None:
-        """Let each piece leave as it is written."""
-        super().open(*args, **options)
-        self.set_nodelay(True)
-
-    async def send_message(self, message: Message[Any]) -> None:
-        """Send it, unless the person has left: Bokeh would write a warning for each message."""
-        if self.ws_connection is not None:
-            await super().send_message(message)
 
 
 def serve(
@@ -108,25 +89,59 @@ def serve(
     bounds = bounds or Bounds()
     openings = Openings(bounds)
     references, library = _prepared(source, Library(allow, largest_upload, openings))
-    port = port or _free_port(address)
-    _use_own_handlers()
-    known = [*(f"{name}:{port}" for name in _own_names(address)), *origins]
     sessions = Sessions(lambda: page(references, library), bounds.sessions)
-    server = _listening(sessions.page, port, address, known, prefix)
-    url = f"http://{_shown(address)}:{server.port}{server.prefix}/"
-    server._tornado.add_transform(Headers)
-    server.start()
-    openings.start()
-    if open_browser:
-        server.io_loop.call_later(0, webbrowser.open, url)
-    if ready is not None:
-        server.io_loop.add_callback(ready, url)
+
+    async def run() -> None:
+        with _ending() as is_ended:
+            server, url = _listening(sessions.page, port, address, origins, prefix)
+            try:
+                server.start()
+                openings.start()
+                if open_browser:
+                    webbrowser.open(url)
+                if ready is not None:
+                    ready(url)
+                await is_ended.wait()
+            finally:
+                # what is cut off now is no news, but Tornado and Bokeh would log it
+                logging.disable()
+                server.stop()
+                end_sessions(server)
+
     try:
-        server.io_loop.start()
+        asyncio.run(run())
     except KeyboardInterrupt:
         pass
     finally:
-        server.stop()
+        logging.disable(logging.NOTSET)
+
+
+@contextmanager
+def _ending() -> Iterator[asyncio.Event]:
+    """Set an event when the process shall end; what ignores a signal, as `nohup` does, is kept.
+
+    A handler that raises would do so in whatever the loop runs, which may catch it.
+    """
+    loop, is_ended = asyncio.get_running_loop(), asyncio.Event()
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+        numbers = [getattr(signal, name) for name in names]
+        before = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in before.items():
+        if handler is signal.SIG_IGN:
+            continue
+        try:
+            loop.add_signal_handler(number, is_ended.set)
+        except NotImplementedError:  # on Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(is_ended.set))
+    try:
+        yield is_ended
+    finally:
+        for number, handler in before.items():
+            with suppress(NotImplementedError):
+                loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 def _prepared(source: object, library: Library) -> tuple[ReferenceSet | None, Library]:
@@ -141,48 +156,30 @@ def _prepared(source: object, library: Library) -> tuple[ReferenceSet | None, Li
 
 
 def _listening(
-    make: Callable[[], panel.Template], port: int, address: str, origins: list[str], prefix: str
-) -> Server:
-    loop = IOLoop(make_current=False)  # Panel would ask for the current one, which is not there
+    make: Callable[[], panel.Template], port: int, address: str, origins: Iterable[str], prefix: str
+) -> tuple[BaseServer, str]:
+    """Return a server that listens, and its address."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
-        return panel.io.server.get_server(
-            {"/": make},
-            loop=loop,
-            port=port,
-            address=address,
-            websocket_origin=origins,
-            prefix=prefix,
-            extra_patterns=[(HEALTH, Health)],
-            start=False,
-            show=False,
-            verbose=False,
-        )
+        # Tornado would leave a socket that it cannot bind to the garbage collector
+        socket.create_server((address, port), family=family).close()
+        sockets, port = bind_sockets(address, port)
     except OSError as error:
-        loop.close()
         raise RefexplorerError(
             f"Port {port} at {address} cannot be used: {error.strerror or error}. Choose "
             "another one, or 0 for any free port."
         ) from None
-
-
-def _use_own_handlers() -> None:
-    """Add to the handlers of the page and its connection, whichever Panel takes for them."""
-    for place, (path, handler, *_) in enumerate(per_app_patterns):
-        own = {"/?": Nonced, "/ws": Prompt}.get(path)
-        if own is not None and not issubclass(handler, own):
-            per_app_patterns[place] = (path, type(own.__name__, (own, handler), {}))
-
-
-def _free_port(address: str) -> int:
-    """Return a port that nobody uses, since the names of the page have to include it."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    try:
-        with socket.create_server((address, 0), family=family) as probe:
-            return int(probe.getsockname()[1])
-    except OSError as error:
-        raise RefexplorerError(
-            f"The address {address} cannot be used: {error.strerror or error}."
-        ) from None
+    silence(EMPTY_LAYOUT, True)  # of the start screen, below which there is no view yet
+    known = [*(f"{name}:{port}" for name in _own_names(address)), *origins]
+    web = PageServer(
+        build_applications({"/": make}),
+        prefix=prefix,
+        extra_websocket_origins=create_hosts_allowlist(known, port),
+    )
+    http = HTTPServer(web)
+    http.add_sockets(sockets)
+    server = BaseServer(IOLoop.current(), web, http)
+    return server, f"http://{_shown(address)}:{port}{server.prefix}/"
 
 
 def _own_names(address: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""How many pages are open at a time."""
+"""How many pages are open at a time, and their end."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import panel
 from bokeh.application.application import SessionContext
+from bokeh.server.server import BaseServer
 from panel import state
 
 _FULL = """
@@ -47,3 +48,11 @@ class Sessions:
 
     def _leave(self, _: SessionContext) -> None:
         self._open -= 1
+
+
+def end_sessions(server: BaseServer) -> None:
+    """Do what is done at the end of a session for all that are open: Bokeh leaves them as is."""
+    for session in server.get_sessions():
+        if (context := session.document.session_context) is not None:
+            for leave in session.document.session_destroyed_callbacks:
+                leave(context)

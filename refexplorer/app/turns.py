@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TypeVarTuple
 
@@ -35,7 +36,8 @@ class Turns:
         else:
             document, loop = self._served
             turn = partial(_take, document, partial(change, *arguments))
-            loop.call_soon_threadsafe(_ask, document, turn)
+            with suppress(RuntimeError):  # the server has ended
+                loop.call_soon_threadsafe(_ask, document, turn)
 
 
 def _served() -> tuple[Document, asyncio.AbstractEventLoop] | None:

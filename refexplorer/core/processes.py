@@ -202,6 +202,10 @@ class Child:
         if lost is not None:
             raise lost
 
+    def kill(self) -> None:
+        """End the process while another thread waits for its answer."""
+        self._process.kill()
+
     def end(self) -> None:
         """End the process, and remove what it left."""
         self._process.kill()
@@ -233,6 +237,7 @@ class Children:
         """Leave all to the process before, of which this one may be a fork."""
         self._turns = threading.BoundedSemaphore(self._most)
         self._idle: list[Child] = []
+        self._lent: set[Child] = set()
 
     def start(self, *arguments: str) -> None:
         """Have one ready."""
@@ -250,18 +255,23 @@ class Children:
                 child = self._idle.pop()
             except IndexError:
                 child = Child(self._module, *arguments)
+            self._lent.add(child)
             try:
                 yield child
             except BaseException:
                 child.end()
                 raise
+            finally:
+                self._lent.discard(child)
             if child.is_spent:
                 child.end()
             else:
                 self._idle.append(child)
 
     def end(self) -> None:
-        """End those that have nothing to do."""
+        """End all; what one was asked raises `LostError`."""
+        for child in [*self._lent]:
+            child.kill()
         while self._idle:
             self._idle.pop().end()
 

@@ -15,7 +15,7 @@ from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.preview.chunk_cache import cache_of
 from refexplorer.views.registry import EXPLORER, described, part_named, snapshot_html, snapshot_text
 from refexplorer.views.snapshots.explorer_snapshot import complete
-from refexplorer.views.wire.answering import event, nowhere
+from refexplorer.views.wire.answering import event
 from refexplorer.views.wire.explorer.explorer_messages import GreetExplorer
 from refexplorer.views.wire.explorer.tree_messages import TreeRows
 from refexplorer.views.wire.json_form import to_wire
@@ -169,8 +169,7 @@ class ReferencesWidget(SnapshotWidget):
         if change["new"] in (None, self._controller.references):
             return
         allowed = self._controller.policy.granted
-        self._controller.post = nowhere
-        self._controller.comparison.changed.clear()
+        self._controller.close()
         self._controller = ExplorerController(
             change["new"], allow=allowed, compare=self.compare, show=self._show
         )

@@ -79,7 +79,7 @@ def open_tab(comm: Comm, message: dict[str, Any]) -> None:
             comm.send(reply, buffers=buffers)
 
     def close(_: object) -> None:
-        controller.post = lambda message, buffers: None
+        controller.close()
 
     controller.post = lambda message, buffers: comm.send(message, buffers=buffers)
     comm.on_msg(receive)

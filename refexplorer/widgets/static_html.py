@@ -22,6 +22,13 @@ class SnapshotWidget(anywidget.AnyWidget):
         """Return the state as HTML and as text."""
         raise NotImplementedError
 
+    def close(self) -> None:
+        """Take the widget from the screen, and stop what it does."""
+        controller = getattr(self, "_controller", None)  # none where the widget cannot be made
+        if controller is not None:
+            controller.close()
+        super().close()
+
     def save_static(self) -> None:
         """Put the state as it is now into the outputs where the widget was displayed last.
 

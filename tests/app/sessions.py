@@ -26,6 +26,20 @@ NUMBER = 20
 PAGES = 10
 ROWS = 40
 PATIENCE = 120.0
+FORGETTING = """
+import sys
+from functools import partialmethod
+from bokeh.server.tornado import BokehTornado
+from refexplorer.cli import main
+
+BokehTornado.__init__ = partialmethod(
+    BokehTornado.__init__,
+    check_unused_sessions_milliseconds=500,
+    unused_session_lifetime_milliseconds=2000,
+)
+sys.exit(main())
+"""
+"""A page that forgets who closed it after two seconds; Bokeh does after 15 to 32."""
 
 
 class Visitor:

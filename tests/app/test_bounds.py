@@ -12,29 +12,12 @@ from typing import Any
 
 import pytest
 
-from tests.app.sessions import PATIENCE, Visitor
+from tests.app.sessions import FORGETTING, PATIENCE, Visitor
 from tests.helpers.costly import COSTLY
 from tests.helpers.forking import LOAD_PAGE, Interpreter, preloaded
 from tests.helpers.hosts import PanelPage, forked_page
 
 pytestmark = pytest.mark.server
-
-
-FORGETTING = """
-import sys
-from functools import partialmethod
-from bokeh.server.tornado import BokehTornado
-from refexplorer.cli import main
-
-BokehTornado.__init__ = partialmethod(
-    BokehTornado.__init__,
-    check_unused_sessions_milliseconds=500,
-    unused_session_lifetime_milliseconds=2000,
-)
-sys.exit(main())
-"""
-"""A page that forgets who closed it after two seconds; Bokeh does after 15 to 32."""
-
 
 OTHERS = 3
 """How many do their work at most while a costly set is opened."""

@@ -5,12 +5,9 @@ import socket
 import subprocess
 import sys
 import threading
-import urllib.request
-from pathlib import Path
 
 import pytest
 
-import refexplorer.app
 from refexplorer import demo
 from refexplorer.app import serve
 from refexplorer.app.address import Address
@@ -208,29 +205,11 @@ def test_serving_a_bad_source_fails_before_anything_listens() -> None:
         serve("nosuch.json", open_browser=False)
 
 
-# Tornado leaves the socket that it could not bind to the garbage collector.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_serving_on_a_taken_port_says_so() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(RefexplorerError, match=f"Port {port}"):
             serve({"a": "text"}, port=port, open_browser=False)
-
-
-@pytest.mark.server
-def test_panel_serve_takes_the_room() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    room = str(Path(refexplorer.app.__file__).parent)
-    command = [sys.executable, "-m", "panel", "serve", room, "--port", str(port)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as served:
-        try:
-            assert served.stderr is not None
-            next(line for line in served.stderr if "running at" in line)
-            with urllib.request.urlopen(f"http://localhost:{port}/app") as answer:
-                assert "<title>refexplorer</title>" in answer.read().decode()
-        finally:
-            served.terminate()
 
 
 def test_exercises_are_a_view_of_their_own() -> None:

@@ -103,7 +103,8 @@ def recorded(controller: type[Any], protocol: str) -> Iterator[list[str]]:
 
     def handled(self: Any, message: Message, *rest: Any) -> list[tuple[Message, Buffers]]:
         recorder = recorder_of(self)
-        recorder.asked(message)
+        if isinstance(message, dict):
+            recorder.asked(message)
         answers = handle(self, message, *rest)
         for answer in answers:
             recorder.said(*answer, at_once=True)

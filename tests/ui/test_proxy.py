@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.helpers.hosts import Lab
+from tests.helpers.routes import answered, closed_paths
 
 pytest.importorskip("jupyter_server_proxy", reason="no jupyter-server-proxy")
 
@@ -17,3 +18,12 @@ def test_the_page_works_below_jupyter(lab: Lab, page: Page) -> None:
     expect(page.get_by_role("tab", name="Key")).to_have_attribute("aria-selected", "true")
     page.get_by_role("tab", name="Chunks").click()
     expect(page).to_have_url(f"{lab.url}/refexplorer/?source=demo/sst.v1.json&view=chunks&key=sst")
+
+
+def test_routes_that_the_page_does_not_use_are_closed_below_jupyter(lab: Lab) -> None:
+    page = f"{lab.url}/refexplorer/"
+    assert answered(f"{page}healthz")[0] == 200
+    unknown = answered(f"{page}nosuch")
+    assert unknown[:2] == (404, "Not Found")
+    for path in closed_paths(opened=["/?", "/ws"]):
+        assert answered(page + path.lstrip("/")) == unknown, path

@@ -136,6 +136,7 @@ class EditorController:
         self._table: EditorRows | None = None
         self._error: RefexplorerError | None = None
         self._renditions: dict[str, Rendition] = {}
+        self._shortening = Shortening(self)
         self._start = as_text(document)
         self._follow(self._start)
         self.operations: Operations = {
@@ -156,7 +157,7 @@ class EditorController:
             SeekStart: lambda request: Text(self._start),
             AskExamples: lambda request: Examples(tuple(example_sets())),
             ShowExample: self._example,
-            **Shortening(self).operations,
+            **self._shortening.operations,
             **Specification(self).operations,
         }
 
@@ -220,6 +221,11 @@ class EditorController:
         """Answer one message."""
         with self._lock:
             return answer(self.operations, message)
+
+    def close(self) -> None:
+        """Stop what runs, and say no more: the view is gone."""
+        self.post = nowhere
+        self._shortening.close()
 
     def _hello(self, request: GreetEditor) -> Welcome:
         return self._shown_as(Welcome, help=Help(PART_HELP, FILTER_HELP))

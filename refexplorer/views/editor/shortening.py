@@ -57,6 +57,10 @@ class Shortening:
             Cancel: self._jobs.cancel,
         }
 
+    def close(self) -> None:
+        """Stop looking for one."""
+        self._jobs.close()
+
     def _find(self, request: Shorten) -> None:
         text, references = self._editor.document, self._editor.references
         limits = DEFAULT_LIMITS if references is None else references.limits

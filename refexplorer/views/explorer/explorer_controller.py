@@ -171,6 +171,12 @@ class ExplorerController:
         with self._lock:
             return answer(self.operations, message)
 
+    def close(self) -> None:
+        """Stop what runs, and say no more: the view is gone."""
+        self.post = nowhere
+        self.comparison.changed.clear()
+        self._jobs.close()
+
     def _did(self, text: str) -> None:
         """Tell the Python for what was done."""
         if text != self.code:

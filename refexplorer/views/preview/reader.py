@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from refexplorer.data.fetch.background import beside
 from refexplorer.data.read.why import why
 from refexplorer.errors import RefexplorerError
 from refexplorer.spec.core.references import Base64, Inline, Range
@@ -85,12 +84,12 @@ class PreviewReader:
         if request.index is None and request.slices is None:
             places = first_look(self._refs, array, request.budget)
             # it takes a while, and who looks at an array is about to read it
-            beside(load_array_libraries, "refexplorer-libraries")
+            self._jobs.aside(load_array_libraries)
         else:
             places = self._asked(array, request)
         found = plan(self._refs, array, places, self.chunks)
         if any(target.startswith("http") for target in found.estimate.targets):
-            beside(load_http, "refexplorer-http")
+            self._jobs.aside(load_http)
         if request.shown:
             self._show(array, places, is_here=found.estimate.bytes == 0)
         return Planned(found)
@@ -105,7 +104,7 @@ class PreviewReader:
                 found = preview(self._refs, array, places, self.chunks, Decoding(), unheard)
                 self.last = found
 
-            beside(keep, "refexplorer-shown")
+            self._jobs.aside(keep)
 
     def _read(self, request: ReadChunk) -> None:
         array = self._array(request.array)

@@ -28,8 +28,10 @@ def nowhere(message: Message, buffers: Buffers) -> None:
     """Post to nobody: what a controller does until a host gives it a `Post`."""
 
 
-def answer(operations: Operations, message: Message) -> list[tuple[Message, Buffers]]:
-    """Run the operation that a message asks for."""
+def answer(operations: Operations, message: object) -> list[tuple[Message, Buffers]]:
+    """Run the operation that a message asks for; what is no message is ignored."""
+    if not isinstance(message, dict):
+        return []
     try:
         request = read(operations, message)
         reply = operations[type(request)](request)

@@ -1,18 +1,21 @@
-"""Jobs that take long enough to be watched and stopped, each in a thread of its own."""
+"""Jobs that take long enough to be watched and stopped: some at a time, in threads."""
 
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
+from contextvars import Context, copy_context
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from msgspec import Struct
 
-from refexplorer.data.fetch.background import POLL, beside, stoppable
+from refexplorer.data.fetch.background import stoppable
 from refexplorer.errors import RefexplorerError
 from refexplorer.views.wire.answering import Buffers, Post, answered, event, failure
-from refexplorer.views.wire.messages import Cancel, Done, Event, JobProgress, Request, tag_of
+from refexplorer.views.wire.messages import Cancel, Done, Event, JobProgress, Request
 
 JobReport = Callable[[int | None, int | None, str], bool]
 """Called with what is done, how much there is (None: not known), and both in words; False stops."""
@@ -21,8 +24,10 @@ JobAnswer = tuple[Struct, Buffers]
 Watched = Callable[[JobReport], JobAnswer]
 """Answers a request, and reports on the way."""
 Draw = Callable[[Any, JobReport], JobAnswer]
-
-
+MOST_RUNNING = 8
+"""Jobs of one view that run at a time."""
+MOST_WAITING = 200
+"""Jobs of one view that wait until others are done."""
 STOPPED = "It was stopped."
 
 
@@ -43,6 +48,21 @@ def go_on(report: JobReport, done: int | None, of: int | None, label: str) -> No
         raise RefexplorerError(STOPPED)
 
 
+@dataclass(eq=False)
+class _Job:
+    """Work for a request; for none if nobody waits for what it does."""
+
+    request: Request | None
+    work: Watched
+    is_in_turn: bool = False
+    context: Context = field(default_factory=copy_context)
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def id(self) -> str:
+        return "" if self.request is None else str(self.request.id)
+
+
 class Jobs:
     """Runs watched work and posts its progress and its answer.
 
@@ -57,34 +77,28 @@ class Jobs:
     def __init__(self, post: Post, at_once: bool = False) -> None:
         self._post = post
         self._at_once = at_once
-        self._stops: dict[str, threading.Event] = {}
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
+        self._waiting: deque[_Job] = deque()
+        self._running: set[_Job] = set()
+        self._is_closed = False
 
     def tell(self, said: Event, buffers: Buffers) -> None:
         """Say something of a job that is not done, with what travels beside it."""
         self._post(event(said)[0], buffers)
 
     def start(self, request: Request, work: Watched) -> None:
-        """Answer a request later."""
-        stop = self._stops[str(request.id)] = threading.Event()
-        if self._at_once:
-            self._run(request, work, stop)
-            return
-        name = f"refexplorer-{tag_of(type(request))}-{request.id}"
-        beside(partial(self._run, request, work, stop), name)
+        """Answer a request later.
+
+        Raises
+        ------
+        RefexplorerError
+            If too many wait already.
+        """
+        self._add(_Job(request, work))
 
     def start_in_turn(self, request: Request, work: Watched) -> None:
         """Answer a request later, when those before it are done: they use the same memory."""
-
-        def in_turn(report: JobReport) -> JobAnswer:
-            while not self._turn.acquire(timeout=POLL):
-                go_on(report, None, None, "Waiting for earlier requests")
-            try:
-                return work(report)
-            finally:
-                self._turn.release()
-
-        self.start(request, in_turn)
+        self._add(_Job(request, work, is_in_turn=True))
 
     def in_turn(self, draw: Draw) -> Callable[[Request], None]:
         """Return the operation that runs `draw` in turn."""
@@ -94,25 +108,107 @@ class Jobs:
 
         return start
 
+    def aside(self, work: Callable[[], object]) -> None:
+        """Do what nobody waits for, unless there is enough to do."""
+
+        def done(report: JobReport) -> JobAnswer:
+            work()
+            return Done(), []
+
+        if not (self._waiting or self._at_once):
+            self._add(_Job(None, done))
+
     def cancel(self, request: Cancel) -> Done:
         """Answer ``cancel``, and what is stopped: nobody waits until it has come to a halt."""
-        if stop := self._stops.pop(request.job, None):
-            stop.set()
+        with self._lock:
+            jobs = [*self._waiting, *self._running]
+            found = [job for job in jobs if job.id == request.job and not job.stop.is_set()]
+            self._stop(found)
+        if found and request.job:
             self._post(failure(request.job, RefexplorerError(STOPPED)), [])
         return Done()
 
-    def _run(self, request: Request, work: Watched, stop: threading.Event) -> None:
+    def close(self) -> None:
+        """Stop all; there is nobody any more who could ask for more."""
+        with self._lock:
+            self._is_closed = True
+            self._stop([*self._waiting, *self._running])
+
+    def _stop(self, jobs: list[_Job]) -> None:
+        for job in jobs:
+            job.stop.set()
+        self._waiting = deque(job for job in self._waiting if not job.stop.is_set())
+
+    def _add(self, job: _Job) -> None:
+        if self._at_once:
+            self._run(job)
+            return
+        with self._lock:
+            if self._is_closed:
+                return
+            if len(self._waiting) >= MOST_WAITING:
+                raise RefexplorerError(
+                    f"{MOST_WAITING} requests are waiting: try again when some are answered."
+                )
+            self._waiting.append(job)
+        self._start()
+        with self._lock:
+            has_to_wait = job in self._waiting
+        if has_to_wait and job.request is not None:
+            self._post(*event(JobProgress(job.id, None, None, "Waiting for earlier requests")))
+
+    def _next(self) -> _Job | None:
+        """Take the first job that may run now."""
+        with self._lock:
+            is_taken = any(job.is_in_turn for job in self._running)
+            if len(self._running) < MOST_RUNNING:
+                for job in self._waiting:
+                    if not (job.is_in_turn and is_taken):
+                        self._waiting.remove(job)
+                        self._running.add(job)
+                        return job
+        return None
+
+    def _start(self) -> None:
+        """Start a thread for the next job."""
+        if (job := self._next()) is None:
+            return
+        run = partial(self._run_on, job)
+        try:
+            threading.Thread(target=run, name="refexplorer-job", daemon=True).start()
+        except RuntimeError:
+            with self._lock:
+                self._running.discard(job)
+                is_only = not self._running
+                if not is_only:  # the thread of another one takes it
+                    self._waiting.appendleft(job)
+            if is_only:  # there are no threads, as in a browser
+                self._run(job)
+
+    def _run_on(self, job: _Job | None) -> None:
+        """Run jobs until there is none that may run."""
+        while job is not None:
+            try:
+                job.context.run(self._run, job)
+            finally:
+                with self._lock:
+                    self._running.discard(job)
+            job = None  # which is not kept while the next one runs
+            job = self._next()
+
+    def _run(self, job: _Job) -> None:
+        request, stop = job.request, job.stop
+
         def report(done: int | None, of: int | None, label: str) -> bool:
             if not stop.is_set():
-                self._post(*event(JobProgress(str(request.id), done, of, label)))
+                self._post(*event(JobProgress(job.id, done, of, label)))
             return not stop.is_set()
 
         try:
             with stoppable(lambda: not stop.is_set()):
-                reply, buffers = work(report)
-            answer = answered(request, reply)
+                reply, buffers = job.work(report)
+            answer = {} if request is None else answered(request, reply)
         except Exception as error:
-            answer, buffers = failure(request.id, error), []
-        if not stop.is_set():
+            answer, buffers = failure(job.id, error), []
+        if request is not None and not stop.is_set():
             self._post(answer, buffers)
-        self._stops.pop(str(request.id), None)

@@ -1,33 +1,173 @@
 from __future__ import annotations
 
 import queue
+import threading
 import time
+from collections.abc import Iterator
 from typing import Any
+
+import pytest
 
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.errors import RefexplorerError
 from refexplorer.limits import Limits
 from refexplorer.spec.core.references import Range
 from refexplorer.views.wire.explorer.data_messages import ReadChunk
-from refexplorer.views.wire.jobs import Jobs
+from refexplorer.views.wire.jobs import MOST_RUNNING, MOST_WAITING, JobAnswer, Jobs, Report
 from refexplorer.views.wire.messages import Cancel, Done
-from tests.helpers.servers import range_server
+from tests.helpers.servers import RangeServer, range_server
+
+Posted = queue.Queue[dict[str, Any]]
 
 
-def test_cancelling_a_job_ends_the_request_that_it_waits_for() -> None:
-    posted = queue.Queue[dict[str, Any]]()
+@pytest.fixture
+def posted() -> Posted:
+    return Posted()
+
+
+@pytest.fixture
+def jobs(posted: Posted) -> Iterator[Jobs]:
     jobs = Jobs(lambda message, buffers: posted.put(message))
+    yield jobs
+    jobs.close()
+
+
+def asked(number: int) -> ReadChunk:
+    return ReadChunk(id=f"a:{number}", array="x")
+
+
+def answer_of(posted: Posted, number: int) -> dict[str, Any]:
+    """Wait for the answer to a request, whatever comes before it."""
+    while "ev" in (said := posted.get(timeout=60)) or said["id"] != f"a:{number}":
+        pass
+    return said
+
+
+def stalled(server: RangeServer, number: int) -> Any:
+    """Return work that waits for a server which says nothing more."""
+    reader = Targets(AccessPolicy(None, [server.url]), None, Limits())
+
+    def work(report: Report) -> JobAnswer:
+        return Done(), [reader.fetch("x", Range(f"{server.url}/f", number, 500_000))]
+
+    return work
+
+
+def threads() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name == "refexplorer-job"]
+
+
+def test_cancelling_a_job_ends_the_request_that_it_waits_for(posted: Posted, jobs: Jobs) -> None:
     with range_server() as server:
         server.files["/f"] = bytes(10**6)
         server.dripping.add("/f")
-        reader = Targets(AccessPolicy(None, [server.url]), None, Limits())
-
-        def work(report: object) -> tuple[Done, list[bytes]]:
-            return Done(), [reader.fetch("x", Range(f"{server.url}/f", 0, 500_000))]
-
-        jobs.start(ReadChunk(id="a:1", array="x"), work)
+        jobs.start(asked(1), stalled(server, 0))
         while not server.requests:
             time.sleep(0.01)
         jobs.cancel(Cancel(job="a:1"))
-        assert posted.get(timeout=10)["error"] == "It was stopped."
+        assert answer_of(posted, 1)["error"] == "It was stopped."
         assert server.hung_up.wait(10)
+
+
+def test_jobs_of_one_view_are_few_at_a_time_and_end_with_it(posted: Posted, jobs: Jobs) -> None:
+    refused = list[str]()
+    before = len(threads())
+    with range_server() as server:
+        server.files["/f"] = bytes(10**6)
+        server.stalled.add("/f")
+        for number in range(3000):
+            try:
+                jobs.start(asked(number), stalled(server, number))
+            except RefexplorerError as error:
+                refused.append(str(error))
+        running = threads()
+        assert len(running) - before == MOST_RUNNING
+        assert len(refused) == 3000 - MOST_RUNNING - MOST_WAITING
+        assert "200 requests are waiting" in refused[0]
+        jobs.close()
+        for each in running:
+            each.join(60)
+        assert len(threads()) <= before
+        assert len(server.requests) <= MOST_RUNNING
+        jobs.start(asked(1), lambda report: (Done(), []))
+        assert len(threads()) <= before
+
+
+def test_what_waits_is_done_when_there_is_room(posted: Posted, jobs: Jobs) -> None:
+    go_on = threading.Event()
+
+    def work(report: Report) -> JobAnswer:
+        go_on.wait(60)
+        return Done(), []
+
+    for number in range(30):
+        jobs.start(asked(number), work)
+    go_on.set()
+    wanted = {f"a:{number}" for number in range(30)}
+    while wanted:
+        if "ev" not in (said := posted.get(timeout=60)):
+            wanted.discard(said["id"])
+
+
+def test_what_waits_for_its_turn_holds_up_nothing_else(posted: Posted, jobs: Jobs) -> None:
+    go_on, order = threading.Event(), list[int]()
+
+    def turn(number: int) -> Any:
+        def work(report: Report) -> JobAnswer:
+            go_on.wait(60)
+            order.append(number)
+            return Done(), []
+
+        return work
+
+    for number in range(20):
+        jobs.start_in_turn(asked(number), turn(number))
+    jobs.start(asked(99), lambda report: (Done(), []))
+    assert "error" not in answer_of(posted, 99)
+    go_on.set()
+    assert "error" not in answer_of(posted, 19)
+    assert order == [*range(20)]
+
+
+def test_a_job_that_waits_is_cancelled_before_it_begins(posted: Posted, jobs: Jobs) -> None:
+    go_on, begun = threading.Event(), list[int]()
+
+    def work(number: int) -> Any:
+        def run(report: Report) -> JobAnswer:
+            begun.append(number)
+            go_on.wait(60)
+            return Done(), []
+
+        return run
+
+    jobs.start_in_turn(asked(1), work(1))
+    jobs.start_in_turn(asked(2), work(2))
+    jobs.start_in_turn(asked(3), work(3))
+    jobs.cancel(Cancel(job="a:2"))
+    assert answer_of(posted, 2)["error"] == "It was stopped."
+    go_on.set()
+    assert "error" not in answer_of(posted, 3)
+    assert begun == [1, 3]
+
+
+def test_a_job_that_no_thread_can_be_started_for_waits_for_one(
+    posted: Posted, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, ran_in = threading.Event(), list[str]()
+
+    def work(report: Report) -> JobAnswer:
+        ran_in.append(threading.current_thread().name)
+        go_on.wait(60)
+        return Done(), []
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    jobs.start(asked(1), work)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        jobs.start(asked(2), work)
+    go_on.set()
+    assert "error" not in answer_of(posted, 2)
+    assert ran_in == ["refexplorer-job"] * 2

@@ -5,8 +5,8 @@ import * as Plot from "@observablehq/plot";
 import { escaped } from "../shared/escaping.ts";
 import { moment } from "../shared/format.ts";
 import { linearPart, type ScaleName } from "./bars.ts";
-import { FLAG_COLOURS, pixelsOf, type Scheme } from "./colours.ts";
-import { extremes, type Axis } from "./slices.ts";
+import { FLAG_COLOURS, INFINITE, pixelsOf, type Scheme } from "./colours.ts";
+import { extremes, infinities, type Axis } from "./slices.ts";
 import type { Window } from "./window.ts";
 
 export interface Figure {
@@ -49,6 +49,7 @@ export const MARGINS = { marginLeft: 56, marginRight: 14, marginTop: 10, marginB
 export function line(values: Float64Array, axis: Axis, look: Look): Figure {
   const drawn = extremes(values);
   const place = (index: number) => axis.at?.[index] ?? axis.first + index * axis.step;
+  const finite = (index: number) => finiteOf(values[index]!);
   const element = Plot.plot({
     ...MARGINS,
     width: look.width,
@@ -56,10 +57,11 @@ export function line(values: Float64Array, axis: Axis, look: Look): Figure {
     x: { label: escaped(axis.name), labelArrow: "none", ...kindOf(axis.times) },
     y: { label: null, domain: look.domain, nice: true, grid: true, ...kindOf(look.times) },
     marks: [
-      Plot.line(drawn, { x: place, y: (index: number) => values[index], stroke: "var(--acc)", strokeWidth: 1.5 }),
+      Plot.line(drawn, { x: place, y: finite, stroke: "var(--acc)", strokeWidth: 1.5 }),
       values.length <= 60
-        ? Plot.dot(drawn, { x: place, y: (index: number) => values[index], r: 2, fill: "var(--acc)" })
+        ? Plot.dot(drawn, { x: place, y: finite, r: 2, fill: "var(--acc)" })
         : null,
+      ...infinityMarks(values, place),
     ],
   }) as SVGSVGElement;
   const invert = element && scaleOf(element, "x");
@@ -74,6 +76,21 @@ export function line(values: Float64Array, axis: Axis, look: Look): Figure {
         ? `drawn by the minimum and maximum of every ${Math.round((2 * values.length) / drawn.length)} values`
         : "",
   };
+}
+
+/** What a line is drawn of: it has a gap where a value is infinite. */
+function finiteOf(value: number): number {
+  return Number.isFinite(value) ? value : NaN;
+}
+
+/** Triangles at the edge of a plot where a line has infinite values. */
+function infinityMarks(values: Float64Array, place: (index: number) => number): Plot.Markish[] {
+  const found = infinities(values);
+  const edge = (sign: "inf" | "-inf", index: number) => values[index] === (sign === "inf" ? Infinity : -Infinity);
+  return (["inf", "-inf"] as const).map((sign) => {
+    const own = found.filter((index) => edge(sign, index));
+    return own.length === 0 ? null : Plot.dot(own, { x: place, frameAnchor: sign === "inf" ? "top" : "bottom", symbol: "triangle", rotate: sign === "inf" ? 0 : 180, r: 4, fill: INFINITE[sign] });
+  });
 }
 
 /** A picture of cells: axes and marks by Plot, the cells on a canvas below them. */
@@ -139,7 +156,7 @@ export function cellsOf(image: ImageData): Cells {
 /** Lines over one axis, each in a colour of its own. */
 export function lines(of: { values: Float64Array; name: string; colour?: string }[], axis: Axis, look: Look): Element {
   const place = (index: number) => axis.at?.[index] ?? axis.first + index * axis.step;
-  const points = of.flatMap(({ values, name }) => extremes(values, 500).map((index) => ({ x: place(index), y: values[index], name })));
+  const points = of.flatMap(({ values, name }) => extremes(values, 500).map((index) => ({ x: place(index), y: finiteOf(values[index]!), name })));
   const element = Plot.plot({
     ...MARGINS,
     width: look.width,
@@ -147,7 +164,7 @@ export function lines(of: { values: Float64Array; name: string; colour?: string 
     x: { label: escaped(axis.name), labelArrow: "none", ...kindOf(axis.times) },
     y: { label: null, domain: look.domain, nice: true, grid: true, ...kindOf(look.times) },
     color: { domain: of.map(({ name }) => name), range: lineColours(of.length).map((colour, i) => of[i]!.colour ?? colour) },
-    marks: [Plot.line(points, { x: "x", y: "y", z: "name", stroke: "name", strokeWidth: 1.5 })],
+    marks: [Plot.line(points, { x: "x", y: "y", z: "name", stroke: "name", strokeWidth: 1.5 }), ...of.flatMap(({ values }) => infinityMarks(values, place))],
   });
   element.setAttribute("aria-hidden", "true");
   return element;

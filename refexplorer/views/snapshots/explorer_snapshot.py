@@ -282,8 +282,8 @@ def _along(reading: ReadingModel, axis: int) -> str:
     known = reading.coordinates[axis] if axis < len(reading.coordinates) else None
     if known is None or not known.values:
         start, stop, step = map(int, reading.region[axis])
-        last = stop - 1 if reading.reduced else start + (reading.shape[axis] - 1) * step
-        return f"{name} ({start:,} to {last:,})"
+        end = stop - 1 if reading.reduced else start + (reading.shape[axis] - 1) * step
+        return f"{name} ({start:,} to {end:,})"
     first, last = (_value(value, known.times) for value in (known.values[0], known.values[-1]))
     return f"{name} ({first} to {last})"
 

@@ -233,7 +233,8 @@ def _difference(read: list[_ReadSide]) -> tuple[ArrayValues | None, ValueDiffere
     is_integer = all(side.dtype.kind in "iu" for side in sides)
     if is_integer and any(integers_of(side, old) is not None for side in sides):
         gap = subtract_integers(*sides)
-        unequal = both & (gap != 0)
+        unequal = both & ((gap != 0) | (np.isnan(old) != np.isnan(new)))
+        gap[np.isnan(old) | np.isnan(new)] = np.nan
     gap = np.where(both, gap, np.nan)
     low, high = _span([gap])
     return gap, ValueDifference(compared, int(unequal.sum()), low, high)

@@ -150,7 +150,8 @@ class PictureBlocks:
             if integers_of(decoded, self._cells) is None:
                 return
             # all that came before is exact as float64
-            self.integers = np.nan_to_num(self._cells).astype(decoded.dtype.newbyteorder("="))
+            own = decoded.dtype.newbyteorder("=")
+            self.integers = np.where(np.isfinite(self._cells), self._cells, 0).astype(own)
         self.integers[into] = decoded
 
     @np.errstate(invalid="ignore", over="ignore")

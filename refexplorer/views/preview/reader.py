@@ -184,8 +184,11 @@ class PreviewReader:
         if found.state is not ChunkState.FETCHED:
             return ValueText(None), []
         decoding = Decoding(request.scale, request.times, request.field)
-        decoded = np.asarray(shown_of(array, found, decoding)[0].decoded)
-        return ValueText(value_text(decoded.reshape(-1)[0])), []
+        meant, _ = shown_of(array, found, decoding)
+        value = np.asarray(meant.decoded).reshape(-1)[0]
+        is_missing = meant.numbers is not None and bool(np.isnan(meant.numbers).all())
+        is_masked = is_missing and np.asarray(value).dtype.kind in "iub"
+        return ValueText("NaN" if is_masked else value_text(value)), []
 
     def _find(self, request: FindValue) -> ValuePlace:
         array = self._array(request.array)

@@ -22,6 +22,8 @@ VALUES_SHOWN = 1_000_000
 """Each is eight bytes on the wire, and few screens have more points; more are thinned."""
 TEXTS_SHOWN = 1_000
 _TEXT_SHOWN = 200
+_CHANGES = {"scale_factor", "add_offset", "_Unsigned"}
+"""Attributes that make other numbers of integers."""
 _POSITIONAL = 1e16
 """From here on floats are written with an exponent, as Python does."""
 _EXACT = 2**53
@@ -52,10 +54,11 @@ class Physical:
     Attributes
     ----------
     decoded
-        As xarray decodes them.
+        As xarray decodes them, but integers and booleans in their own type where only some of them
+        are masked: xarray makes floats of them, which have fewer digits.
     numbers
-        The same as float64, times as milliseconds since 1970, of complex numbers the magnitude;
-        None where they are no numbers.
+        The same as float64, NaN where missing, times as milliseconds since 1970, of complex numbers
+        the magnitude; None where they are no numbers.
     times
         Whether they are times.
     """
@@ -72,16 +75,18 @@ def physical(array: ArrayMeta, found: Reading, decoding: Decoding) -> Physical:
     missing value there. Times of a calendar that numpy does not know stay numbers.
     """
     values = np.asarray(found.values)
-    if decoding.times and "since" in str(array.attributes.get("units", "")):
+    attributes = array.attributes
+    if decoding.times and "since" in str(attributes.get("units", "")):
         decoded = _decoded(array, found, values, decoding)
         if decoded.dtype.kind == "M":
             stamps = decoded.astype("datetime64[ms]")
             numbers = np.where(np.isnat(stamps), np.nan, stamps.astype("<f8"))
             return Physical(decoded, numbers, times=True)
     decoded = _decoded(array, found, values, Decoding(decoding.scale, times=False))
-    if values.dtype.kind == "b" and decoded.dtype.kind == "O":
-        # masked, they are objects to xarray: true, false and NaN
-        return Physical(decoded, np.where(np.equal(decoded, values).astype(bool), values, np.nan))
+    if values.dtype.kind in "iub" and decoded.dtype.kind in "fO" and not _CHANGES & set(attributes):
+        # masked booleans are objects to xarray: true, false and NaN
+        is_known = decoded == decoded
+        return Physical(values, np.where(is_known.astype(bool), values, np.nan).astype("<f8"))
     if decoded.dtype.kind == "c":
         return Physical(decoded, np.abs(decoded).astype("<f8"))
     return Physical(decoded, decoded.astype("<f8") if decoded.dtype.kind in "biuf" else None)
@@ -145,7 +150,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, np.complexfloating):
         return str(value).strip("()")
     text = str(value)
-    if isinstance(value, np.datetime64):
+    if isinstance(value, np.datetime64) and not np.isnat(value):
         date, _, time = text.partition("T")
         time = time.rstrip("0").removesuffix(".") if "." in time else time
         return f"{date}T{time}" if time.replace(":", "").strip("0") else date
@@ -159,8 +164,8 @@ def _float_text(value: Any) -> str:
     if size.is_integer() and size < _POSITIONAL:
         return f"{float(value):.0f}"
     if 1e-4 <= size < _POSITIONAL:
-        return np.format_float_positional(value, trim="-")
-    return np.format_float_scientific(value, trim="-", exp_digits=2)
+        return str(np.format_float_positional(value, trim="-"))
+    return str(np.format_float_scientific(value, trim="-", exp_digits=2))
 
 
 def extremes_of(known: ArrayValues) -> tuple[str, str] | None:
@@ -171,8 +176,8 @@ def extremes_of(known: ArrayValues) -> tuple[str, str] | None:
 
 
 def type_name(values: ArrayValues) -> str:
-    """Return the data type of decoded values; masked booleans are objects to xarray."""
-    return "bool" if values.dtype.kind == "O" else values.dtype.newbyteorder("=").name
+    """Return the data type of decoded values."""
+    return str(values.dtype.newbyteorder("=").name)
 
 
 def integers_of(values: ArrayValues, numbers: ArrayValues) -> ArrayValues | None:

@@ -81,12 +81,18 @@ def heatmap(values: np.ndarray, low: float, high: float, upward: bool) -> Image.
 def inks_of(values: np.ndarray, low: float, high: float) -> np.ndarray:
     """Return red, green and blue of each value; NaN is grey, infinities are off the scale."""
     places = np.linspace(0, 1, len(_VIRIDIS))
-    share = np.clip((values - low) / ((high - low) or 1), 0, 1)
+    share = np.clip(_share(values, low, high), 0, 1)
     channels = [np.interp(share, places, _VIRIDIS[:, channel]) for channel in range(3)]
     pixels = np.stack(channels, axis=-1)
     pixels[np.isnan(values)] = PAPER
     pixels[np.isposinf(values)], pixels[np.isneginf(values)] = _INFINITE
     return pixels.astype(np.uint8)
+
+
+def _share(values: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Return where values are between limits; of halves, since float64 has no larger span."""
+    shares: np.ndarray = (values / 2 - low / 2) / ((high / 2 - low / 2) or 1)
+    return shares
 
 
 def line(values: np.ndarray, low: float, high: float) -> Image.Image:
@@ -95,7 +101,7 @@ def line(values: np.ndarray, low: float, high: float) -> Image.Image:
     draw = ImageDraw.Draw(picture)
     thin = values[:: -(-len(values) // (2 * WIDTH))]
     x = np.linspace(4, WIDTH - 5, max(len(thin), 2))[: len(thin)]
-    y = _HEIGHT - 5 - (thin - low) / ((high - low) or 1) * (_HEIGHT - 10)
+    y = _HEIGHT - 5 - _share(thin, low, high) * (_HEIGHT - 10)
     for at in range(1, len(thin)):
         if math.isfinite(y[at - 1]) and math.isfinite(y[at]):
             draw.line([(x[at - 1], y[at - 1]), (x[at], y[at])], fill=_SERIES[0], width=2)

@@ -69,23 +69,23 @@ class Cells:
         self._axes, self._decoding = axes, decoding
 
     def npy(self, chunks: DecodedChunks, report: Report) -> bytes:
-        """Return an array of numpy; what has no reference is NaN or the fill value.
+        """Return an array of numpy: floats that have no reference are NaN, all else is as stored.
 
         Raises
         ------
         RefexplorerError
             If a chunk failed, or numpy has no such type.
         """
-        values, is_hidden = self._values(chunks, report)
+        values, is_hidden, _ = self._values(chunks, report)
         if values.dtype.hasobject:
             raise RefexplorerError(
-                f"{self._array.path or 'The root array'} has values of no fixed size, or masked "
-                "booleans, which an npy file cannot have: save CSV, or NetCDF."
+                f"{self._array.path or 'The root array'} has values of no fixed size, which an npy "
+                "file cannot have: save CSV."
             )
         if values.dtype.kind in "fc" and is_hidden.any():
             values = np.where(is_hidden, values.dtype.type(np.nan), values)
         data = io.BytesIO()
-        np.save(data, np.ascontiguousarray(values), allow_pickle=False)
+        np.save(data, np.asarray(values, order="C"), allow_pickle=False)
         return data.getvalue()
 
     def csv(self, chunks: DecodedChunks, report: Report) -> bytes:
@@ -108,14 +108,15 @@ class Cells:
             )
         if len(self._axes) > 2:
             raise RefexplorerError("A table has two dimensions: save npy or NetCDF.")
-        values, is_hidden = self._values(chunks, report)
+        values, is_hidden, is_missing = self._values(chunks, report)
+        is_empty = is_hidden | is_missing
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
-        table.writerows(self._rows(np.atleast_2d(values), np.atleast_2d(is_hidden), chunks))
+        table.writerows(self._rows(np.atleast_2d(values), np.atleast_2d(is_empty), chunks))
         return text.getvalue().encode("utf-8", "backslashreplace")
 
-    def _values(self, chunks: DecodedChunks, report: Report) -> tuple[ArrayValues, ArrayValues]:
-        """Return the values along the axes, and where they have no reference."""
+    def _values(self, chunks: DecodedChunks, report: Report) -> tuple[ArrayValues, ...]:
+        """Return the values along the axes, where they have no reference, and where they miss."""
         found = read_all(self._array, self._places, chunks, report)
         meant, _ = shown_of(self._array, found, self._decoding)
         others = [axis for axis in range(len(self._places)) if axis not in self._axes]
@@ -123,14 +124,12 @@ class Cells:
         lost = np.zeros(np.asarray(found.values).shape, np.bool_)
         if found.state is not ChunkState.FILL:
             lost = hidden(self._array, self._places, found.states)
-        values, is_hidden = (
-            np.transpose(each, others + list(self._axes)).reshape(shape)
-            for each in (np.asarray(meant.decoded), lost)
-        )
-        return values, is_hidden
+        missing = np.zeros_like(lost) if meant.numbers is None else np.isnan(meant.numbers)
+        parts = (np.asarray(meant.decoded), lost, missing)
+        return tuple(np.transpose(each, [*others, *self._axes]).reshape(shape) for each in parts)
 
     def _rows(
-        self, values: ArrayValues, is_hidden: ArrayValues, chunks: DecodedChunks
+        self, values: ArrayValues, is_empty: ArrayValues, chunks: DecodedChunks
     ) -> Iterator[list[str]]:
         array = self._array
         units = array.attributes.get("units")
@@ -144,12 +143,6 @@ class Cells:
         corner = " \\ ".join(names[axis] for axis in self._axes) or "value"
         yield [corner, *(sides[columns] if columns is not None else [""])]
         heads = sides[rows[0]] if rows else [str(name)]
-        for head, line, lost in zip(heads, values, is_hidden, strict=True):
+        for head, line, lost in zip(heads, values, is_empty, strict=True):
             pairs = zip(line, lost, strict=True)
-            yield [head, *("" if gone else _cell(value) for value, gone in pairs)]
-
-
-def _cell(value: object) -> str:
-    text = value_text(value)
-    is_missing = isinstance(value, float | np.floating) and math.isnan(value)
-    return "" if is_missing or text == "NaT" else text
+            yield [head, *("" if is_none else value_text(value) for value, is_none in pairs)]

@@ -49,13 +49,14 @@ export const MARGINS = { marginLeft: 56, marginRight: 14, marginTop: 10, marginB
 export function line(values: Float64Array, axis: Axis, look: Look): Figure {
   const drawn = extremes(values);
   const place = (index: number) => axis.at?.[index] ?? axis.first + index * axis.step;
-  const finite = (index: number) => finiteOf(values[index]!);
+  const { part, y } = upright(look);
+  const finite = (index: number) => finiteOf(values[index]!) / part;
   const element = Plot.plot({
     ...MARGINS,
     width: look.width,
     height: look.height,
     x: { label: escaped(axis.name), labelArrow: "none", ...kindOf(axis.times) },
-    y: { label: null, domain: look.domain, nice: true, grid: true, ...kindOf(look.times) },
+    y,
     marks: [
       Plot.line(drawn, { x: place, y: finite, stroke: "var(--acc)", strokeWidth: 1.5 }),
       values.length <= 60
@@ -76,6 +77,13 @@ export function line(values: Float64Array, axis: Axis, look: Look): Figure {
         ? `drawn by the minimum and maximum of every ${Math.round((2 * values.length) / drawn.length)} values`
         : "",
   };
+}
+
+/** The axis of values; where their span is no number, of halves. */
+function upright({ domain: [low, high], times }: Look) {
+  const part = Number.isFinite(high - low) ? 1 : 2;
+  const ticks = part === 1 ? {} : { tickFormat: (at: number) => short(at * part) };
+  return { part, y: { label: null, domain: [low / part, high / part], nice: true, grid: true, ...ticks, ...kindOf(times) } };
 }
 
 /** What a line is drawn of: it has a gap where a value is infinite. */
@@ -156,13 +164,14 @@ export function cellsOf(image: ImageData): Cells {
 /** Lines over one axis, each in a colour of its own. */
 export function lines(of: { values: Float64Array; name: string; colour?: string }[], axis: Axis, look: Look): Element {
   const place = (index: number) => axis.at?.[index] ?? axis.first + index * axis.step;
-  const points = of.flatMap(({ values, name }) => extremes(values, 500).map((index) => ({ x: place(index), y: finiteOf(values[index]!), name })));
+  const { part, y } = upright(look);
+  const points = of.flatMap(({ values, name }) => extremes(values, 500).map((index) => ({ x: place(index), y: finiteOf(values[index]!) / part, name })));
   const element = Plot.plot({
     ...MARGINS,
     width: look.width,
     height: look.height,
     x: { label: escaped(axis.name), labelArrow: "none", ...kindOf(axis.times) },
-    y: { label: null, domain: look.domain, nice: true, grid: true, ...kindOf(look.times) },
+    y,
     color: { domain: of.map(({ name }) => name), range: lineColours(of.length).map((colour, i) => of[i]!.colour ?? colour) },
     marks: [Plot.line(points, { x: "x", y: "y", z: "name", stroke: "name", strokeWidth: 1.5 }), ...of.flatMap(({ values }) => infinityMarks(values, place))],
   });
@@ -234,11 +243,14 @@ function hatching(): SVGElement {
 
 export function legend(label: string, width: number, { domain, scheme, times, scale }: Look): Element {
   const type = scale === "log" && domain[0] <= 0 ? "symlog" : scale;
-  const color = { type, scheme, domain, label: escaped(label), ...(type === "symlog" ? { constant: linearPart(domain) } : {}) };
+  // The span of the largest numbers is none: Plot draws the bar of their halves.
+  const part = Number.isFinite(domain[1] - domain[0]) ? 1 : 2;
+  const drawn = domain.map((at) => at / part) as [number, number];
+  const color = { type, scheme, domain: drawn, label: escaped(label), ...(type === "symlog" ? { constant: linearPart(drawn) } : {}) };
   const tickFormat = times ? { tickFormat: (at: number) => moment(at).slice(0, 10) } : {};
   // Long numbers would be printed over each other.
   const isLong = domain.some((at) => at !== 0 && (Math.abs(at) >= 1e4 || Math.abs(at) < 1e-2));
-  return Plot.legend({ color, width, height: 44, ticks: times || isLong ? 3 : 5, ...(isLong && !times ? { tickFormat: short } : tickFormat) }) as Element;
+  return Plot.legend({ color, width, height: 44, ticks: times || isLong ? 3 : 5, ...(isLong && !times ? { tickFormat: (at: number) => short(at * part) } : tickFormat) }) as Element;
 }
 
 /** 123456789 → "123M", 0.00012 → "1.2e-4". */

@@ -46,9 +46,10 @@ def opened(panel_page: PanelPage, page: Page, tmp_path: Path) -> Page:
 
 
 def shown(page: Page, name: str) -> Locator:
-    """Select an array, which is drawn, since its values are in the set."""
+    """Select an array, and draw it."""
     panel = page.get_by_role("tabpanel", name="Data")
     page.get_by_role("treegrid").get_by_role("gridcell", name=name, exact=True).click()
+    panel.get_by_role("button", name=re.compile("^Decode ")).click()
     return panel
 
 

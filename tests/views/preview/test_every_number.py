@@ -369,7 +369,9 @@ def test_a_cell_of_several_values_is_not_the_value_at_an_index(shown: Shown) -> 
 def test_infinities_do_not_hide_other_values() -> None:
     values = np.arange(15, dtype="f8").reshape(SHAPE)
     values[0, 0], values[1, 1], values[2, 2] = np.inf, -np.inf, np.nan
-    reading, _ = read(Host(in_set(values)), slices=[":", ":"])
+    host = Host(in_set(values))
+    reading, _ = read(host, slices=[":", ":"])
+    assert "1 to 14, 1 missing, 1 -inf, 1 inf" in snapshot_html(host.controller, "explorer")
     assert (reading["minimum"], reading["maximum"]) == (1, 14)
     assert (reading["infinite"], reading["missing"]) == ([1, 1], 1)
     large = np.zeros((1200, 1200))
@@ -399,3 +401,35 @@ def test_differences_of_large_integers_are_exact() -> None:
     message, buffers = ask(host, "beside.read", left=left, right=right)
     assert np.frombuffer(buffers[2]).tolist() == [1, 1, 1]
     assert (message["low"], message["high"]) == (1, 1)
+
+
+def test_coordinates_have_every_digit(shown: Shown) -> None:
+    places = {
+        "cell": np.arange(4, dtype="<i8") + 2**62 + 1,
+        "lat": np.linspace(50, 40, 5, dtype="<f4"),
+    }
+    source = held_array(np.zeros((4, 5)), "<f8", list(places), [4, 5])
+    for name, values in places.items():
+        own = held_array(values, values.dtype.str, [name], [len(values)])
+        source |= {key.replace("x/", f"{name}/"): each for key, each in own.items()}
+    host = Host(source)
+    reading, buffers = read(host, slices=[":", ":"])
+    cells, latitudes = shown(reading, buffers)["places"]
+    assert [int(text.replace(",", "")) for text in cells] == places["cell"].tolist()
+    assert latitudes == ["50", "47.5", "45", "42.5", "40"]
+    _, head, *rows = csv.reader(io.StringIO(saved(host, "csv", [0, 1]).decode()))
+    assert [row[0] for row in rows] == list(map(str, places["cell"]))
+    assert head == ["cell \\ lat", "50", "47.5", "45", "42.5", "40"]
+
+
+@pytest.mark.parametrize("chunks", [[2], [6]])
+def test_decoding_does_not_depend_on_how_chunks_come(chunks: list[int]) -> None:
+    """Of big-endian integers with `_Unsigned` xarray swaps the bytes of the fill value."""
+    values = np.array([0, 7, 7 * 256, -1, 1, 2], ">i2")
+    source = held_array(values, ">i2", ["t"], chunks)
+    source["x/.zarray"]["fill_value"] = 7
+    source["x/.zattrs"]["_Unsigned"] = "true"
+    refs = rx.open_references(source)
+    theirs = refs.to_xarray(coordinates=True)["x"].values
+    _, buffers = read(Host(refs), slices=[":"])
+    np.testing.assert_array_equal(np.frombuffer(buffers[0]), theirs)

@@ -19,6 +19,7 @@ _SIZE = 10**30
 _LAST_MOMENT = 8.64e15
 """Milliseconds to the last date of JavaScript."""
 _WHOLE = 1e15
+_MILLION = 1e6
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
@@ -91,19 +92,21 @@ def size_text(size: int) -> str:
 
 def moment_text(milliseconds: float) -> str:
     """Write milliseconds since 1970 as a date, with the time where there is one."""
-    if not abs(milliseconds) <= _LAST_MOMENT:
+    if not math.isfinite(milliseconds):
         return "NaT"
+    if abs(milliseconds) > _LAST_MOMENT:
+        return f"{milliseconds:.0f} ms since 1970"
     date, _, time = str(np.datetime64(int(milliseconds), "ms")).partition("T")
     time = time.removesuffix(".000")
     return date if time == "00:00:00" else f"{date} {time}"
 
 
 def number_text(number: float) -> str:
-    """Write a value of an array as JavaScript does, with six digits unless it is a whole number."""
+    """Write what was computed of values: six digits, and all before the point."""
     if not math.isfinite(number):
-        return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
-    if number == int(number) and abs(number) < _WHOLE:
-        return f"{int(number):,}"
+        return "NaN" if math.isnan(number) else "inf" if number > 0 else "-inf"
+    if abs(number) < _WHOLE and (number == int(number) or abs(number) >= _MILLION):
+        return f"{math.floor(number + 0.5):,}"
     short = _SIX_DIGITS.plus(Decimal(number)).normalize()
     if 1e-6 <= abs(short) < 1e21:
         return f"{short:f}"

@@ -169,7 +169,7 @@ def _part(refs: ReferenceSet, recording: Recording) -> str:
 
 def _reports(refs: ReferenceSet) -> list[dict[str, str]]:
     """Return the label and the HTML of what was found about the targets."""
-    found = {"Audit": refs.audited, "Report": refs.verified}
+    found = {"Audit": refs.audited, "JobReport": refs.verified}
     return [
         {"label": label, "html": report._repr_html_()}
         for label, report in found.items()

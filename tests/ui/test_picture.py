@@ -62,7 +62,9 @@ def test_a_picture_is_read_zoomed_and_moved(panel: Locator) -> None:
     picture.focus()
     picture.press("ArrowDown")
     picture.press("ArrowDown")
-    expect(panel.locator(".readout")).to_contain_text("y 3, x 0: 4 · index 3, 0 · x/0.0")
+    expect(panel.locator(".readout")).to_contain_text(
+        "y 3 to 5, x 0 to 2: mean of 3 × 3: 4 · index 3 to 5, 0 to 2 · at index 3, 0: 3 · x/0.0"
+    )
     # the chunks are here: what is zoomed to is read without a question
     for _ in range(3):
         picture.press("+")

@@ -10,6 +10,7 @@ import pytest
 from refexplorer.data.read.ladder import Rung
 from refexplorer.markup import counted, escape, moment_text, number_text, size_text
 from refexplorer.spec.core.diagnostics import parts_of, pointer
+from refexplorer.views.preview.values import value_text
 from refexplorer.views.snapshots.pictures import colour, heatmap
 from tests.cases import FOLDER
 
@@ -41,9 +42,19 @@ def test_moments(milliseconds: float, text: str) -> None:
     assert moment_text(milliseconds) == text
 
 
+@pytest.mark.parametrize(("number", "kind", "integer", "text"), CASES["exact"])
+def test_exact_values(number: float, kind: str, integer: str | None, text: str) -> None:
+    dtype = np.dtype(kind)
+    if dtype.kind != "M":
+        assert value_text(dtype.type(number if integer is None else int(integer))) == text
+        return
+    ticks = np.datetime64(int(number), "ms") if integer is None else np.int64(integer).view(dtype)
+    assert value_text(ticks.astype(dtype)) == text
+
+
 def test_what_is_no_number() -> None:
     found = np.nan, np.inf, -np.inf
-    assert [number_text(each) for each in found] == ["NaN", "Infinity", "-Infinity"]
+    assert [number_text(each) for each in found] == ["NaN", "inf", "-inf"]
     assert [moment_text(each) for each in found] == ["NaT", "NaT", "NaT"]
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.helpers.building import build_hook
@@ -70,12 +69,6 @@ def test_types() -> None:
 ONE_PROCESS = "--experimental-test-isolation=none"  # so named from node 22 on
 
 
-def test_units_and_saved_arrays_are_read_by_numpy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("REFEXPLORER_NPY", str(tmp_path))
+def test_units() -> None:
     said = run("--test", ONE_PROCESS, *map(str, sorted(UNITS.glob("*.test.ts"))))
     assert "fail 0" in said
-    expected = np.array([1, 2.5, np.nan, 4, 5, 6])
-    np.testing.assert_array_equal(np.load(tmp_path / "one.npy"), expected)
-    np.testing.assert_array_equal(np.load(tmp_path / "two.npy"), expected.reshape(2, 3))

@@ -39,6 +39,7 @@ def decode_as_xarray(
     """
     import xarray
 
+    values = _in_stored_order(array, values)
     names = tuple(f"dim_{axis}" for axis in range(values.ndim))
     attributes = decoding_attributes(array, values.dtype, fill_value)
     decoded = xarray.conventions.decode_cf_variable(
@@ -50,6 +51,19 @@ def decode_as_xarray(
         concat_characters=False,
     )
     return np.asarray(decoded.values)
+
+
+def _in_stored_order(array: ArrayMeta, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return values in the byte order that Zarr gives them to xarray in.
+
+    Of big-endian integers with `_Unsigned` xarray (2026.9) swaps the bytes of the fill value.
+    """
+    try:
+        dtype = np.dtype(array.dtype)
+    except TypeError:
+        return values
+    is_alike = (dtype.kind, dtype.itemsize) == (values.dtype.kind, values.dtype.itemsize)
+    return values.astype(dtype, copy=False) if is_alike and dtype.kind in "iufc" else values
 
 
 def decoding_attributes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numcodecs.registry import get_codec
 
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.protocol import Opened
@@ -33,6 +35,7 @@ class ValueCause(StrEnum):
     FAILED = "failed"
     FILL_VALUE = "fill value"
     MISSING_VALUE = "missing value"
+    PACKED_FILL_VALUE = "packed fill value"
     NAN_IN_DATA = "NaN in the data"
     NOT_DECODED = "not decoded"
     SCALED = "scaled"
@@ -46,8 +49,8 @@ class WhyStep:
     Attributes
     ----------
     name
-        ``"chunk"``, ``"reference"``, ``"raw value"``, ``"missing value"``, ``"valid range"``,
-        ``"scale"``, ``"time"`` or ``"xarray"``.
+        ``"chunk"``, ``"reference"``, ``"raw value"``, ``"packed value"``, ``"missing value"``,
+        ``"valid range"``, ``"scale"``, ``"time"`` or ``"xarray"``.
     text
         One sentence.
     """
@@ -152,6 +155,7 @@ class _Explained:
         self, refs: Opened, array: ArrayMeta, place: tuple[int, ...], chunk: tuple[int, ...]
     ) -> None:
         self.array, self.place, self.chunk = array, place, chunk
+        self._refs = refs
         self.key = array.chunk_key(chunk)
         self.reference = refs.get(self.key)
         self.rejection = refs.left_out(self.key) if self.reference is None else None
@@ -190,22 +194,39 @@ class _Explained:
         return self._of_value(raw, shown, masks)
 
     def _of_value(self, raw: Any, shown: Any, masks: _Masks) -> Why:
-        name = masks.of(raw)
-        if name is not None:
-            self._say("missing value", f"{_written(raw)} equals {name}, which xarray masks.")
         for said in _outside_valid_range(self.array.attributes, raw):
             self._say("valid range", said)
         if isinstance(shown, _Undecoded):
             self._say("xarray", f"xarray cannot decode it: {shown}.")
             said = f"the chunk holds {_written(raw)}, and xarray cannot decode it: {shown}"
             return self._result(ValueCause.NOT_DECODED, said, raw, None)
-        if name is None:
-            self._say_scaling(raw, shown)
+        name = masks.of(raw)
+        if _is_missing(shown) and not _is_missing(raw):
+            reason = f"it equals {name}" if name is not None else masks.quirk(raw)
+            if reason is not None:
+                return self._masked(raw, shown, reason, masks.is_fill(raw))
+        elif name is not None:
+            reason = f": {_SWAPPED}" if "_Unsigned" in self.array.attributes else ""
+            said = f"{_written(raw)} equals {name}, but xarray does not mask it{reason}."
+            self._say("missing value", said)
+        return self._unmasked(raw, shown, masks)
+
+    def _masked(self, raw: Any, shown: Any, reason: str, is_fill: bool) -> Why:
+        self._say("missing value", f"xarray masks {_written(raw)}: {reason}.")
         self._say_shown(shown)
-        if name is not None:
-            cause = ValueCause.FILL_VALUE if masks.is_fill(raw) else ValueCause.MISSING_VALUE
-            said = f"the data holds {_written(raw)}, which equals {name}{_and(shown)}"
-            return self._result(cause, said, raw, shown)
+        cause = ValueCause.FILL_VALUE if is_fill else ValueCause.MISSING_VALUE
+        said = f"the data holds {_written(raw)}, which xarray masks: {reason}{_and(shown)}"
+        return self._result(cause, said, raw, shown)
+
+    def _unmasked(self, raw: Any, shown: Any, masks: _Masks) -> Why:
+        packed = _packed(self._refs, self.array, raw, masks)
+        if packed is not None:
+            self._say("packed value", f"{packed}. xarray compares unpacked values.")
+        self._say_scaling(raw, shown)
+        self._say_shown(shown)
+        if packed is not None:
+            said = f"{packed} before xarray compares it, so xarray does not mask it{_and(shown)}"
+            return self._result(ValueCause.PACKED_FILL_VALUE, said, raw, shown)
         if _is_nan(raw):
             said = "the data itself holds NaN here"
             return self._result(ValueCause.NAN_IN_DATA, said, raw, shown)
@@ -260,6 +281,51 @@ class _Explained:
         )
 
 
+_SWAPPED = "of big-endian integers with `_Unsigned` it reads the bytes of the fill value swapped"
+_VALUE_FILTERS = {"fixedscaleoffset", "astype"}
+
+
+def _packed(refs: Opened, array: ArrayMeta, raw: Any, masks: _Masks) -> str | None:
+    """Say of a value that it is a missing value as filters unpack it; None if it is none."""
+    if not isinstance(raw, np.number) or _is_nan(raw):
+        return None
+    packed, names = np.asarray([raw]), list[str]()
+    for config in _filters(refs, array):
+        name = str(config["id"])
+        if name not in _VALUE_FILTERS:
+            break
+        try:
+            with np.errstate(all="ignore"):
+                packed = np.asarray(get_codec(dict(config)).encode(packed))
+        except Exception:  # codecs raise what they like
+            return None
+        names.append(name)
+    missing = masks.of_packed(packed[0]) if names else None
+    if missing is None:
+        return None
+    return (
+        f"The stored value is {_written(packed[0])}, which equals {missing}; the filter "
+        f"`{names[-1]}` turns it into {_written(raw)}"
+    )
+
+
+def _filters(refs: Opened, array: ArrayMeta) -> Iterator[Mapping[str, Any]]:
+    """Yield the configurations of filters, in the order in which they pack."""
+    name = ".zarray" if array.zarr_format == 2 else "zarr.json"
+    data = getattr(refs.get(f"{array.path}/{name}".lstrip("/")), "data", None)
+    try:
+        metadata = json.loads(data or "{}")
+    except ValueError:
+        return
+    if array.zarr_format == 2:
+        yield from metadata.get("filters") or ()
+        return
+    for codec in metadata.get("codecs") or ():
+        own = codec if isinstance(codec, Mapping) else {"name": codec}
+        settings = own.get("configuration") or {}
+        yield {"id": str(own.get("name")).removeprefix("numcodecs.")} | settings
+
+
 class _Undecoded(str):
     """Why xarray cannot decode a value."""
 
@@ -270,7 +336,11 @@ class _Masks:
     def __init__(self, array: ArrayMeta, reading: Reading) -> None:
         assert reading.values is not None
         self._fill = reading.fill if array.zarr_format == 2 else None
-        attributes = decoding_attributes(array, reading.values.dtype, reading.fill)
+        try:
+            attributes = decoding_attributes(array, reading.values.dtype, reading.fill)
+        except (TypeError, ValueError):  # xarray cannot decode the array for the same reason
+            attributes = dict(array.attributes)
+        self._array, self._own_fill = array, reading.fill
         names = {name: f"`{name}`" for name in ("_FillValue", "missing_value")}
         if self._fill is not None:
             names["_FillValue"] = "the fill value of the array"
@@ -282,6 +352,26 @@ class _Masks:
         """Return the name of what a raw value equals; None for NaN, which nothing has to mask."""
         return next((name for name, value in self._named if _equals(raw, value)), None)
 
+    def of_packed(self, value: Any) -> str | None:
+        """Return the name of what a packed value equals; of any format the fill value is one."""
+        if (name := self.of(value)) is not None:
+            return name
+        is_fill = self._own_fill is not None and _equals(value, self._own_fill)
+        return "the fill value of the array" if is_fill else None
+
+    def quirk(self, raw: Any) -> str | None:
+        """Say why xarray masks a value that equals no missing value."""
+        for said, value in self._named:
+            try:
+                if np.dtype(self._array.dtype).type(value).byteswap() == raw:
+                    return _SWAPPED
+                turn = 2**64 if self._array.attributes.get("_Unsigned") == "true" else 2**65
+                if float(int(raw) % turn) == float(int(value) % turn):
+                    return f"as float64 it is the same as {said}, {_written(value)}"
+            except (TypeError, ValueError, OverflowError, AttributeError):
+                continue
+        return None
+
     def is_fill(self, raw: Any) -> bool:
         """Say whether a raw value is the fill value."""
         return self._fill is not None and _equals(raw, self._fill)
@@ -291,7 +381,7 @@ def _equals(raw: Any, value: Any) -> bool:
     values = value if isinstance(value, list) else [value]
     for each in values:
         try:
-            if bool(np.asarray(raw) == np.asarray(each).astype(np.asarray(raw).dtype)):
+            if bool(np.asarray(raw) == np.asarray(each)):
                 return True
         except (TypeError, ValueError, OverflowError):
             continue
@@ -338,6 +428,10 @@ def _reference_text(reference: Reference) -> str:
 
 def _and(shown: Any) -> str:
     return "" if isinstance(shown, _Undecoded) else f"; xarray shows {_written(shown)}"
+
+
+def _is_missing(value: Any) -> bool:
+    return _is_nan(value) or (isinstance(value, np.datetime64) and bool(np.isnat(value)))
 
 
 def _is_nan(value: Any) -> bool:

@@ -14,7 +14,7 @@ from refexplorer.views.preview.libraries import load_array_libraries
 from refexplorer.views.preview.preview import plan, preview
 from refexplorer.views.preview.region_reader import DecodedChunks
 from refexplorer.views.preview.regions import Region, names_of, parse
-from refexplorer.views.preview.values import Decoding
+from refexplorer.views.preview.values import Decoding, subtract_integers
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer.beside_messages import (
@@ -33,6 +33,14 @@ if TYPE_CHECKING:
 
 _DRAWN = 2
 """Dimensions of more than one value that a picture has."""
+
+
+def _integers(reading: ReadingModel, buffers: list[bytes]) -> np.ndarray:
+    """Return the values of a reading of integers as such; 0 where nothing was fetched."""
+    if len(buffers) > 1:
+        return np.frombuffer(buffers[1], "<u8" if reading.value_type == "uint64" else "<i8")
+    found: np.ndarray = np.nan_to_num(np.frombuffer(buffers[0], "<f8")).astype(np.int64)
+    return found
 
 
 class BesideController:
@@ -72,13 +80,14 @@ class BesideController:
     def _read(self, request: ReadBeside, report: JobReport) -> JobAnswer:
         load_array_libraries()
         decoding = Decoding(request.scale, request.times)
-        read: list[tuple[ReadingModel, bytes | None]] = []
+        read: list[tuple[ReadingModel, list[bytes]]] = []
         for part in (request.left, request.right):
             refs, chunks = self._set_of(part)
             array = _array(refs, part.array)
             places = self._places(refs, array, part)
             read.append(preview(refs, array, places, chunks, decoding, report))
-        (left, one), (right, other) = read
+        (left, right), parts = zip(*read, strict=True)
+        one, other = (next(iter(part), None) for part in parts)
         said = obstacle(left, right)
         buffers = [b"" if values is None else values for values in (one, other)]
         if said is not None or one is None or other is None:
@@ -87,6 +96,10 @@ class BesideController:
             self.last = answer, buffers
             return answer, buffers
         gap = subtract(np.frombuffer(one, "<f8"), np.frombuffer(other, "<f8"))
+        is_integer = all("int" in each.value_type and not each.reduced for each in (left, right))
+        if is_integer and max(map(len, parts)) > 1:
+            exact = subtract_integers(*map(_integers, (left, right), parts))
+            gap = np.where(np.isnan(gap), gap, exact)
         known = gap[np.isfinite(gap)]
         low, high = (float(known.min()), float(known.max())) if known.size else (None, None)
         is_blocks = left.reduced or right.reduced

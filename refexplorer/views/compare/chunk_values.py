@@ -20,7 +20,14 @@ from refexplorer.views.preview.regions import (
     of_chunk,
     slices,
 )
-from refexplorer.views.preview.values import Decoding, Physical, physical, thinning
+from refexplorer.views.preview.values import (
+    Decoding,
+    Physical,
+    integers_of,
+    physical,
+    subtract_integers,
+    thinning,
+)
 from refexplorer.views.wire.answering import floats
 from refexplorer.views.wire.explorer.compare_messages import (
     ComparedChunk,
@@ -220,8 +227,15 @@ def _difference(read: list[_ReadSide]) -> tuple[ArrayValues | None, ValueDiffere
         return None, None
     old, new = before.numbers, after.numbers
     with np.errstate(invalid="ignore"):
+        gap = new - old
         unequal = both & (old != new) & ~(np.isnan(old) & np.isnan(new))
-        gap = np.where(both, new - old, np.nan)
+    sides = [before.decoded, after.decoded]
+    is_integer = all(side.dtype.kind in "iu" for side in sides)
+    if is_integer and any(integers_of(side, old) is not None for side in sides):
+        gap = subtract_integers(*sides)
+        unequal = both & ((gap != 0) | (np.isnan(old) != np.isnan(new)))
+        gap[np.isnan(old) | np.isnan(new)] = np.nan
+    gap = np.where(both, gap, np.nan)
     low, high = _span([gap])
     return gap, ValueDifference(compared, int(unequal.sum()), low, high)
 

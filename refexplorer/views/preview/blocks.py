@@ -12,6 +12,7 @@ import numpy as np
 from refexplorer.data.decode.chunk_arithmetic import Index, overlap, place_count
 from refexplorer.views.preview.channels import channels_of
 from refexplorer.views.preview.regions import Region
+from refexplorer.views.preview.values import integers_of
 
 if TYPE_CHECKING:
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
@@ -63,9 +64,13 @@ class PictureBlocks:
     shape
         Of the cells.
     minimum, maximum
-        Of all finite values, infinite where there is none.
+        Of all finite values, in their own type; None where there is none.
     missing
         How many values were NaN.
+    infinite
+        How many values were negative and how many were positive infinity.
+    integers
+        The cells as integers, once one is beyond what float64 has exactly; None before.
     """
 
     def __init__(self, array: ArrayMeta, places: Region, is_mean: bool) -> None:
@@ -81,7 +86,11 @@ class PictureBlocks:
         if not self.is_whole and is_mean:
             self._sums: Numbers = np.zeros(self.shape)
             self._counts = np.zeros(self.shape, np.int64)
-        self.minimum, self.maximum, self.missing = math.inf, -math.inf, 0
+        self.minimum: Any = None
+        self.maximum: Any = None
+        self.missing = 0
+        self.infinite = (0, 0)
+        self.integers: np.ndarray | None = None
 
     @property
     def region(self) -> Region:
@@ -93,16 +102,23 @@ class PictureBlocks:
         """The cells; NaN where there is no number."""
         return self._cells
 
-    def fill(self, value: float) -> None:
-        """Set all cells to one value."""
+    def fill(self, value: float, decoded: Any) -> None:
+        """Set all cells to one value; `decoded` is the same in its own type."""
         self._cells[...] = value
-        self.minimum = self.maximum = value
+        self.minimum = self.maximum = decoded if math.isfinite(value) else None
+        self.infinite = (
+            self._cells.size * (value == -math.inf), self._cells.size * (value == math.inf)
+        )  # fmt: skip
+        if integers_of(np.asarray(decoded), self._cells) is not None:
+            self.integers = np.full(self.shape, decoded)
 
-    def add(self, index: Index, numbers: Numbers) -> Box:
-        """Add the values of a chunk; return the cells that changed."""
+    def add(self, index: Index, numbers: Numbers, decoded: np.ndarray) -> Box:
+        """Add the values of a chunk, as float64 and in their own type; return the changed cells."""
         into, of = overlap(self._array, self._places, index)
         part = numbers[of]
-        self._note(part)
+        self._note(part, decoded[of])
+        if self.is_whole:
+            self._keep_integers(into, decoded[of])
         box = tuple(
             slice(side.start // size, -(-side.stop // size))
             for side, size in zip(into, self.sizes, strict=True)
@@ -115,17 +131,30 @@ class PictureBlocks:
             self._pick(into, part)
         return box
 
-    def _note(self, part: Numbers) -> None:
+    def _note(self, part: Numbers, decoded: np.ndarray) -> None:
         known = np.isfinite(part)
         if known.all():
-            finite = part
+            finite = decoded
         else:
-            finite = part[known]
-            self.missing += int(np.isnan(part).sum())
+            finite = decoded[known]
+            low, high = int(np.isneginf(part).sum()), int(np.isposinf(part).sum())
+            self.missing += part.size - finite.size - low - high
+            self.infinite = (self.infinite[0] + low, self.infinite[1] + high)
         if finite.size:
-            self.minimum = min(self.minimum, float(finite.min()))
-            self.maximum = max(self.maximum, float(finite.max()))
+            low, high = finite.min(), finite.max()
+            self.minimum = low if self.minimum is None else min(self.minimum, low)
+            self.maximum = high if self.maximum is None else max(self.maximum, high)
 
+    def _keep_integers(self, into: Box, decoded: np.ndarray) -> None:
+        if self.integers is None:
+            if integers_of(decoded, self._cells) is None:
+                return
+            # all that came before is exact as float64
+            own = decoded.dtype.newbyteorder("=")
+            self.integers = np.where(np.isfinite(self._cells), self._cells, 0).astype(own)
+        self.integers[into] = decoded
+
+    @np.errstate(invalid="ignore", over="ignore")
     def _add_to_means(self, box: Box, into: Box, part: Numbers) -> None:
         """Add to sums and counts: a block may lie in several chunks."""
         firsts = [
@@ -141,11 +170,13 @@ class PictureBlocks:
         else:
             self._sums[box] += self._block_sums(np.where(is_number, part, 0.0), firsts)
             self._counts[box] += self._block_sums(is_number.astype(np.int64), firsts)
-        with np.errstate(invalid="ignore"):
-            known = self._counts[box] > 0
-            self._cells[box] = np.where(
-                known, self._sums[box] / np.maximum(self._counts[box], 1), np.nan
-            )
+        means = self._sums[box] / np.maximum(self._counts[box], 1)
+        if not any(self.infinite) and self.minimum is not None:
+            # sums of the largest float64 overflow; no mean is beyond the values
+            means = np.clip(means, float(self.minimum), float(self.maximum))
+        means[np.isnan(means)] = np.inf  # of infinities of both signs: a cell with any is drawn so
+        means[self._counts[box] == 0] = np.nan
+        self._cells[box] = means
 
     def _block_sums(self, part: Any, firsts: list[Any]) -> Any:
         for axis in reversed(range(part.ndim)):  # the last lies together in memory

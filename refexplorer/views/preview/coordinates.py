@@ -7,15 +7,19 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from refexplorer.data.read.readings import ChunkState
 from refexplorer.errors import RefexplorerError
 from refexplorer.spec.core.references import Base64, Inline
 from refexplorer.views.preview.labels import Labels
 from refexplorer.views.preview.region_reader import DecodedChunks
 from refexplorer.views.preview.regions import Region, chunks_touched, names_of, whole
-from refexplorer.views.preview.values import Decoding, physical
+from refexplorer.views.preview.values import (
+    Decoding,
+    Physical,
+    integers_of,
+    physical,
+    value_text,
+)
 from refexplorer.views.wire.explorer.data_messages import Coordinate
 
 if TYPE_CHECKING:
@@ -102,6 +106,29 @@ def coordinates_of(
             yield _along(name, side, part, size, chunks, decoding)
 
 
+def coordinate_texts(
+    refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks
+) -> list[list[str]]:
+    """Return for each dimension where its places are, with every digit; indices where not known."""
+    found = []
+    for side, part in itertools.zip_longest(sides_of(refs, array), places):
+        meant = None if side is None else _meant(side, chunks, Decoding())
+        known = None if meant is None or meant.numbers is None else meant.decoded[list(part)]
+        found.append([str(at) for at in part] if known is None else [*map(value_text, known)])
+    return found
+
+
+def _meant(side: ArrayMeta, chunks: DecodedChunks, decoding: Decoding) -> Physical | None:
+    """Read a coordinate; a picture does without one that cannot be read."""
+    try:
+        found = chunks.read(side, whole(side))
+    except RefexplorerError:
+        return None
+    if found.values is None or found.count(ChunkState.FAILED):
+        return None
+    return physical(side, found, dataclasses.replace(decoding, scale=True))
+
+
 def _along(
     name: str,
     side: ArrayMeta,
@@ -110,19 +137,30 @@ def _along(
     chunks: DecodedChunks,
     decoding: Decoding,
 ) -> Coordinate:
-    """Read a coordinate; a picture does without one that cannot be read."""
-    try:
-        found = chunks.read(side, whole(side))
-    except RefexplorerError:
+    meant = _meant(side, chunks, decoding)
+    if meant is None or meant.numbers is None:
         return Coordinate(name, None)
-    if found.values is None or found.count(ChunkState.FAILED):
-        return Coordinate(name, None)
-    meant = physical(side, found, dataclasses.replace(decoding, scale=True))
-    if meant.numbers is None:
-        return Coordinate(name, None)
+    first, last = ends_of(part, size)
+    integers = integers_of(meant.decoded[first], meant.numbers[first])
+    texts = None if integers is None else tuple(map(value_text, meant.decoded[first]))
     numbers = meant.numbers
-    if size > 1:
-        step = part.step // size
-        numbers = numbers + np.gradient(numbers) * step * (size - 1) / 2
-    shown = numbers[part.start : part.stop : part.step]
-    return Coordinate(name, tuple(map(float, shown)), meant.times)
+    if meant.decoded.dtype.kind == "f" and meant.decoded.itemsize < 8:
+        # 0.1, not 0.10000000149011612
+        numbers = meant.decoded.astype(str).astype("<f8")
+    shown = numbers[first] if size == 1 else numbers[first] / 2 + numbers[last] / 2
+    return Coordinate(name, tuple(map(float, shown)), meant.times, texts)
+
+
+def ends_of(part: range, size: int) -> tuple[list[int], list[int]]:
+    """Return the first and the last place of each cell; the last cell may have fewer than `size`.
+
+    Parameters
+    ----------
+    part
+        The first places.
+    size
+        How many places share a cell.
+    """
+    step = part.step // size
+    first = list(part)
+    return first, [min(at + (size - 1) * step, range(at, part.stop, step)[-1]) for at in first]

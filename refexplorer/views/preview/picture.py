@@ -18,7 +18,13 @@ from refexplorer.views.preview.coordinates import coordinates_of
 from refexplorer.views.preview.outcomes import counts_of, lost_of, triples
 from refexplorer.views.preview.region_reader import DecodedChunks
 from refexplorer.views.preview.regions import PICTURE_CHUNKS, Region, chunks_touched, names_of
-from refexplorer.views.preview.values import Decoding, physical
+from refexplorer.views.preview.values import (
+    Decoding,
+    Physical,
+    physical,
+    type_name,
+    value_text,
+)
 from refexplorer.views.wire.explorer.data_messages import Coordinate, ReadingModel
 from refexplorer.views.wire.jobs import JobReport
 
@@ -98,7 +104,7 @@ class Picture:
             reduced=None if self._blocks.is_whole else "nearest" if flags else "mean",
         )
 
-    def read(self, report: JobReport) -> tuple[ReadingModel, bytes | None]:
+    def read(self, report: JobReport) -> tuple[ReadingModel, list[bytes]]:
         """Read all chunks, until it is stopped.
 
         Raises
@@ -118,15 +124,23 @@ class Picture:
                     changed, due = [], monotonic() + _SOON
             state = overall(self._states)
             if state is ChunkState.FILL and self._fill is not None:
-                numbers = physical(self._array, self._fill, self._decoding).numbers
-                if numbers is not None and numbers.size:
-                    self._blocks.fill(float(numbers.flat[0]))
+                meant = self._meant(self._fill)
+                if meant.numbers is not None and meant.numbers.size:
+                    self._blocks.fill(float(meant.numbers.flat[0]), meant.decoded.reshape(-1)[0])
             message = self._failures[min(self._failures)] if self._failures else self._said()
             reading = replace(self._known(), state=state, message=message)
             if state is ChunkState.FAILED:
-                return reading, None
+                return reading, []
             reading = replace(reading, coordinates=sides.result())
-        return reading, np.ascontiguousarray(self._blocks.cells, "<f8").tobytes()
+        buffers = [np.ascontiguousarray(self._blocks.cells, "<f8").tobytes()]
+        if (integers := self._blocks.integers) is not None:
+            buffers.append(integers.astype(f"<{integers.dtype.kind}8").tobytes())
+        return reading, buffers
+
+    def _meant(self, found: Reading) -> Physical:
+        meant = physical(self._array, found, self._decoding)
+        self._blank = replace(self._blank, value_type=type_name(meant.decoded))
+        return meant
 
     def _coordinates(self) -> tuple[Coordinate, ...]:
         return tuple(
@@ -174,24 +188,28 @@ class Picture:
         flat = parts[0] if len(parts) == 1 else np.concatenate([each.reshape(-1) for each in parts])
         first = fetched[0]
         joined = Reading(None, flat, first.state, fill=first.fill)
-        numbers: Any = physical(self._array, joined, self._decoding).numbers
-        numbers, at = numbers.reshape(-1), 0
+        meant: Any = self._meant(joined)
+        numbers, decoded, at = meant.numbers.reshape(-1), meant.decoded.reshape(-1), 0
         for each, values in zip(fetched, parts, strict=True):
             assert each.index is not None
-            yield self._blocks.add(each.index, numbers[at : at + values.size].reshape(values.shape))
+            own = slice(at, at + values.size)
+            part = numbers[own].reshape(values.shape)
+            yield self._blocks.add(each.index, part, decoded[own].reshape(values.shape))
             at += values.size
 
     def _known(self) -> ReadingModel:
         """Return the model with what is known now."""
         blocks = self._blocks
-        is_known = blocks.minimum <= blocks.maximum
+        is_known = blocks.minimum is not None
         return replace(
             self._blank,
             chunks=counts_of(self._states),
             lost=tuple(lost_of(self._states)),
-            minimum=blocks.minimum if is_known else None,
-            maximum=blocks.maximum if is_known else None,
+            minimum=float(blocks.minimum) if is_known else None,
+            maximum=float(blocks.maximum) if is_known else None,
+            extremes=(value_text(blocks.minimum), value_text(blocks.maximum)) if is_known else None,
             missing=blocks.missing,
+            infinite=blocks.infinite,
         )
 
     def _so_far(self, sides: Future[tuple[Coordinate, ...]]) -> ReadingModel:

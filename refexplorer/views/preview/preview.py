@@ -27,12 +27,13 @@ from refexplorer.views.preview.regions import (
 )
 from refexplorer.views.preview.values import (
     Decoding,
-    Physical,
-    field_of,
+    extremes_of,
     fields_of,
-    physical,
+    integers_of,
+    shown_of,
     texts,
     thinning,
+    type_name,
 )
 from refexplorer.views.wire.explorer.data_messages import Plan, ReadingModel
 from refexplorer.views.wire.jobs import JobReport
@@ -98,15 +99,15 @@ def preview(
     decoding: Decoding,
     report: JobReport,
     tell: TellCells = untold,
-) -> tuple[ReadingModel, bytes | None]:
+) -> tuple[ReadingModel, list[bytes]]:
     """Read a part of an array.
 
     Returns
     -------
     tuple
-        The model, and the values as little-endian float64 in C order, times in milliseconds
-        since 1970; None where there are no numbers to show. Where some chunks were fetched, the
-        others are NaN.
+        The model, and the buffers of `ReadChunk`: the values as little-endian float64 in C order,
+        times in milliseconds since 1970; none where there are no numbers to show. Where some
+        chunks were fetched, the others are NaN.
 
     Raises
     ------
@@ -122,48 +123,51 @@ def preview(
         found = chunks.read(array, places, report)
     except AccessError as error:
         state = "ask" if error.grant else "failed"
-        return replace(blank, state=state, message=error.fact, grant=error.grant or None), None
+        return replace(blank, state=state, message=error.fact, grant=error.grant or None), []
     except RefexplorerError as error:
-        return replace(blank, state="failed", message=str(error)), None
+        return replace(blank, state="failed", message=str(error)), []
     blank = replace(blank, chunks=counts_of(found.states), lost=tuple(lost_of(found.states)))
     if found.values is None:
-        return replace(blank, message=found.message), None
-    reading, buffer = _shown(array, places, found, decoding, blank)
+        return replace(blank, message=found.message), []
+    reading, buffers = _shown(array, places, found, decoding, blank)
     thin = tuple(range(*part) for part in reading.region)
     sides = tuple(coordinates_of(refs, array, thin, chunks, decoding))
-    return replace(reading, coordinates=sides, seconds=perf_counter() - started), buffer
+    return replace(reading, coordinates=sides, seconds=perf_counter() - started), buffers
 
 
 def _shown(
     array: ArrayMeta, places: Region, found: Reading, decoding: Decoding, blank: ReadingModel
-) -> tuple[ReadingModel, bytes | None]:
+) -> tuple[ReadingModel, list[bytes]]:
     """Return the reading with its summary, which is of all values, and the thinned values."""
-    values = np.asarray(found.values)
-    field = field_of(values, decoding.field)
-    if field is None:
-        meant = physical(array, found, decoding)
-    else:  # what attributes say of scale and times is of plain values
-        own = values[field]
-        meant = Physical(own, own.astype("<f8") if own.dtype.kind in "biuf" else None)
+    meant, field = shown_of(array, found, decoding)
+    decoded = np.asarray(meant.decoded)
     reading = replace(
         blank,
-        fields=fields_of(values),
+        fields=fields_of(np.asarray(found.values)),
         field=field,
         state=found.state,
-        shape=meant.decoded.shape,
+        shape=decoded.shape,
         times=meant.times,
         message=found.message,
+        value_type="" if meant.numbers is None else type_name(decoded),
     )
-    if np.asarray(meant.decoded).dtype.kind == "c":
-        reading = replace(reading, message=reading.message or "Shown: the magnitudes.")
+    if decoded.dtype.kind == "c":
+        magnitudes = reading.message or "Shown: the magnitudes."
+        reading = replace(reading, message=magnitudes, is_complex=True, value_type="float64")
     if meant.numbers is None:
-        return replace(reading, texts=texts(meant.decoded)), None
+        return replace(reading, texts=texts(decoded)), []
     values = meant.numbers
     if found.state is not ChunkState.FILL:
         hide_unread(array, places, found.states, values)
-    finite = values[np.isfinite(values)]
+    known = np.isfinite(values)
+    finite = values[known]
     steps = thinning(values.shape)
-    thin = values[tuple(slice(None, None, step) for step in steps)]
+    every = tuple(slice(None, None, step) for step in steps)
+    thin = values[every]
+    buffers = [np.ascontiguousarray(thin, "<f8").tobytes()]
+    integers = integers_of(decoded, values)
+    if integers is not None:
+        buffers.append(integers[every].astype(f"<{integers.dtype.kind}8").tobytes())
     kept = tuple(part[::step] for part, step in zip(places, steps, strict=True))
     return replace(
         reading,
@@ -172,8 +176,10 @@ def _shown(
         message=reading.message or _thinned(array, kept),
         minimum=float(finite.min()) if finite.size else None,
         maximum=float(finite.max()) if finite.size else None,
+        extremes=extremes_of(finite if reading.is_complex else decoded[known]),
         missing=int(np.isnan(values).sum()),
-    ), np.ascontiguousarray(thin, "<f8").tobytes()
+        infinite=(int(np.isneginf(values).sum()), int(np.isposinf(values).sum())),
+    ), buffers
 
 
 def _thinned(array: ArrayMeta, places: Region) -> str | None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from refexplorer.data.read.readings import ChunkState
 from refexplorer.data.read.why import why
 from refexplorer.errors import RefexplorerError
 from refexplorer.spec.core.references import Base64, Inline, Range
@@ -25,8 +28,9 @@ from refexplorer.views.preview.regions import (
     slices,
     whole,
 )
+from refexplorer.views.preview.take.cells import Cells
 from refexplorer.views.preview.take.netcdf import netcdf
-from refexplorer.views.preview.values import Decoding
+from refexplorer.views.preview.values import Decoding, shown_of, value_text
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer.data_messages import (
@@ -39,9 +43,11 @@ from refexplorer.views.wire.explorer.data_messages import (
     ReadAhead,
     ReadChunk,
     ReadingModel,
+    ReadValue,
     SavePart,
     ValueExplained,
     ValuePlace,
+    ValueText,
     WasRead,
     WasReadAhead,
     WhyStepModel,
@@ -76,6 +82,7 @@ class PreviewReader:
             ReadAhead: self._read_ahead,
             SavePart: self._save,
             FindValue: self._find,
+            ReadValue: self._read_value,
             ExplainValue: self._explain,
         }
 
@@ -102,7 +109,7 @@ class PreviewReader:
 
             def keep() -> None:
                 found = preview(self._refs, array, places, self.chunks, Decoding(), unheard)
-                self.last = found
+                self.last = found[0], next(iter(found[1]), None)
 
             self._jobs.aside(keep)
 
@@ -123,10 +130,10 @@ class PreviewReader:
             named = tuple(tuple((side.start, side.stop) for side in box) for box in boxes)
             self._jobs.tell(CellsCame(str(request.id), so_far, named), [values])
 
-        reading, buffer = preview(self._refs, array, places, self.chunks, decoding, report, tell)
+        reading, buffers = preview(self._refs, array, places, self.chunks, decoding, report, tell)
         if not request.ahead:
-            self.last = reading, buffer
-        return WasRead(reading), [] if buffer is None else [buffer]
+            self.last = reading, next(iter(buffers), None)
+        return WasRead(reading), buffers
 
     def _read_ahead(self, request: ReadAhead) -> None:
         self._jobs.start(request, lambda report: self._reading_ahead(request, report))
@@ -154,16 +161,37 @@ class PreviewReader:
         load_array_libraries()
         array = self._array(request.array)
         places = self._places(array, request.slices)
-        data = netcdf(self._refs, array, places, self.chunks, report)
-        return PartSaved(f"{array.path.replace('/', '_') or 'values'}.nc"), [data]
+        name = array.path.replace("/", "_") or "values"
+        if request.form == "netcdf":
+            data = netcdf(self._refs, array, places, self.chunks, report)
+            return PartSaved(f"{name}.nc"), [data]
+        decoding = Decoding(request.scale, request.times, request.field)
+        cells = Cells(self._refs, array, places, request.axes, decoding)
+        write = cells.csv if request.form == "csv" else cells.npy
+        return PartSaved(f"{name}.{request.form}"), [write(self.chunks, report)]
+
+    def _read_value(self, request: ReadValue) -> None:
+        self._jobs.start(request, lambda report: self._reading_value(request, report))
+
+    def _reading_value(self, request: ReadValue, report: JobReport) -> JobAnswer:
+        array = self._array(request.array)
+        self._require_place(array, request.index)
+        index = tuple(at // size for at, size in zip(request.index, array.chunks, strict=True))
+        if not self.chunks.holds(array.path, index):
+            return ValueText(None), []
+        found = self.chunks.read(array, tuple(range(at, at + 1) for at in request.index), report)
+        if found.state is not ChunkState.FETCHED:
+            return ValueText(None), []
+        decoding = Decoding(request.scale, request.times, request.field)
+        meant, _ = shown_of(array, found, decoding)
+        value = np.asarray(meant.decoded).reshape(-1)[0]
+        is_missing = meant.numbers is not None and bool(np.isnan(meant.numbers).all())
+        is_masked = is_missing and np.asarray(value).dtype.kind in "iub"
+        return ValueText("NaN" if is_masked else value_text(value)), []
 
     def _find(self, request: FindValue) -> ValuePlace:
         array = self._array(request.array)
-        is_inside = len(request.index) == len(array.shape) and all(
-            0 <= at < size for at, size in zip(request.index, array.shape, strict=True)
-        )
-        if not is_inside:
-            raise RefexplorerError(f"{request.array} has no place {list(request.index)}.")
+        self._require_place(array, request.index)
         index = tuple(at // size for at, size in zip(request.index, array.chunks, strict=True))
         key = array.chunk_key(index)
         found = self._refs.get(key)
@@ -173,6 +201,13 @@ class PreviewReader:
         if isinstance(found, Range):
             return ValuePlace(key, found.kind, url, found.offset, found.length)
         return ValuePlace(key, found.kind, url, None, None)
+
+    def _require_place(self, array: ArrayMeta, index: Sequence[int]) -> None:
+        is_inside = len(index) == len(array.shape) and all(
+            0 <= at < size for at, size in zip(index, array.shape, strict=True)
+        )
+        if not is_inside:
+            raise RefexplorerError(f"{array.path} has no place {list(index)}.")
 
     def _explain(self, request: ExplainValue) -> None:
         self._jobs.start(request, lambda report: self._explaining(request))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from refexplorer.data.decode.chunk_arithmetic import Index, overlap
+from refexplorer.data.decode.chunk_arithmetic import Index, overlap, place_count
 from refexplorer.data.fetch.fetch_many import FetchProgress
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.read.array_decoder import ArrayDecoder, ArrayValues
@@ -137,6 +137,13 @@ def hide_unread(
     array: ArrayMeta, places: Region, states: dict[Index, ChunkState], values: ArrayValues
 ) -> None:
     """Set to NaN what no chunk was fetched for, so that a fill value is not taken for data."""
+    values[hidden(array, places, states)] = np.nan
+
+
+def hidden(array: ArrayMeta, places: Region, states: dict[Index, ChunkState]) -> ArrayValues:
+    """Return where no chunk was fetched."""
+    found = np.zeros(tuple(map(place_count, places)), bool)
     for index in chunks_touched(array, places):
         if states.get(index) is not ChunkState.FETCHED:
-            values[overlap(array, places, index)[0]] = np.nan
+            found[overlap(array, places, index)[0]] = True
+    return found

@@ -92,6 +92,8 @@ def _places(text: str, size: int, name: str) -> range:
         place = range(size)[start : None if start == -1 else (start or 0) + 1]
     else:
         place = range(size)[start:stop:step]
+    if not size:
+        raise RefexplorerError(f"{name}: its length is 0, so there are no values to read.")
     if not place:
         raise RefexplorerError(f"{name}: {text} selects nothing of 0 to {size - 1:,}.")
     return place

@@ -22,6 +22,12 @@ VALUES_SHOWN = 1_000_000
 """Each is eight bytes on the wire, and few screens have more points; more are thinned."""
 TEXTS_SHOWN = 1_000
 _TEXT_SHOWN = 200
+_CHANGES = {"scale_factor", "add_offset", "_Unsigned"}
+"""Attributes that make other numbers of integers."""
+_POSITIONAL = 1e16
+"""From here on floats are written with an exponent, as Python does."""
+_EXACT = 2**53
+"""Up to here float64 has every integer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +54,11 @@ class Physical:
     Attributes
     ----------
     decoded
-        As xarray decodes them.
+        As xarray decodes them, but integers and booleans in their own type where only some of them
+        are masked: xarray makes floats of them, which have fewer digits.
     numbers
-        The same as float64, times as milliseconds since 1970, of complex numbers the magnitude;
-        None where they are no numbers.
+        The same as float64, NaN where missing, times as milliseconds since 1970, of complex numbers
+        the magnitude; None where they are no numbers.
     times
         Whether they are times.
     """
@@ -68,16 +75,18 @@ def physical(array: ArrayMeta, found: Reading, decoding: Decoding) -> Physical:
     missing value there. Times of a calendar that numpy does not know stay numbers.
     """
     values = np.asarray(found.values)
-    if decoding.times and "since" in str(array.attributes.get("units", "")):
+    attributes = array.attributes
+    if decoding.times and "since" in str(attributes.get("units", "")):
         decoded = _decoded(array, found, values, decoding)
         if decoded.dtype.kind == "M":
             stamps = decoded.astype("datetime64[ms]")
             numbers = np.where(np.isnat(stamps), np.nan, stamps.astype("<f8"))
             return Physical(decoded, numbers, times=True)
     decoded = _decoded(array, found, values, Decoding(decoding.scale, times=False))
-    if values.dtype.kind == "b" and decoded.dtype.kind == "O":
-        # masked, they are objects to xarray: true, false and NaN
-        return Physical(decoded, np.where(np.equal(decoded, values).astype(bool), values, np.nan))
+    if values.dtype.kind in "iub" and decoded.dtype.kind in "fO" and not _CHANGES & set(attributes):
+        # masked booleans are objects to xarray: true, false and NaN
+        is_known = decoded == decoded
+        return Physical(values, np.where(is_known.astype(bool), values, np.nan).astype("<f8"))
     if decoded.dtype.kind == "c":
         return Physical(decoded, np.abs(decoded).astype("<f8"))
     return Physical(decoded, decoded.astype("<f8") if decoded.dtype.kind in "biuf" else None)
@@ -118,14 +127,82 @@ def field_of(values: ArrayValues, wanted: str | None) -> str | None:
     return wanted if wanted in fields else None
 
 
+def shown_of(array: ArrayMeta, found: Reading, decoding: Decoding) -> tuple[Physical, str | None]:
+    """Return values with a meaning, of structured ones those of a field, and its name."""
+    values = np.asarray(found.values)
+    field = field_of(values, decoding.field)
+    if field is None:
+        return physical(array, found, decoding), None
+    own = values[field]  # what attributes say of scale and times is of plain values
+    return Physical(own, own.astype("<f8") if own.dtype.kind in "biuf" else None), field
+
+
 def texts(values: ArrayValues) -> tuple[str, ...]:
     """Return the first values as text."""
     first = values.reshape(-1)[:TEXTS_SHOWN]
-    return tuple(escape(_text(value), _TEXT_SHOWN) for value in first)
+    return tuple(escape(value_text(value), _TEXT_SHOWN) for value in first)
 
 
-def _text(value: Any) -> str:
-    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+def value_text(value: Any) -> str:
+    """Write a value with every digit of its type."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, np.complexfloating):
+        return str(value).strip("()")
+    text = str(value)
+    if isinstance(value, np.datetime64) and not np.isnat(value):
+        date, _, time = text.partition("T")
+        time = time.rstrip("0").removesuffix(".") if "." in time else time
+        return f"{date}T{time}" if time.replace(":", "").strip("0") else date
+    return _float_text(value) if isinstance(value, np.floating) else text
+
+
+def _float_text(value: Any) -> str:
+    if not np.isfinite(value):
+        return "NaN" if np.isnan(value) else str(value)
+    size = abs(float(value))
+    if size.is_integer() and size < _POSITIONAL:
+        return f"{float(value):.0f}"
+    if 1e-4 <= size < _POSITIONAL:
+        return str(np.format_float_positional(value, trim="-"))
+    return str(np.format_float_scientific(value, trim="-", exp_digits=2))
+
+
+def extremes_of(known: ArrayValues) -> tuple[str, str] | None:
+    """Return the least and the greatest of values that are known, with every digit."""
+    if not known.size:
+        return None
+    return value_text(known.min()), value_text(known.max())
+
+
+def type_name(values: ArrayValues) -> str:
+    """Return the data type of decoded values."""
+    return str(values.dtype.newbyteorder("=").name)
+
+
+def integers_of(values: ArrayValues, numbers: ArrayValues) -> ArrayValues | None:
+    """Return integers and ticks of times as such; None where float64 has all of them exactly."""
+    if values.dtype.kind in "iu":
+        return values if _is_beyond_float(values) else None
+    if values.dtype.kind != "M":
+        return None
+    ticks = values.astype(values.dtype.newbyteorder("="), copy=False).view(np.int64)
+    known = ~np.isnat(values)
+    is_whole = values[known].astype("datetime64[ms]") == values[known]
+    is_exact = is_whole.all() and (np.abs(numbers[known]) < _EXACT).all()
+    return None if is_exact else ticks
+
+
+def subtract_integers(left: ArrayValues, right: ArrayValues) -> ArrayValues:
+    """Return right less left as float64, each difference rounded once."""
+    gap: ArrayValues = right.astype(object) - left.astype(object)
+    return gap.astype("<f8")
+
+
+def _is_beyond_float(values: ArrayValues) -> bool:
+    if values.dtype.itemsize < 8 or not values.size:
+        return False
+    return int(values.max()) > _EXACT or int(values.min()) < -_EXACT
 
 
 def thinning(shape: tuple[int, ...]) -> tuple[int, ...]:

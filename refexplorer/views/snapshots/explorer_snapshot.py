@@ -222,9 +222,12 @@ def reading_html(
     """
     parts = [] if limits else [_caption(reading)]
     low, high = limits or (reading.minimum, reading.maximum)
+    if low is None and any(reading.infinite):
+        low = high = 0.0
+    words = "" if limits else " to ".join(reading.extremes or ())
     if buffer is not None and low is not None and high is not None:
         values = np.frombuffer(buffer, "<f8").reshape(reading.shape)
-        parts += _picture(reading, values, low, high)
+        parts += _picture(reading, values, low, high, words)
     elif reading.texts:
         lines = [[str(at), shown(text)] for at, text in enumerate(reading.texts[:ROWS])]
         parts.append(table(("Index", "Value"), lines))
@@ -234,10 +237,11 @@ def reading_html(
 def _caption(reading: ReadingModel) -> str:
     units = f" {shown(reading.units, _NAME)}" if reading.units and not reading.times else ""
     span = ""
-    if reading.minimum is not None and reading.maximum is not None:
-        low, high = (_value(each, reading.times) for each in (reading.minimum, reading.maximum))
+    if reading.extremes is not None:
+        low, high = reading.extremes
         span = f", {low} to {high}{units}"
-    missing = f", {reading.missing:,} missing" if reading.missing else ""
+    counts = {"missing": reading.missing, "-inf": reading.infinite[0], "inf": reading.infinite[1]}
+    missing = "".join(f", {count:,} {name}" for name, count in counts.items() if count)
     failed = f", {counted(reading.chunks.failed, 'chunk')} failed" if reading.chunks.failed else ""
     place = f"{shown(reading.array, _NAME)}[{shown(', '.join(reading.slices))}]"
     said = f" {shown(reading.message, _TEXT)}" if reading.message else ""
@@ -247,7 +251,9 @@ def _caption(reading: ReadingModel) -> str:
     )
 
 
-def _picture(reading: ReadingModel, values: np.ndarray, low: float, high: float) -> Iterator[str]:
+def _picture(
+    reading: ReadingModel, values: np.ndarray, low: float, high: float, limits: str
+) -> Iterator[str]:
     """Yield the picture of the last two long dimensions, at the first place of the others."""
     drawn = [axis for axis, size in enumerate(values.shape) if size > 1][-2:]
     if not drawn:
@@ -255,7 +261,8 @@ def _picture(reading: ReadingModel, values: np.ndarray, low: float, high: float)
     first = tuple(slice(None) if axis in drawn else 0 for axis in range(values.ndim))
     part = values[first]
     names = [_along(reading, axis) for axis in drawn]
-    words = f"{reading.name}, {_value(low, reading.times)} to {_value(high, reading.times)}"
+    limits = limits or f"{_value(low, reading.times)} to {_value(high, reading.times)}"
+    words = f"{reading.name}, {limits}"
     if len(drawn) == 1:
         yield f"<p>{pictures.element(pictures.line(part, low, high), words)}<br>{names[0]}</p>"
         return
@@ -274,7 +281,9 @@ def _along(reading: ReadingModel, axis: int) -> str:
     name = shown(reading.dimensions[axis], _NAME)
     known = reading.coordinates[axis] if axis < len(reading.coordinates) else None
     if known is None or not known.values:
-        return f"{name} (0 to {reading.shape[axis] - 1:,})"
+        start, stop, step = map(int, reading.region[axis])
+        end = stop - 1 if reading.reduced else start + (reading.shape[axis] - 1) * step
+        return f"{name} ({start:,} to {end:,})"
     first, last = (_value(value, known.times) for value in (known.values[0], known.values[-1]))
     return f"{name} ({first} to {last})"
 

@@ -22,6 +22,8 @@ _HEIGHT = 200
 _STRIP_HEIGHT = 32
 _LARGEST_CELL = 20
 PAPER, FAILED, _OTHER = (232, 232, 232), (180, 35, 24), (138, 145, 156)
+_INFINITE = (255, 47, 208), (0, 184, 255)
+"""Of inf and -inf, as in the live pictures."""
 _SERIES = (
     (0, 114, 178), (230, 159, 0), (0, 158, 115), (204, 121, 167),
     (86, 180, 233), (213, 94, 0), (240, 228, 66),
@@ -77,13 +79,20 @@ def heatmap(values: np.ndarray, low: float, high: float, upward: bool) -> Image.
 
 
 def inks_of(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Return red, green and blue of each value; what is no number is grey."""
+    """Return red, green and blue of each value; NaN is grey, infinities are off the scale."""
     places = np.linspace(0, 1, len(_VIRIDIS))
-    share = np.clip((values - low) / ((high - low) or 1), 0, 1)
+    share = np.clip(_share(values, low, high), 0, 1)
     channels = [np.interp(share, places, _VIRIDIS[:, channel]) for channel in range(3)]
     pixels = np.stack(channels, axis=-1)
-    pixels[~np.isfinite(values)] = PAPER
+    pixels[np.isnan(values)] = PAPER
+    pixels[np.isposinf(values)], pixels[np.isneginf(values)] = _INFINITE
     return pixels.astype(np.uint8)
+
+
+def _share(values: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Return where values are between limits; of halves, since float64 has no larger span."""
+    shares: np.ndarray = (values / 2 - low / 2) / ((high / 2 - low / 2) or 1)
+    return shares
 
 
 def line(values: np.ndarray, low: float, high: float) -> Image.Image:
@@ -92,7 +101,7 @@ def line(values: np.ndarray, low: float, high: float) -> Image.Image:
     draw = ImageDraw.Draw(picture)
     thin = values[:: -(-len(values) // (2 * WIDTH))]
     x = np.linspace(4, WIDTH - 5, max(len(thin), 2))[: len(thin)]
-    y = _HEIGHT - 5 - (thin - low) / ((high - low) or 1) * (_HEIGHT - 10)
+    y = _HEIGHT - 5 - _share(thin, low, high) * (_HEIGHT - 10)
     for at in range(1, len(thin)):
         if math.isfinite(y[at - 1]) and math.isfinite(y[at]):
             draw.line([(x[at - 1], y[at - 1]), (x[at], y[at])], fill=_SERIES[0], width=2)

@@ -19,10 +19,10 @@ import fsspec
 import pytest
 import trustme
 from botocore.exceptions import EndpointConnectionError
+from refexplorer.data.check.asking import ask
 
 import refexplorer as rx
 from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.check.asking import ask
 from refexplorer.data.fetch import http
 from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.fetch_many import fetch_many

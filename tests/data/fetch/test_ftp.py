@@ -8,10 +8,10 @@ from typing import Any
 
 import fsspec
 import pytest
+from refexplorer.data.check.asking import ask
 
 import refexplorer as rx
 from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.check.asking import ask
 from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.fetch_many import fetch_many
 from refexplorer.data.fetch.target_reader import Targets

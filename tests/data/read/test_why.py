@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from numcodecs import FixedScaleOffset
 from xarray.backends.zarr import FillValueCoder
 
 import refexplorer as rx
@@ -185,3 +190,79 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "not a list of integers" in capsys.readouterr().err
     assert main(["why", str(path), "y", "0"]) == 2
     assert "nothing at 'y'" in capsys.readouterr().err
+
+
+_WIDE = ("|i1", "|u1", ">i2", ">u2", "<i4", ">i4", "<u4", "<i8", ">i8", "<u8", "<f2", ">f4", ">f8")
+_SCALES: tuple[dict[str, Any], ...] = (
+    {},
+    {"scale_factor": 0.5},
+    {"scale_factor": 2, "add_offset": 10},
+    {"add_offset": 0.1},
+)
+_MASKS: tuple[dict[str, Any], ...] = (
+    {}, {"_FillValue": 7}, {"_FillValue": 7.0}, {"missing_value": 100}, {"missing_value": [100, 7]},
+    {"_FillValue": "AAAAAAAAHEA="},
+)  # fmt: skip
+
+
+def several(dtype: np.dtype[Any]) -> np.ndarray:
+    """Six values: some that are missing, some as which others are read when bytes are swapped."""
+    low = np.array([0, 7, 100, 1, -1, -7]).astype(dtype)
+    if dtype.kind == "f":
+        low[4:] = np.nan, np.inf
+    elif dtype.itemsize > 1:
+        low[3] = np.array(7, dtype).byteswap()
+    return low
+
+
+@given(
+    st.sampled_from(_WIDE), st.sampled_from([2, 3]), st.sampled_from([None, "true", "false"]),
+    st.sampled_from(_SCALES), st.sampled_from(_MASKS), st.sampled_from([None, 7, 0, -1]),
+)  # fmt: skip
+@example(">i2", 2, "true", {}, {}, 7)
+@example("<f4", 3, None, {}, {"_FillValue": 7.0}, 0)
+@example("<u8", 2, None, {}, {}, -1)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_whatever_the_attributes_it_is_what_xarray_shows(
+    tmp_path: Path, kind: str, zarr_format: int, unsigned: str | None, scales: dict[str, Any],
+    masks: dict[str, Any], fill: int | None,
+) -> None:  # fmt: skip
+    dtype = np.dtype(kind)
+    if zarr_format == 3:
+        dtype = dtype.newbyteorder("<")
+    attributes = scales | masks | ({"_Unsigned": unsigned} if unsigned else {})
+    if zarr_format == 3 and fill is None:
+        fill = 0
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        values = several(dtype)
+        own = None if fill is None else np.array(fill).astype(dtype).item()
+        source = document(
+            tmp_path, fill_value=own, attributes=attributes, values=values,
+            zarr_format=zarr_format,
+        )  # fmt: skip
+        refs = rx.open_references(source)
+        try:
+            shown = refs.to_xarray(allow=[str(tmp_path)], coordinates=True)["x"].values
+        except rx.DecodeError:
+            assert refs.why("x", [0], allow=[str(tmp_path)]).cause is ValueCause.NOT_DECODED
+            return
+        for place, value in enumerate(values):
+            found = refs.why("x", [place], allow=[str(tmp_path)])
+            np.testing.assert_array_equal(found.shown, shown[place], str(found))
+            is_masked = np.isnan(shown[place]) and not np.isnan(value)
+            causes = (ValueCause.FILL_VALUE, ValueCause.MISSING_VALUE)
+            assert is_masked == (found.cause in causes), str(found)
+
+
+def test_a_fill_value_that_a_filter_unpacks_is_named(tmp_path: Path) -> None:
+    codec = FixedScaleOffset(offset=0, scale=2, dtype="<f8", astype="|u1")
+    stored = np.array([20, 255, 180], "u1")
+    source = document(tmp_path, fill_value=255, values=codec.decode(stored))
+    source["x/.zarray"] |= {"filters": [codec.get_config()]}
+    source["x/0"] = "base64:" + base64.b64encode(stored.tobytes()).decode()
+    refs = rx.open_references(source)
+    found = refs.why("x", [1])
+    assert (found.cause, found.shown) == (ValueCause.PACKED_FILL_VALUE, 127.5)
+    assert "The stored value is 255, which equals the fill value of the array" in found.sentence
+    assert refs.why("x", [0]).cause is ValueCause.AS_STORED

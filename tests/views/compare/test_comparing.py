@@ -13,6 +13,7 @@ import refexplorer as rx
 from refexplorer import demo
 from refexplorer.app.library import Library
 from tests.helpers.explorer import Host, later
+from tests.helpers.sets import held_array
 
 BEFORE = rx.open_references(demo.path("sst.v0.json"))
 HOME = str(demo.path("sst.v0.json").parent)
@@ -137,6 +138,16 @@ def test_arrays_of_other_shapes_are_compared_where_both_have_values(tmp_path: Pa
     answer, _ = later(host, "compare.values", key="x/2")
     assert answer["difference"] is None
     assert "in common" in answer["before"]["message"]
+
+
+def test_integers_that_are_one_as_float64_differ() -> None:
+    old = np.full(4, 2**60, "<i8")
+    new = old + np.array([0, 1, -1, 0])
+    before, after = (held_array(each, "<i8", ["t"], [4]) for each in (old, new))
+    host = Host(after, compare=rx.open_references(before))
+    answer, (_, _, gap) = later(host, "compare.values", key="x/0")
+    assert gap.tolist() == [0, 1, -1, 0]
+    assert answer["difference"] == {"compared": 4, "different": 2, "low": -1.0, "high": 1.0}
 
 
 def test_a_removed_and_an_added_array_have_a_map_each() -> None:

@@ -31,7 +31,8 @@ def filled(
     made = PictureBlocks(array(), places, is_mean)
     indices = list(chunks_touched(array(), places))
     for at in np.random.default_rng(1).permutation(len(indices)):
-        made.add(indices[at], VALUES[region(array(), indices[at])])
+        part = VALUES[region(array(), indices[at])]
+        made.add(indices[at], part, part)
     return made
 
 

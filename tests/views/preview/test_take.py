@@ -15,7 +15,7 @@ from tests.helpers.sets import held_array
 
 def saved(host: Host, folder: Path, **fields: Any) -> Path:
     """Return the file that the explorer makes of a part."""
-    message, buffers = ask(host, "slice.netcdf", **fields)
+    message, buffers = ask(host, "slice.save", **fields)
     assert "error" not in message, message
     path = folder / str(message["name"])
     path.write_bytes(buffers[0])
@@ -42,9 +42,9 @@ def test_netcdf_has_values_attributes_and_coordinates(tmp_path: Path) -> None:
 def test_what_netcdf_cannot_say_is_refused() -> None:
     values = np.zeros((2, 2), "<c8")
     host = Host(held_array(values, "<c8", ["y", "x"], [2, 2]))
-    message, _ = ask(host, "slice.netcdf", array="x", slices=[":", ":"])
+    message, _ = ask(host, "slice.save", array="x", slices=[":", ":"])
     assert "NetCDF has no type for <c8" in message["error"]
     lost = held_array(np.zeros((4, 4), "<i2"), "<i2", ["y", "x"], [2, 2])
     lost["x/1.1"] = "base64:AAA="
-    message, _ = ask(Host(lost), "slice.netcdf", array="x", slices=[":", ":"])
+    message, _ = ask(Host(lost), "slice.save", array="x", slices=[":", ":"])
     assert "1 chunk of x failed" in message["error"]

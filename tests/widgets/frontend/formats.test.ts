@@ -22,13 +22,14 @@ agree("sizes", format.bytes);
 agree("counts", format.counted);
 agree("milliseconds", format.milliseconds);
 agree("numbers", format.value);
+agree("exact", (number: number, type: string, integer: string | null) => format.exact(number, type, integer === null ? undefined : BigInt(integer)));
 agree("moments", format.moment);
 agree("escapes", (text: string) => escaped(text));
 agree("pointers", pointerOf);
 
 test("what is no number", () => {
   const found = [NaN, Infinity, -Infinity];
-  assert.deepEqual(found.map(format.value), ["NaN", "Infinity", "-Infinity"]);
+  assert.deepEqual(found.map(format.value), ["NaN", "inf", "-inf"]);
   assert.deepEqual(found.map(format.moment), ["NaT", "NaT", "NaT"]);
 });
 

@@ -7,7 +7,7 @@ import type { ExplorerWire, Plan, ReadingModel } from "../../../refexplorer/fron
 
 const reading = (slices: string[] = [], failed = 0) =>
   ({ state: "fetched", array: "x", slices, chunks: { fetched: 1, fill: 0, failed } }) as unknown as ReadingModel;
-const frame = (failed = 0) => ({ reading: reading([], failed), values: new Float64Array(10) });
+const frame = (failed = 0) => ({ reading: reading([], failed), values: new Float64Array(10), integers: null });
 
 test("the pictures that were not asked for longest go first", () => {
   const frames = new Frames(250);

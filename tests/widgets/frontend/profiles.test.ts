@@ -59,10 +59,10 @@ test("a range is drawn with the keys, and copied with its places", () => {
   assert.equal(stepped(range, "x", false, first, last), null);
   assert.deepEqual([holds(range, 1, 1), holds(range, 0, 1), holds(range, 2, 3), holds(null, 1, 1)], [true, false, false, false]);
   const axes = [axis(0, "y", 3, 4, 2), axis(1, "x", 4, 0, 1, [0.5, 1.5, 2.5, 3.5])];
-  const part = cut({ from: range.to, to: range.from }, axes, VALUES);
-  assert.deepEqual([...part.values], [4, 5, 6, 8, 9, 10]);
+  const part = cut({ from: range.to, to: range.from }, axes);
+  assert.deepEqual(part.places, [4, 5, 6, 8, 9, 10]);
   const reading = { name: "t", units: null, reduced: null, times: false } as ReadingModel;
-  assert.equal(csvOf(reading, part.axes, part.values), "# t\ny \\ x,0.5,1.5,2.5\n6,4,5,6\n8,8,9,10\n");
-  const line = cut({ from: [1, 0], to: [2, 0] }, [axis(0, "y", 3)], Float64Array.of(7, 8, 9));
-  assert.equal(csvOf(reading, line.axes, line.values), "# t\ny,1,2\nt,8,9\n");
+  assert.equal(csvOf(reading, part.axes, part.places.map(String)), "# t\ny \\ x,0.5,1.5,2.5\n6,4,5,6\n8,8,9,10\n");
+  const line = cut({ from: [1, 0], to: [2, 0] }, [axis(0, "y", 3)]);
+  assert.equal(csvOf(reading, line.axes, line.places.map((at) => `${7 + at}`)), "# t\ny,1,2\nt,8,9\n");
 });

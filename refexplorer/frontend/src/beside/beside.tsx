@@ -7,10 +7,10 @@ import { Choice } from "../maps/mapparts.tsx";
 import { placing } from "../preview/bars.ts";
 import { tableOf, type Scheme } from "../preview/colours.ts";
 import { heatmap, legend, line, painted, type Figure, type Look } from "../preview/plot.ts";
-import { layout, placeOf, type Axis } from "../preview/slices.ts";
+import { cellWords, layout, placeOf, type Axis } from "../preview/slices.ts";
 import { moved, zoomed, type Window } from "../preview/window.ts";
 import { Failure, Question, Waited } from "../shared/asking.tsx";
-import { bytes, count, moment, value } from "../shared/format.ts";
+import { bytes, count, exact, grouped, moment, value } from "../shared/format.ts";
 import { Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import { useWidth } from "../shared/width.ts";
@@ -138,6 +138,10 @@ interface Drawn {
   caption: string;
   axes: Axis[];
   values: Float64Array;
+  /** The data type of the values; null for a difference. */
+  type: string | null;
+  /** What a cell is where it is not one value. */
+  words: string;
   domain: [number, number];
   scheme: Scheme;
   times: boolean;
@@ -210,7 +214,7 @@ function picturesOf(read: BesideRead, values: (Float64Array | null)[]): Drawn[] 
     if (!own) return [];
     return [{
       title: NAMES[i]!, caption: captionOf(reading), axes: layout(reading).drawn, values: own,
-      domain: limits(isAlike ? sides : [reading]), scheme: "viridis" as Scheme, times: reading.times,
+      type: reading.value_type!, words: cellWords(reading), domain: limits(isAlike ? sides : [reading]), scheme: "viridis" as Scheme, times: reading.times,
     }];
   });
   const gap = values[2];
@@ -218,7 +222,7 @@ function picturesOf(read: BesideRead, values: (Float64Array | null)[]): Drawn[] 
   const most = Math.max(Math.abs(read.low ?? 0), Math.abs(read.high ?? 0)) || 1;
   const units = read.left.units ? ` (${read.left.units})` : "";
   const caption = `right minus left${units}${read.low === null ? "" : `, ${value(read.low)} to ${value(read.high!)}`}`;
-  return [...found, { title: "Difference", caption, axes: layout(read.left).drawn, values: gap, domain: [-most, most], scheme: "rdbu", times: false }];
+  return [...found, { title: "Difference", caption, axes: layout(read.left).drawn, values: gap, type: null, words: "", domain: [-most, most], scheme: "rdbu", times: false }];
 }
 
 interface LinkedProps {
@@ -323,7 +327,8 @@ function readout(drawn: Drawn[], shares: number[]): string {
   return parts.join(" · ");
 }
 
-function amount({ times }: Drawn, number: number): string {
+function amount({ times, type, words }: Drawn, number: number): string {
   if (Number.isNaN(number)) return "missing";
-  return times ? moment(number) : value(number);
+  if (type === null || words) return `${words && `${words}: `}${value(number)}`;
+  return times ? moment(number) : grouped(exact(number, type));
 }

@@ -9,7 +9,7 @@ import { heatmap, legend, line, painted, type Figure, type Look } from "../previ
 import type { Axis } from "../preview/slices.ts";
 import { wholeOf } from "../preview/window.ts";
 import { Failure, Question, Waited } from "../shared/asking.tsx";
-import { count, moment, value } from "../shared/format.ts";
+import { count, exact, grouped, moment, value } from "../shared/format.ts";
 import { Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import { useWidth } from "../shared/width.ts";
@@ -230,5 +230,5 @@ function startOf({ slices }: ComparedChunk, dimension: number): number {
 function amount({ units, times }: ComparedChunk, number: number, isGap: boolean): string {
   if (Number.isNaN(number)) return "none";
   if (times) return isGap ? `${value(number / 1000)} s` : moment(number);
-  return `${value(number)}${units ? ` ${units}` : ""}`;
+  return `${isGap ? value(number) : grouped(exact(number, Number.isInteger(number) ? "int64" : "float64"))}${units ? ` ${units}` : ""}`;
 }

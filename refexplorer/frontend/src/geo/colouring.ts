@@ -3,6 +3,7 @@
 import { FAILED, failures, presence } from "../maps/cells.ts";
 import type { GridPicture } from "../maps/maps.ts";
 import { series, type Inks } from "../maps/palette.ts";
+import { INFINITE, pixelOf } from "../preview/colours.ts";
 import type { Raster } from "./raster.ts";
 
 export const FOOTPRINTS = { none: "none", outline: "outlines", state: "by state", file: "by file" } as const;
@@ -75,7 +76,9 @@ function colours({ table }: DrawnValues): Uint32Array {
 function valueColour({ values, shape, start, step, place }: DrawnValues, table: Uint32Array, i: number, j: number): number {
   const [down, across] = [Math.floor((i - start[0]) / step[0]), Math.floor((j - start[1]) / step[1])];
   if (down < 0 || across < 0 || down >= shape[0] || across >= shape[1]) return 0;
-  const at = place(values[down * shape[1] + across]!);
+  const number = values[down * shape[1] + across]!;
+  if (number === Infinity || number === -Infinity) return pixelOf(INFINITE[number > 0 ? "inf" : "-inf"]);
+  const at = place(number);
   return Number.isNaN(at) ? 0 : table[Math.min(table.length - 1, Math.max(0, Math.floor(at * table.length)))]!;
 }
 

@@ -63,8 +63,8 @@ function Shown({ session, earth, mesh }: ShownProps) {
   }, [earth.array]);
   const reading = job?.array === earth.array && job.values !== null && job.reading?.state !== "ask" ? job.reading : null;
   const drawn = useMemo(
-    () => (reading && job?.values ? valuesOf(session, reading, job.values, axes, steps) : null),
-    [reading, job?.values, steps.join(), session.state.picture],
+    () => (reading && job?.values ? valuesOf(session, reading, job.values, job.integers, axes, steps) : null),
+    [reading, job?.values, job?.integers, steps.join(), session.state.picture],
   );
   const hasRim = useMemo(() => mesh.latitude.some(Number.isNaN), [mesh]);
   const by: Footprints = footprints ?? (drawn ? "outline" : "state");

@@ -9,7 +9,9 @@ import { FAILED } from "../maps/cells.ts";
 import { Choice, Entries, type LegendEntry } from "../maps/mapparts.tsx";
 import type { GridPicture } from "../maps/maps.ts";
 import { inksOf, series } from "../maps/palette.ts";
-import { count, counted, fileName, moment, value } from "../shared/format.ts";
+import { INFINITE, signsOf } from "../preview/colours.ts";
+import { cellWords } from "../preview/slices.ts";
+import { count, counted, fileName, grouped, moment, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import { useWidth } from "../shared/width.ts";
 import type { EarthMap, ReadingModel, ValuePlace } from "../shared/wire.ts";
@@ -50,6 +52,8 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
   const appearance = useAppearance(box);
   const [cursor, setCursor] = useState<[number, number] | null>(null);
   const [under, setUnder] = useState<ValuePlace | null>(null);
+  /** The value below the cursor where the cell is not that value. */
+  const [own, setOwn] = useState<{ index: string; text: string } | null>(null);
   const drag = useRef<{ at: [number, number]; view: EarthView; moved: boolean } | null>(null);
   const start = useMemo(() => fitted(null, mesh.longitude, mesh.latitude), [mesh]);
   const view = chosen ?? start;
@@ -132,7 +136,9 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
     setUnder(null);
     if (cell === null) return;
     const timer = setTimeout(() => {
-      session.preview.placeOf(earth.array, indexOfCell(cell)).then(setUnder, () => setUnder(null));
+      const index = indexOfCell(cell);
+      session.preview.placeOf(earth.array, index).then(setUnder, () => setUnder(null));
+      if (drawn && (reading?.reduced || reading?.is_complex)) session.preview.valueAt(earth.array, index).then((text) => setOwn(text === null ? null : { index: index.join(), text }), () => setOwn(null));
     }, 120);
     return () => clearTimeout(timer);
   }, [cell?.join()]);
@@ -247,8 +253,14 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
     const where = degrees(point[1], point[0]);
     if (cell === null) return `${where}: no value of the array`;
     const lost = drawn?.lost.get(chunkNumber(Math.floor(cell[0] / sizes[0]), Math.floor(cell[1] / sizes[1])));
-    const number = drawn && numberAt(drawn, cell);
-    const text = lost ? { fill: "no reference, reads as the fill value", failed: "its chunk failed" }[lost] : number === null ? "" : Number.isNaN(number) ? "missing" : reading?.times ? moment(number) : `${value(number)}${reading?.units ? ` ${reading.units}` : ""}`;
+    const at = drawn && placeAmong(drawn, cell);
+    const units = reading?.units && !reading.times ? ` ${reading.units}` : "";
+    const amount = (text: string) => (text === "NaN" || text === "NaT" ? "missing" : `${grouped(text)}${units}`);
+    const words = reading && (cellWords(reading, cellOf(reading, indexOfCell(cell))) || (reading.is_complex ? "magnitude" : ""));
+    const number = at === null ? NaN : drawn!.values[at]!;
+    const ofCell = at === null ? "" : words && reading!.reduced === "mean" && Number.isFinite(number) ? `${value(number)}${units}` : amount(drawn!.text(at));
+    const exactly = words && own?.index === indexOfCell(cell).join() ? `; at the index: ${amount(own.text)}` : "";
+    const text = lost ? { fill: "no reference, reads as the fill value", failed: "its chunk failed" }[lost] : ofCell && `${words ? `${words}: ` : ""}${ofCell}${exactly}`;
     const chunk: [number, number] = [Math.floor(cell[0] / sizes[0]), Math.floor(cell[1] / sizes[1])];
     const inGrid = grid && gridCell(grid, chunk);
     const state = grid && inGrid !== null ? stateWords(grid, inGrid) : "";
@@ -261,6 +273,7 @@ const MOVES: Record<string, [number, number]> = { ArrowLeft: [-1, 0], ArrowRight
 
 function Bar({ drawn, times }: { drawn: EarthValues; times: boolean }) {
   const [low, high] = drawn.domain.map((at) => (times ? moment(at) : value(at)));
+  const signs = useMemo(() => signsOf(drawn.values), [drawn.values]);
   const stops = Array.from({ length: 9 }, (_, i) => {
     const at = 3 * Math.round((i / 8) * (drawn.table.length / 3 - 1));
     return `rgb(${drawn.table[at]},${drawn.table[at + 1]},${drawn.table[at + 2]})`;
@@ -270,13 +283,19 @@ function Bar({ drawn, times }: { drawn: EarthValues; times: boolean }) {
       <span>{drawn.label}</span> <span class="mono">{low}</span>
       <span class="earth-ramp" style={{ background: `linear-gradient(to right, ${stops.join(",")})` }} />
       <span class="mono">{high}</span>
+      {signs.map((sign) => <span key={sign} class="mono"> <span class="swatch" style={{ background: INFINITE[sign] }} /> {sign}</span>)}
     </span>
   );
 }
 
-function numberAt({ values, shape, start, step }: DrawnValues, [i, j]: [number, number]): number | null {
+/** The cell of a reading that an index of the array is in. */
+function cellOf({ region }: ReadingModel, index: number[]): number[] {
+  return region.map(([first, , step], dimension) => Math.floor((index[dimension]! - Number(first)) / Number(step)));
+}
+
+function placeAmong({ shape, start, step }: DrawnValues, [i, j]: [number, number]): number | null {
   const [down, across] = [Math.floor((i - start[0]) / step[0]), Math.floor((j - start[1]) / step[1])];
-  return down < 0 || across < 0 || down >= shape[0] || across >= shape[1] ? null : values[down * shape[1] + across]!;
+  return down < 0 || across < 0 || down >= shape[0] || across >= shape[1] ? null : down * shape[1] + across;
 }
 
 function stateWords(grid: GridPicture, cell: number): string {

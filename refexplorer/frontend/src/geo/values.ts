@@ -4,7 +4,8 @@ import type { ExplorerSession } from "../explorer/session.ts";
 import { PLAIN } from "../explorer/state.ts";
 import { placing } from "../preview/bars.ts";
 import { SCHEMES, tableOf, type Scheme } from "../preview/colours.ts";
-import { eachLost, layout, slice, type LostState } from "../preview/slices.ts";
+import { eachLost, layout, slice, textsOf, type LostState } from "../preview/slices.ts";
+import type { Integers } from "../preview/time/frames.ts";
 import type { EarthMap, ReadingModel } from "../shared/wire.ts";
 import { chunkNumber, type DrawnValues } from "./colouring.ts";
 
@@ -12,10 +13,12 @@ import { chunkNumber, type DrawnValues } from "./colouring.ts";
 export interface EarthValues extends DrawnValues {
   label: string;
   domain: [number, number];
+  /** A value with every digit, by its place among the cells. */
+  text(index: number): string;
 }
 
 /** The values to draw: the part that was read, along the dimensions of the map. */
-export function valuesOf(session: ExplorerSession, reading: ReadingModel, values: Float64Array, axes: readonly number[], asked: number[]): EarthValues | null {
+export function valuesOf(session: ExplorerSession, reading: ReadingModel, values: Float64Array, integers: Integers | null, axes: readonly number[], asked: number[]): EarthValues | null {
   const plan = layout(reading, [...axes]);
   if (plan.drawn.length !== 2 || plan.drawn.some(({ dimension }, side) => dimension !== axes[side])) return null;
   const { picture } = session.state;
@@ -27,8 +30,10 @@ export function valuesOf(session: ExplorerSession, reading: ReadingModel, values
   const domain: [number, number] = low === high ? [low - 0.5, high + 0.5] : [low, high];
   const steps = reading.shape.map((size, dimension) => ((asked[dimension] ?? 0) < size ? (asked[dimension] ?? 0) : 0));
   const [rows, columns] = plan.drawn as [(typeof plan.drawn)[0], (typeof plan.drawn)[0]];
+  const part = slice(values, reading, plan, steps);
   return {
-    values: slice(values, reading, plan, steps),
+    values: part,
+    text: textsOf(reading, part, integers && slice(integers, reading, plan, steps)),
     shape: [rows.size, columns.size],
     start: [rows.first, columns.first],
     step: [rows.step, columns.step],

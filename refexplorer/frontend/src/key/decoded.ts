@@ -1,5 +1,7 @@
 /** What the bytes at a place mean as numbers of each type, in both orders. */
 
+import { exact } from "../shared/format.ts";
+
 export interface Decoded {
   name: string;
   little: string;
@@ -31,6 +33,5 @@ export function decode(data: Uint8Array, at: number): Decoded[] {
 }
 
 function written(value: number | bigint, name: string): string {
-  if (typeof value === "bigint" || !name.startsWith("float")) return String(value);
-  return String(name === "float32" ? Number(value.toPrecision(8)) : value);
+  return typeof value === "bigint" ? String(value) : exact(value, name);
 }

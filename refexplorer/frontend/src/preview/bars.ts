@@ -13,7 +13,8 @@ export function linearPart([low, high]: [number, number]): number {
 
 /** Where a value is on the bar, 0 to 1; NaN where a logarithm has no place for it. */
 export function placing(name: ScaleName, [low, high]: [number, number]): (value: number) => number {
-  if (name === "linear") return (value) => (value - low) / (high - low);
+  // Of halves: the span of the largest numbers is none.
+  if (name === "linear") return (value) => (value / 2 - low / 2) / (high / 2 - low / 2);
   if (name === "log") {
     const from = Math.log(low > 0 ? low : high > 0 ? high * LINEAR_PART : NaN);
     const span = Math.log(high) - from;
@@ -27,7 +28,7 @@ export function placing(name: ScaleName, [low, high]: [number, number]): (value:
 
 /** The value at a place on the bar. */
 export function inverse(name: ScaleName, [low, high]: [number, number]): (at: number) => number {
-  if (name === "linear") return (at) => low + at * (high - low);
+  if (name === "linear") return (at) => low * (1 - at) + at * high;
   if (name === "log") {
     const from = Math.log(low > 0 ? low : high * LINEAR_PART);
     return (at) => Math.exp(from + at * (Math.log(high) - from));

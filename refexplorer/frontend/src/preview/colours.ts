@@ -18,6 +18,23 @@ export type Scheme = keyof typeof SCHEMES;
 
 const STEPS = 256;
 
+/** Of infinite values, which no bar of colours has: told from every map. */
+export const INFINITE = { inf: "#ff2fd0", "-inf": "#00b8ff" } as const;
+
+/** The signs of the infinite values that are among some. */
+export function signsOf(values: Float64Array): (keyof typeof INFINITE)[] {
+  return [...(values.includes(Infinity) ? ["inf" as const] : []), ...(values.includes(-Infinity) ? ["-inf" as const] : [])];
+}
+
+function bytesOf(colour: string): [number, number, number] {
+  return [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16)) as [number, number, number];
+}
+
+/** A colour as the pixel of an image: bytes of red, green, blue and opacity in memory. */
+export function pixelOf(colour: string): number {
+  return new Uint32Array(Uint8Array.of(...bytesOf(colour), 255).buffer)[0]!;
+}
+
 /** Okabe and Ito's series, which the colour-blind can tell apart, and three greys. */
 export const FLAG_COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#000000", "#777777", "#bbbbbb"];
 
@@ -25,7 +42,7 @@ export function flagTable(count: number): Uint8ClampedArray {
   const table = new Uint8ClampedArray(3 * STEPS);
   for (let i = 0; i < STEPS; i++) {
     const colour = FLAG_COLOURS[Math.floor((i / STEPS) * count)]!;
-    table.set([1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16)), 3 * i);
+    table.set(bytesOf(colour), 3 * i);
   }
   return table;
 }
@@ -42,7 +59,7 @@ export function tableOf(scheme: Scheme): Uint8ClampedArray {
   const table = new Uint8ClampedArray(3 * STEPS);
   for (let i = 0; i < STEPS; i++) {
     const found = String(scale!.apply(i));
-    const parts = found.startsWith("#") ? [1, 3, 5].map((at) => Number.parseInt(found.slice(at, at + 2), 16)) : (found.match(/[\d.]+/g) ?? []).map(Number);
+    const parts = found.startsWith("#") ? bytesOf(found) : (found.match(/[\d.]+/g) ?? []).map(Number);
     table.set(parts.slice(0, 3), 3 * i);
   }
   return table;
@@ -54,7 +71,7 @@ export function blended(parts: Float64Array[], width: number, height: number, [l
   const [red, green, blue, opacity] = parts as [Float64Array, Float64Array, Float64Array, Float64Array | undefined];
   const scale = 255 / (high - low);
   for (let i = 0; i < red.length; i++) {
-    if (Number.isNaN(red[i]! + green[i]! + blue[i]!)) continue;
+    if (!Number.isFinite(red[i]! + green[i]! + blue[i]!)) continue;
     // A clamped array rounds, and keeps between 0 and 255.
     image.data[4 * i] = (red[i]! - low) * scale;
     image.data[4 * i + 1] = (green[i]! - low) * scale;
@@ -70,8 +87,14 @@ export function pixelsOf(values: Float64Array, width: number, height: number, ta
   // One write for each pixel instead of four.
   const pixels = new Uint32Array(image.data.buffer);
   const colours = new Uint32Array(new Uint8Array(Array.from({ length: STEPS }, (_, i) => [...table.subarray(3 * i, 3 * i + 3), 255]).flat()).buffer);
+  const [above, below] = [pixelOf(INFINITE.inf), pixelOf(INFINITE["-inf"])];
   for (let i = 0; i < values.length; i++) {
-    const at = place(values[i]!);
+    const number = values[i]!;
+    if (number === Infinity || number === -Infinity) {
+      pixels[i] = number > 0 ? above : below;
+      continue;
+    }
+    const at = place(number);
     if (!Number.isNaN(at)) pixels[i] = colours[Math.min(STEPS - 1, Math.max(0, Math.floor(at * STEPS)))]!;
   }
   return image;

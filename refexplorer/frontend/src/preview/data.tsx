@@ -186,7 +186,7 @@ function Outcome({ session, job }: { session: ExplorerSession; job: Job }) {
           {reading.message ?? "There is no reference for this part, which reads as the fill value."}
         </p>
       )}
-      <Values key={job.array} session={session} reading={reading} values={job.values} />
+      <Values key={job.array} session={session} reading={reading} values={job.values} integers={job.integers} />
       {reading.state !== "fill" && (reading.message ?? job.isStopped) && (
         <p class="caption">
           {job.isStopped && "Reading was stopped: what came until then is shown. "}

@@ -2,14 +2,14 @@
 
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { count, moment, value } from "../shared/format.ts";
+import { count, exact, grouped, moment, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Flag, ReadingModel, ValuePlace } from "../shared/wire.ts";
 import { counts, inverse, placing, type ScaleName } from "./bars.ts";
-import { blended, FLAG_COLOURS, flagPlacing, flagTable, tableOf, type Scheme } from "./colours.ts";
+import { blended, FLAG_COLOURS, flagPlacing, flagTable, INFINITE, signsOf, tableOf, type Scheme } from "./colours.ts";
 import { cellsOf, heatmap, legend, line, painted, type Figure, type Look, type Marked } from "./plot.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import { chunkOf, indexOf, lostAt, placeOf, placesOf, type Axis } from "./slices.ts";
+import { cellWords, chunkOf, endsOf, indexOf, lostAt, placeOf, placesOf, type Axis } from "./slices.ts";
 import { useWidth } from "../shared/width.ts";
 import { keptWith, profilesOf, type Kept } from "./lines/kept.ts";
 import { Profiles } from "./lines/profiles.tsx";
@@ -53,6 +53,8 @@ interface Props {
   /** Where along each dimension the slice is. */
   steps: number[];
   values: Float64Array;
+  /** A value with every digit. */
+  text(index: number): string;
   /** All that was read, and the dimensions of which the picture shows one place each. */
   all: Float64Array;
   sliders: Axis[];
@@ -74,7 +76,7 @@ const ZOOM = 1.5;
 /** How far the pointer goes before a click is a drag, px. */
 const DRAG = 4;
 
-export function Drawing({ session, reading, axes, steps, values, all, sliders, channels, domain, scheme, scale, setLimits, kept, setKept }: Props) {
+export function Drawing({ session, reading, axes, steps, values, text, all, sliders, channels, domain, scheme, scale, setLimits, kept, setKept }: Props) {
   const { item } = useStore(session);
   const box = useRef<HTMLDivElement>(null);
   const told = useId();
@@ -85,6 +87,8 @@ export function Drawing({ session, reading, axes, steps, values, all, sliders, c
   /** Where the bytes of the chunk below the cursor are. */
   const [point, setPoint] = useState<number[] | null>(null);
   const [found, setFound] = useState<ValuePlace | null>(null);
+  /** The value at the first index of the cell below the cursor, where the cell is not that value. */
+  const [own, setOwn] = useState<{ index: string; text: string } | null>(null);
   const [view, setView] = useState<Window | null>(null);
   const drag = useRef<{ x: number; y: number; window: Window; moved: boolean } | null>(null);
   const [first, second] = axes;
@@ -98,6 +102,7 @@ export function Drawing({ session, reading, axes, steps, values, all, sliders, c
   const look: Look = { ...sizeOf(width, axes), label: reading.name, domain, scheme, scale, times: reading.times, marked, dots };
   const drawnOf = axes.map(({ dimension }) => dimension).join();
   const flags = flagsShown(reading);
+  const signs = useMemo(() => signsOf(values), [values]);
   const place = useMemo(() => (flags ? flagPlacing(flags) : placing(scale, domain)), [reading.array, flags?.length, scale, domain.join()]);
   const cells = useMemo(
     () => {
@@ -189,6 +194,15 @@ export function Drawing({ session, reading, axes, steps, values, all, sliders, c
     return () => clearTimeout(timer);
   }, [under]);
 
+  const index = cursor && indexOf(reading, places(cursor));
+  useEffect(() => {
+    if (index === null || !(reading.reduced || reading.is_complex)) return;
+    const timer = setTimeout(() => {
+      session.preview.valueAt(reading.array, index).then((text) => setOwn(text === null ? null : { index: index.join(), text }), () => setOwn(null));
+    }, 100);
+    return () => clearTimeout(timer);
+  }, [index?.join(), reading]);
+
   const pick = (cell: number[] | null) => {
     if (cell === null) return;
     setPicked(indexOf(reading, places(cell)));
@@ -218,7 +232,8 @@ export function Drawing({ session, reading, axes, steps, values, all, sliders, c
     <div class="drawing">
       {pair && width > 0 && (
         <div class="colourbar">
-          {channels ? <span class="quiet">{channels.length === 4 ? "Red, green, blue and opacity" : "Red, green and blue"} from {value(domain[0])} to {value(domain[1])}</span> : flags ? <FlagList flags={flags} /> : <Bar label={labelOf(reading)} look={look} values={values} place={place} setLimits={setLimits} />}
+          {channels ? <span class="quiet">{channels.length === 4 ? "Red, green, blue and opacity" : "Red, green and blue"} from {value(domain[0])} to {value(domain[1])}</span> : flags ? <FlagList flags={flags} /> : reading.minimum === null ? <span class="quiet">No finite values</span> : <Bar label={labelOf(reading)} look={look} values={values} place={place} setLimits={setLimits} />}
+          <Infinite signs={channels ? [] : signs} />
           <span class="zoom" role="group" aria-label="Window">
             <button type="button" class="button" aria-label="Zoom in" title="Zoom in (+, or the wheel when the picture has the focus)" onClick={() => zoom(ZOOM)}>+</button>
             <button type="button" class="button" aria-label="Zoom out" title="Zoom out (-)" onClick={() => zoom(1 / ZOOM)}>−</button>
@@ -248,10 +263,10 @@ export function Drawing({ session, reading, axes, steps, values, all, sliders, c
       <Told id={told} values={values} axes={axes} reading={reading} />
       <p class="readout" role="status">
         {cursor
-          ? `${said(reading, axes, cursor, places(cursor), values)}${channels ? ` · colours ${channels.map((each) => value(each[cursor[0]! * axes[1]!.size + cursor[1]!]!)).join(", ")}` : ""}${found && found.key === under ? placed(found) : ""}`
+          ? `${said(reading, axes, cursor, places(cursor), { values, text, own: own?.index === index!.join() ? own.text : null })}${channels ? ` · colours ${channels.map((each) => value(each[cursor[0]! * axes[1]!.size + cursor[1]!]!)).join(", ")}` : ""}${found && found.key === under ? placed(found) : ""}`
           : figure.current?.omitted || "Point at the picture to read a value; click to select its chunk."}
       </p>
-      {width > 0 && <p class="pages"><Take session={session} reading={reading} axes={axes} values={values} figure={() => box.current!} /></p>}
+      {width > 0 && <p class="pages"><Take session={session} reading={reading} axes={axes} steps={steps} figure={() => box.current!} />{!pair && <Infinite signs={signs} />}</p>}
       {unplaced.length > 0 && (
         <p class="caption">
           {unplaced.map(({ name }) => name).join(" and ")} {unplaced.length === 1 ? "is" : "are"} drawn by index: the coordinate is not known, or its steps are not alike.
@@ -306,6 +321,16 @@ function FlagList({ flags }: { flags: Flag[] }) {
           <span class="swatch" style={{ background: FLAG_COLOURS[i] }} /> {value(flag.value)} {flag.meaning}
         </li>
       ))}
+    </ul>
+  );
+}
+
+/** The colours of infinite values, which the bar of colours does not have. */
+function Infinite({ signs }: { signs: (keyof typeof INFINITE)[] }) {
+  if (signs.length === 0) return null;
+  return (
+    <ul class="flags" aria-label="Infinite values">
+      {signs.map((sign) => <li key={sign}><span class="swatch" style={{ background: INFINITE[sign] }} /> {sign}</li>)}
     </ul>
   );
 }
@@ -395,20 +420,40 @@ function stepped(cursor: number[] | null, key: string, axes: Axis[]): number[] |
   return cursor.map((at, i) => (i === axis ? Math.min(axes[i]!.size - 1, Math.max(0, at + by)) : at));
 }
 
-/** A value in words: where it stands, what it is, its index and its chunk. */
-function said(reading: ReadingModel, axes: Axis[], cursor: number[], places: number[], values: Float64Array): string {
+interface Said {
+  values: Float64Array;
+  text(index: number): string;
+  /** The value at the index; null where it is that of the cell, or not known. */
+  own: string | null;
+}
+
+/** A value in words: where it is, what it is, its index and its chunk; of a block that it is one. */
+function said(reading: ReadingModel, axes: Axis[], cursor: number[], places: number[], { values, text, own }: Said): string {
   const where = axes.map((axis, i) => `${axis.name} ${placeOf(axis, cursor[i]!)}`).join(", ");
-  const number = values[axes.length === 2 ? cursor[0]! * axes[1]!.size + cursor[1]! : cursor[0]!]!;
+  const flat = axes.length === 2 ? cursor[0]! * axes[1]!.size + cursor[1]! : cursor[0]!;
   const index = indexOf(reading, places);
   const { key } = chunkOf(reading, index);
   const lost = lostAt(reading, key);
-  const text = lost ? { fill: "no reference, reads as the fill value", failed: "its chunk failed" }[lost] : amount(reading, number);
-  return `${where}: ${text} · index ${index.join(", ")} · ${key}`;
+  const state = lost ? { fill: "no reference, reads as the fill value", failed: "its chunk failed" }[lost] : null;
+  const ends = index.map((at, dimension) => spanOf(reading, dimension, places[dimension]!, at)).join(", ");
+  const words = cellWords(reading, places) || (reading.is_complex ? "magnitude" : "");
+  if (!words) return `${where}: ${state ?? amount(reading, values[flat]!, text(flat))} · index ${ends} · ${key}`;
+  const exactly = own === null ? "" : ` · at index ${index.join(", ")}: ${amount(reading, own === "NaN" ? NaN : 0, own)}`;
+  const cell = `${words}: ${amount(reading, values[flat]!, text(flat), reading.reduced === "mean")}`;
+  return `${where}: ${Number.isNaN(values[flat]!) && state ? state : cell} · index ${ends}${state ? "" : exactly} · ${key}`;
 }
 
-function amount({ units, times, flags }: ReadingModel, number: number): string {
+/** The indices that a cell has along a dimension: "2904 to 2909". */
+function spanOf({ reduced, blocks, region }: ReadingModel, dimension: number, cell: number, at: number): string {
+  const [first, stop, step] = region[dimension]!.map(Number) as [number, number, number];
+  const last = reduced ? endsOf({ first, step, stop, block: blocks![dimension]! } as Axis, cell)[1] : at;
+  return last === at ? String(at) : `${at} to ${last}`;
+}
+
+/** A value with its units, or what it stands for; of a mean no more digits than it has. */
+function amount({ units, times, flags }: ReadingModel, number: number, text: string, isMean = false): string {
   if (Number.isNaN(number)) return "missing";
-  const flag = flags?.find((each) => each.value === number);
-  if (flag) return `${value(number)}, ${flag.meaning}`;
-  return times ? moment(number) : `${value(number)}${units ? ` ${units}` : ""}`;
+  const flag = flags?.find((each) => exact(each.value, "float64") === text);
+  const shown = isMean && !times ? value(number) : grouped(text);
+  return flag ? `${shown}, ${flag.meaning}` : `${shown}${units && !times ? ` ${units}` : ""}`;
 }

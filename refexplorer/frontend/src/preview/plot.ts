@@ -5,8 +5,8 @@ import * as Plot from "@observablehq/plot";
 import { escaped } from "../shared/escaping.ts";
 import { moment } from "../shared/format.ts";
 import { linearPart, type ScaleName } from "./bars.ts";
-import { FLAG_COLOURS, pixelsOf, type Scheme } from "./colours.ts";
-import { extremes, type Axis } from "./slices.ts";
+import { FLAG_COLOURS, INFINITE, pixelsOf, type Scheme } from "./colours.ts";
+import { extremes, infinities, type Axis } from "./slices.ts";
 import type { Window } from "./window.ts";
 
 export interface Figure {
@@ -49,17 +49,20 @@ export const MARGINS = { marginLeft: 56, marginRight: 14, marginTop: 10, marginB
 export function line(values: Float64Array, axis: Axis, look: Look): Figure {
   const drawn = extremes(values);
   const place = (index: number) => axis.at?.[index] ?? axis.first + index * axis.step;
+  const { part, y } = upright(look);
+  const finite = (index: number) => finiteOf(values[index]!) / part;
   const element = Plot.plot({
     ...MARGINS,
     width: look.width,
     height: look.height,
     x: { label: escaped(axis.name), labelArrow: "none", ...kindOf(axis.times) },
-    y: { label: null, domain: look.domain, nice: true, grid: true, ...kindOf(look.times) },
+    y,
     marks: [
-      Plot.line(drawn, { x: place, y: (index: number) => values[index], stroke: "var(--acc)", strokeWidth: 1.5 }),
+      Plot.line(drawn, { x: place, y: finite, stroke: "var(--acc)", strokeWidth: 1.5 }),
       values.length <= 60
-        ? Plot.dot(drawn, { x: place, y: (index: number) => values[index], r: 2, fill: "var(--acc)" })
+        ? Plot.dot(drawn, { x: place, y: finite, r: 2, fill: "var(--acc)" })
         : null,
+      ...infinityMarks(values, place),
     ],
   }) as SVGSVGElement;
   const invert = element && scaleOf(element, "x");
@@ -74,6 +77,28 @@ export function line(values: Float64Array, axis: Axis, look: Look): Figure {
         ? `drawn by the minimum and maximum of every ${Math.round((2 * values.length) / drawn.length)} values`
         : "",
   };
+}
+
+/** The axis of values; where their span is no number, of halves. */
+function upright({ domain: [low, high], times }: Look) {
+  const part = Number.isFinite(high - low) ? 1 : 2;
+  const ticks = part === 1 ? {} : { tickFormat: (at: number) => short(at * part) };
+  return { part, y: { label: null, domain: [low / part, high / part], nice: true, grid: true, ...ticks, ...kindOf(times) } };
+}
+
+/** What a line is drawn of: it has a gap where a value is infinite. */
+function finiteOf(value: number): number {
+  return Number.isFinite(value) ? value : NaN;
+}
+
+/** Triangles at the edge of a plot where a line has infinite values. */
+function infinityMarks(values: Float64Array, place: (index: number) => number): Plot.Markish[] {
+  const found = infinities(values);
+  const edge = (sign: "inf" | "-inf", index: number) => values[index] === (sign === "inf" ? Infinity : -Infinity);
+  return (["inf", "-inf"] as const).map((sign) => {
+    const own = found.filter((index) => edge(sign, index));
+    return own.length === 0 ? null : Plot.dot(own, { x: place, frameAnchor: sign === "inf" ? "top" : "bottom", symbol: "triangle", rotate: sign === "inf" ? 0 : 180, r: 4, fill: INFINITE[sign] });
+  });
 }
 
 /** A picture of cells: axes and marks by Plot, the cells on a canvas below them. */
@@ -139,15 +164,16 @@ export function cellsOf(image: ImageData): Cells {
 /** Lines over one axis, each in a colour of its own. */
 export function lines(of: { values: Float64Array; name: string; colour?: string }[], axis: Axis, look: Look): Element {
   const place = (index: number) => axis.at?.[index] ?? axis.first + index * axis.step;
-  const points = of.flatMap(({ values, name }) => extremes(values, 500).map((index) => ({ x: place(index), y: values[index], name })));
+  const { part, y } = upright(look);
+  const points = of.flatMap(({ values, name }) => extremes(values, 500).map((index) => ({ x: place(index), y: finiteOf(values[index]!) / part, name })));
   const element = Plot.plot({
     ...MARGINS,
     width: look.width,
     height: look.height,
     x: { label: escaped(axis.name), labelArrow: "none", ...kindOf(axis.times) },
-    y: { label: null, domain: look.domain, nice: true, grid: true, ...kindOf(look.times) },
+    y,
     color: { domain: of.map(({ name }) => name), range: lineColours(of.length).map((colour, i) => of[i]!.colour ?? colour) },
-    marks: [Plot.line(points, { x: "x", y: "y", z: "name", stroke: "name", strokeWidth: 1.5 })],
+    marks: [Plot.line(points, { x: "x", y: "y", z: "name", stroke: "name", strokeWidth: 1.5 }), ...of.flatMap(({ values }) => infinityMarks(values, place))],
   });
   element.setAttribute("aria-hidden", "true");
   return element;
@@ -217,11 +243,14 @@ function hatching(): SVGElement {
 
 export function legend(label: string, width: number, { domain, scheme, times, scale }: Look): Element {
   const type = scale === "log" && domain[0] <= 0 ? "symlog" : scale;
-  const color = { type, scheme, domain, label: escaped(label), ...(type === "symlog" ? { constant: linearPart(domain) } : {}) };
+  // The span of the largest numbers is none: Plot draws the bar of their halves.
+  const part = Number.isFinite(domain[1] - domain[0]) ? 1 : 2;
+  const drawn = domain.map((at) => at / part) as [number, number];
+  const color = { type, scheme, domain: drawn, label: escaped(label), ...(type === "symlog" ? { constant: linearPart(drawn) } : {}) };
   const tickFormat = times ? { tickFormat: (at: number) => moment(at).slice(0, 10) } : {};
   // Long numbers would be printed over each other.
   const isLong = domain.some((at) => at !== 0 && (Math.abs(at) >= 1e4 || Math.abs(at) < 1e-2));
-  return Plot.legend({ color, width, height: 44, ticks: times || isLong ? 3 : 5, ...(isLong && !times ? { tickFormat: short } : tickFormat) }) as Element;
+  return Plot.legend({ color, width, height: 44, ticks: times || isLong ? 3 : 5, ...(isLong && !times ? { tickFormat: (at: number) => short(at * part) } : tickFormat) }) as Element;
 }
 
 /** 123456789 → "123M", 0.00012 → "1.2e-4". */

@@ -4,7 +4,7 @@ import type { Off } from "../shared/host.ts";
 import { keep, kept } from "../explorer/layout.ts";
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
-import { Frames } from "./time/frames.ts";
+import { frameOf, Frames, type Integers } from "./time/frames.ts";
 import type { Plan, JobProgress, ReadingModel, ExplorerWire, ValueExplained, ValuePlace } from "../shared/wire.ts";
 
 /** What is being read or was read. */
@@ -16,6 +16,8 @@ export interface Job {
   /** What came last; while another part of the array is read, it may be of the part before. */
   reading: ReadingModel | null;
   values: Float64Array | null;
+  /** The same as integers, or ticks of times, where float64 does not have them all exactly. */
+  integers: Integers | null;
   error: string | null;
   /** Whether it was stopped before all was there. */
   isStopped?: boolean;
@@ -106,7 +108,7 @@ export class Preview extends Store<PreviewState> {
         const isFirst = mine.reading?.slices !== reading.slices && mine.reading?.slices.join() !== reading.slices.join();
         const values = isFirst || mine.values === null ? blankOf(reading) : mine.values;
         put(values, reading.shape, boxes, new Float64Array(buffer));
-        this.set({ job: { ...mine, reading, values } });
+        this.set({ job: { ...mine, reading, values, integers: null } });
       }),
     ];
   }
@@ -185,14 +187,14 @@ export class Preview extends Store<PreviewState> {
     const name = this.nameOf(array, slices);
     const asked = this.wire.job("chunk.read", { array, slices, scale, times, field }, true);
     const before = this.state.job?.array === array && this.state.job.reading?.state !== "ask" ? this.state.job : null;
-    const [reading, values] = [before?.reading ?? null, before?.values ?? null];
-    this.set({ job: { array, slices, id: asked.id, progress: null, reading, values, error: null } });
+    const [reading, values, integers] = [before?.reading ?? null, before?.values ?? null, before?.integers ?? null];
+    this.set({ job: { array, slices, id: asked.id, progress: null, reading, values, integers, error: null } });
     try {
       const { message, buffers } = await asked.reply;
-      const values = buffers[0] ? new Float64Array(buffers[0]) : null;
-      this.frames.keep(name, { reading: message.reading, values });
+      const frame = frameOf(message.reading, buffers);
+      this.frames.keep(name, frame);
       const isMine = this.state.job?.id === asked.id;
-      this.finish(asked.id, { reading: message.reading, values });
+      this.finish(asked.id, frame);
       if (message.reading.state === "ask" || !isMine || array !== this.array) return;
       const { wanted, plan } = this.state;
       // Another chunk may have been looked at since: what was read must not take its place.
@@ -235,18 +237,25 @@ export class Preview extends Store<PreviewState> {
       for (const slices of missing.slice(0, message.parts)) {
         const name = this.nameOf(array, slices);
         if (this.frames.has(name)) continue;
-        const { message: { reading }, buffers: [buffer] } = await this.wire.job("chunk.read", { array, slices, scale, times, field, ahead: true }, true).reply;
-        if (name === this.nameOf(array, slices)) this.frames.keep(name, { reading, values: buffer ? new Float64Array(buffer) : null });
+        const { message: { reading }, buffers } = await this.wire.job("chunk.read", { array, slices, scale, times, field, ahead: true }, true).reply;
+        if (name === this.nameOf(array, slices)) this.frames.keep(name, frameOf(reading, buffers));
       }
     } catch {
       // It is asked for again when it is wanted, and says then what failed.
     }
   }
 
-  /** What was read as a NetCDF file. */
-  async netcdf({ array, slices }: ReadingModel): Promise<{ file: string; bytes: ArrayBuffer }> {
-    const { message, buffers } = await this.wire.job("slice.netcdf", { array, slices: [...slices] }, true).reply;
+  /** Every value of a part as a file; of CSV and npy `axes` are the sides. */
+  async save(array: string, slices: string[], form: "netcdf" | "csv" | "npy", axes: number[]): Promise<{ file: string; bytes: ArrayBuffer }> {
+    const { scale, times, field } = this.state;
+    const { message, buffers } = await this.wire.job("slice.save", { array, slices, form, axes, scale, times, field }, true).reply;
     return { file: message.name, bytes: buffers[0]! };
+  }
+
+  /** One value with every digit; null if its chunk is no longer here. */
+  async valueAt(array: string, index: number[]): Promise<string | null> {
+    const { scale, times, field } = this.state;
+    return (await this.wire.job("value.read", { array, index, scale, times, field }, true).reply).message.text;
   }
 
   /** Where the bytes of a value are. */

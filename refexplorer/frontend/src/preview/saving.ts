@@ -1,34 +1,21 @@
-/** The picture and its cells as files: PNG, CSV, and numpy's npy. */
+/** The picture as a file, and cells as CSV. */
 
+import { exact } from "../shared/format.ts";
 import type { ReadingModel } from "../shared/wire.ts";
-import { placeOf, type Axis } from "./slices.ts";
+import { cellWords, placeOf, type Axis } from "./slices.ts";
 
-/** An array of float64 as numpy reads it: version 1 of its format. */
-export function npyOf(values: Float64Array, shape: number[]): Uint8Array<ArrayBuffer> {
-  const sides = shape.length === 1 ? `${shape[0]},` : shape.join(", ");
-  const words = `{'descr': '<f8', 'fortran_order': False, 'shape': (${sides}), }`;
-  // Magic, version and length take ten bytes; all of it a multiple of 64, ended by a new line.
-  const length = Math.ceil((10 + words.length + 1) / 64) * 64 - 10;
-  const header = `${words.padEnd(length - 1)}\n`;
-  const bytes = new Uint8Array(10 + length + values.byteLength);
-  bytes.set([0x93, ...[..."NUMPY"].map((letter) => letter.charCodeAt(0)), 1, 0, length & 0xff, length >> 8]);
-  bytes.set(new TextEncoder().encode(header), 10);
-  bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), 10 + length);
-  return bytes;
-}
-
-/** The cells as a table with the places along each side; the first line says what they are. */
-export function csvOf(reading: ReadingModel, axes: Axis[], values: Float64Array): string {
+/** Cells as a table with the places along each side; the first line says what they are. */
+export function csvOf(reading: ReadingModel, axes: Axis[], cells: string[]): string {
   const columns = axes.at(-1)!;
   const rows = axes.length === 2 ? axes[0]! : null;
   const quoted = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const place = (axis: Axis, index: number) => quoted(axis.at === null ? String(axis.first + index * axis.step) : axis.times ? placeOf(axis, index) : String(axis.at[index]));
-  const number = (value: number) => (Number.isNaN(value) ? "" : reading.times ? new Date(value).toISOString() : String(value));
-  const what = [reading.name, reading.units, reading.reduced === null || reading.reduced === undefined ? "" : `each cell: ${reading.reduced} of its block`].filter(Boolean).join("; ");
+  const place = (axis: Axis, index: number) => quoted(axis.texts?.[index] ?? (axis.at === null || axis.times ? placeOf(axis, index).replaceAll(",", "") : exact(axis.at[index]!, "float64")));
+  const words = cellWords(reading);
+  const what = [reading.name, reading.units, words && `each cell: ${words}`].filter(Boolean).join("; ");
   const head = [quoted(rows ? `${rows.name} \\ ${columns.name}` : columns.name), ...Array.from({ length: columns.size }, (_, i) => place(columns, i))];
   const lines = Array.from({ length: rows?.size ?? 1 }, (_, row) => [
     rows ? place(rows, row) : quoted(reading.name),
-    ...Array.from(values.subarray(row * columns.size, (row + 1) * columns.size), number),
+    ...cells.slice(row * columns.size, (row + 1) * columns.size),
   ]);
   return `${[[quoted(`# ${what}`)], head, ...lines].map((line) => line.join(",")).join("\n")}\n`;
 }

@@ -1,7 +1,8 @@
 /** From the values of a reading to the line or the picture that is drawn. */
 
-import { count, moment, value } from "../shared/format.ts";
+import { count, exact, grouped, moment } from "../shared/format.ts";
 import type { ReadingModel } from "../shared/wire.ts";
+import type { Integers } from "./time/frames.ts";
 
 export interface Axis {
   /** Which dimension of the array. */
@@ -15,6 +16,11 @@ export interface Axis {
   step: number;
   /** Whether that is milliseconds since 1970. */
   times: boolean;
+  /** Where each is, where numbers do not have all digits of it. */
+  texts?: string[] | null;
+  /** How many values share a cell, and the index that none of them reaches. */
+  block?: number;
+  stop?: number;
 }
 
 /** Which dimensions are drawn, rows before columns, and which are stepped through. */
@@ -28,8 +34,9 @@ export function layout(reading: ReadingModel, wanted: number[] = []): Layout {
   const axes = reading.shape.map((size, dimension) => {
     const at = evenly(reading.coordinates[dimension]?.values ?? null, size);
     const times = at !== null && reading.coordinates[dimension]!.times;
-    const [first, , step] = reading.region[dimension]!.map(Number) as [number, number, number];
-    return { dimension, name: reading.dimensions[dimension] ?? `axis ${dimension}`, size, at, times, first, step };
+    const [first, stop, step] = reading.region[dimension]!.map(Number) as [number, number, number];
+    const texts = reading.coordinates[dimension]?.texts ?? null;
+    return { dimension, name: reading.dimensions[dimension] ?? `axis ${dimension}`, size, at, times, first, step, texts, block: reading.reduced ? (reading.blocks?.[dimension] ?? 1) : 1, stop };
   });
   const long = axes.filter((axis) => axis.size > 1);
   const chosen = wanted.flatMap((dimension) => long.filter((axis) => axis.dimension === dimension));
@@ -46,19 +53,42 @@ function evenly(found: (number | null)[] | null, size: number): number[] | null 
   return mean !== 0 && even ? values : null;
 }
 
-/** Where an index of a dimension stands, in words. */
+/** Where a cell of a dimension is, in words: of a block without a coordinate its first and last index. */
 export function placeOf(axis: Axis, index: number): string {
-  if (axis.at === null) return count(axis.first + index * axis.step);
-  return axis.times ? moment(axis.at[index]!) : value(axis.at[index]!);
+  if (axis.texts) return grouped(axis.texts[index]!);
+  if (axis.at !== null) return axis.times ? moment(axis.at[index]!) : grouped(exact(Number(axis.at[index]!.toPrecision(12)), "float64"));
+  const [first, last] = endsOf(axis, index);
+  return first === last ? count(first) : `${count(first)} to ${count(last)}`;
+}
+
+/** The first and the last index in the array of what a cell has; the last block may have fewer. */
+export function endsOf({ first, step, block = 1, stop }: Axis, index: number): [number, number] {
+  const [start, apart] = [first + index * step, step / block];
+  const last = start + (block - 1) * apart;
+  return [start, stop === undefined || last < stop ? last : start + Math.floor((stop - 1 - start) / apart) * apart];
+}
+
+/** What a cell is where it is not one value: "mean of 6 × 6"; empty where it is. */
+export function cellWords({ reduced, blocks, region }: ReadingModel, cell?: number[]): string {
+  if (!reduced || !blocks) return "";
+  const sizes = blocks.map((block, dimension) => {
+    if (cell === undefined) return block;
+    const [first, stop, step] = region[dimension]!.map(Number) as [number, number, number];
+    const [start, last] = endsOf({ first, step, block, stop } as Axis, cell[dimension]!);
+    return Math.round((last - start) / (step / block)) + 1;
+  });
+  const long = sizes.filter((_, dimension) => blocks[dimension]! > 1).map(count).join(" × ");
+  return `${reduced === "mean" ? "mean" : "middle"} of ${long}`;
+}
+
+/** Each value as text with every digit; of means those of float64. */
+export function textsOf({ reduced, value_type }: Pick<ReadingModel, "reduced" | "value_type">, values: Float64Array, integers: Integers | null): (index: number) => string {
+  const type = reduced === "mean" ? "float64" : value_type!;
+  return (index) => exact(values[index]!, type, integers === null || Number.isNaN(values[index]!) ? undefined : integers[index]!);
 }
 
 /** Values of the drawn dimensions, C order, at the given step of every other dimension. */
-export function slice(
-  values: Float64Array,
-  reading: ReadingModel,
-  { drawn }: Layout,
-  steps: number[],
-): Float64Array {
+export function slice<T extends Float64Array | Integers>(values: T, reading: ReadingModel, { drawn }: Layout, steps: number[]): T {
   const strides = stridesOf(reading.shape);
   const start = steps.reduce((sum, step, dimension) => sum + step * strides[dimension]!, 0);
   const [rows, columns] = drawn.length === 2 ? drawn : [null, drawn[0] ?? null];
@@ -66,8 +96,8 @@ export function slice(
   const width = columns?.size ?? 1;
   // The last dimensions lie as they are drawn: no copy is needed, and pictures are scrubbed through faster.
   const isInOrder = (!columns || strides[columns.dimension] === 1) && (!rows || strides[rows.dimension] === width);
-  if (isInOrder) return values.subarray(start, start + height * width);
-  const result = new Float64Array(height * width);
+  if (isInOrder) return values.subarray(start, start + height * width) as T;
+  const result = new (values.constructor as new (size: number) => T)(height * width);
   for (let row = 0; row < height; row++) {
     for (let column = 0; column < width; column++) {
       const offset = row * (rows ? strides[rows.dimension]! : 0) + column * (columns ? strides[columns.dimension]! : 0);
@@ -83,7 +113,7 @@ function stridesOf(shape: number[]): number[] {
   return strides;
 }
 
-/** Indices to draw of a long line: the lowest and the highest of each of `buckets` intervals. */
+/** Indices to draw of a long line: the lowest and the highest number of each of `buckets` intervals. */
 export function extremes(values: Float64Array, buckets = 1500): number[] {
   if (values.length <= 2 * buckets) return Array.from(values, (_, i) => i);
   const indices: number[] = [];
@@ -92,21 +122,33 @@ export function extremes(values: Float64Array, buckets = 1500): number[] {
     const to = Math.floor(((bucket + 1) * values.length) / buckets);
     let [low, high] = [from, from];
     for (let i = from; i < to; i++) {
-      if (values[i]! < values[low]! || Number.isNaN(values[low]!)) low = i;
-      if (values[i]! > values[high]! || Number.isNaN(values[high]!)) high = i;
+      if (!Number.isFinite(values[i]!)) continue;
+      if (values[i]! < values[low]! || !Number.isFinite(values[low]!)) low = i;
+      if (values[i]! > values[high]! || !Number.isFinite(values[high]!)) high = i;
     }
     indices.push(...(low === high ? [low] : [low, high].sort((a, b) => a - b)));
   }
   return indices;
 }
 
+/** Indices of infinite values, the first of each sign in each of `buckets` intervals. */
+export function infinities(values: Float64Array, buckets = 1500): number[] {
+  const found = new Map<string, number>();
+  values.forEach((value, i) => {
+    const name = `${value} ${Math.floor((i * buckets) / values.length)}`;
+    if ((value === Infinity || value === -Infinity) && !found.has(name)) found.set(name, i);
+  });
+  return [...found.values()];
+}
+
+/** The lowest and the highest number that is finite. */
 export function range(values: Float64Array): [number, number] | null {
   let [low, high] = [Infinity, -Infinity];
   for (const value of values) {
-    if (value < low) low = value;
-    if (value > high) high = value;
+    if (value < low && value !== -Infinity) low = value;
+    if (value > high && value !== Infinity) high = value;
   }
-  return low <= high && Number.isFinite(low) && Number.isFinite(high) ? [low, high] : null;
+  return low <= high ? [low, high] : null;
 }
 
 /** Index in the array of a place in the values, one for each dimension. */
@@ -153,19 +195,29 @@ export function* eachLost({ lost }: ReadingModel): Generator<{ index: number[]; 
   }
 }
 
-/** Figures of the values that are numbers; NaN where there is none. */
-export function figures(values: Float64Array) {
+/** Figures of the values that are finite, NaN where there is none; of the lowest and the highest the index. */
+export function figures(values: Float64Array, integers: Integers | null = null) {
+  let [low, high] = [-1, -1];
+  values.forEach((value, i) => {
+    if (!Number.isFinite(value)) return;
+    const isBelow = (one: number, other: number) => (integers ? integers[one]! < integers[other]! : values[one]! < values[other]!);
+    if (low < 0 || isBelow(i, low)) low = i;
+    if (high < 0 || isBelow(high, i)) high = i;
+  });
   const known = values.filter((value) => Number.isFinite(value)).sort();
-  const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
-  const squares = known.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  // Of the largest numbers neither a sum nor a square is one.
+  const scale = Math.max(Math.abs(known[0] ?? 0), Math.abs(known.at(-1) ?? 0)) || 1;
+  const mean = known.reduce((sum, value) => sum + value / scale, 0) / known.length;
+  const squares = known.reduce((sum, value) => sum + (value / scale - mean) ** 2, 0);
   const [left, right] = [known[(known.length - 1) >> 1] ?? NaN, known[known.length >> 1] ?? NaN];
   return {
     count: known.length,
-    missing: values.length - known.length,
-    low: known[0] ?? NaN,
-    mean,
-    median: (left + right) / 2,
-    high: known.at(-1) ?? NaN,
-    deviation: Math.sqrt(squares / known.length),
+    missing: values.reduce((sum, value) => sum + (Number.isNaN(value) ? 1 : 0), 0),
+    infinite: values.reduce((sum, value) => sum + (value === Infinity || value === -Infinity ? 1 : 0), 0),
+    low,
+    high,
+    mean: mean * scale,
+    median: left / 2 + right / 2,
+    deviation: Math.sqrt(squares / known.length) * scale,
   };
 }

@@ -2,29 +2,34 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-import { count, moment, value } from "../shared/format.ts";
+import { count, grouped, moment, value } from "../shared/format.ts";
 import type { ReadingModel } from "../shared/wire.ts";
 import { histogram } from "./plot.ts";
-import { figures } from "./slices.ts";
+import { cellWords, figures, textsOf } from "./slices.ts";
+import type { Integers } from "./time/frames.ts";
 import { useWidth } from "../shared/width.ts";
 
 interface Props {
   reading: ReadingModel;
-  /** Of the slice, and of everything that came. */
-  values: Float64Array;
-  all: Float64Array;
+  /** Values of the slice, and of everything that came where it is more. */
+  parts: [Float64Array, Integers | null][];
 }
 
-export function Statistics({ reading, values, all }: Props) {
+export function Statistics({ reading, parts }: Props) {
+  const values = parts[0]![0];
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   useLayoutEffect(() => {
     if (width > 0) box.current!.replaceChildren(histogram(values, width, reading.times));
   }, [values, width]);
-  const columns = all.length === values.length ? [values] : [values, all];
-  const found = columns.map(figures);
+  const found = parts.map(([own, integers]) => {
+    const text = textsOf(reading, own, integers);
+    const known = figures(own, integers);
+    const say = (at: number) => (at < 0 ? "NaN" : reading.reduced === "mean" ? value(own[at]!) : grouped(text(at)));
+    return { ...known, low: say(known.low), high: say(known.high) };
+  });
   const say = reading.times ? moment : value;
-  const line = (name: string, text: (each: ReturnType<typeof figures>) => string) => (
+  const line = (name: string, text: (each: (typeof found)[number]) => string) => (
     <tr key={name}>
       <th scope="row">{name}</th>
       {found.map((each, i) => <td key={i} class="number">{text(each)}</td>)}
@@ -32,21 +37,23 @@ export function Statistics({ reading, values, all }: Props) {
   );
   return (
     <>
+      {cellWords(reading) && <p class="caption" role="note">Of the cells, each the {cellWords(reading)} values; the values themselves are from {reading.extremes?.map(grouped).join(" to ") ?? "none"}.</p>}
       <table class="kinds statistics">
         <thead>
           <tr>
             <th scope="col">{reading.units && !reading.times ? reading.units : ""}</th>
             <th scope="col" class="number">this slice</th>
-            {columns.length > 1 && <th scope="col" class="number">all that was read</th>}
+            {parts.length > 1 && <th scope="col" class="number">all that was read</th>}
           </tr>
         </thead>
         <tbody>
           {line("values", (each) => count(each.count))}
           {line("missing", (each) => count(each.missing))}
-          {line("lowest", (each) => say(each.low))}
+          {found.some((each) => each.infinite > 0) && line("infinite", (each) => count(each.infinite))}
+          {line("lowest", (each) => each.low)}
           {line("mean", (each) => say(each.mean))}
           {line("median", (each) => say(each.median))}
-          {line("highest", (each) => say(each.high))}
+          {line("highest", (each) => each.high)}
           {!reading.times && line("deviation", (each) => value(each.deviation))}
         </tbody>
       </table>

@@ -2,11 +2,11 @@
 
 import { useId, useMemo, useState } from "preact/hooks";
 
-import { count, counted, moment, value } from "../shared/format.ts";
+import { count, counted, grouped, value } from "../shared/format.ts";
 import { toClipboard } from "../shared/parts.tsx";
 import type { ReadingModel } from "../shared/wire.ts";
 import { csvOf } from "./saving.ts";
-import { layout, placeOf, type Axis } from "./slices.ts";
+import { cellWords, layout, placeOf, type Axis } from "./slices.ts";
 import { cut, holds, spansOf, stepped, type Range } from "./take/range.ts";
 
 const ROWS = 200;
@@ -17,13 +17,17 @@ interface NumbersProps {
   axes: Axis[];
   /** Of the axes, C order. */
   values: Float64Array;
+  /** A value with every digit. */
+  text(index: number): string;
 }
 
-export function NumberTable({ reading, axes, values }: NumbersProps) {
+export function NumberTable({ reading, axes, values, text }: NumbersProps) {
   const [rows, columns] = axes.length === 2 ? [axes[0]!, axes[1]!] : [axes[0]!, null];
   const [top, setTop] = useState(0);
   const [left, setLeft] = useState(0);
-  const say = reading.times ? moment : value;
+  const isMean = reading.reduced === "mean";
+  const say = useMemo(() => (at: number) => (isMean ? value(values[at]!) : grouped(text(at))), [values, text]);
+  const copied = (at: number) => (Number.isNaN(values[at]!) ? "" : text(at));
   const across = columns?.size ?? 1;
   const shown = { rows: span(top, ROWS, rows.size), columns: span(left, COLUMNS, across) };
   const [range, setRange] = useState<Range | null>(null);
@@ -36,11 +40,12 @@ export function NumberTable({ reading, axes, values }: NumbersProps) {
   };
   const copy = async (sort: "csv" | "tabs") => {
     if (range === null) return;
-    const part = cut(range, axes, values);
-    const csv = csvOf(reading, part.axes, part.values);
+    const part = cut(range, axes);
+    const cells = part.places.map(copied);
+    const csv = csvOf(reading, part.axes, cells);
     const [height, width] = spansOf(range).map(([from, to]) => to - from + 1) as [number, number];
-    const cells = Array.from({ length: height }, (_, row) => Array.from(part.values.subarray(row * width, (row + 1) * width), (number) => written(number, reading.times)).join("\t"));
-    const isDone = await toClipboard(sort === "csv" ? csv : cells.join("\n"));
+    const lines = Array.from({ length: height }, (_, row) => cells.slice(row * width, (row + 1) * width).join("\t"));
+    const isDone = await toClipboard(sort === "csv" ? csv : lines.join("\n"));
     tell(isDone ? `${counted(height * width, "cell")} copied` : "The browser does not let them be copied");
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -60,11 +65,13 @@ export function NumberTable({ reading, axes, values }: NumbersProps) {
   };
   return (
     <>
+      {cellWords(reading) && <p class="caption" role="note">Each cell is the {cellWords(reading)} values, not one value: choose a smaller part to see each.</p>}
+      {reading.is_complex && <p class="caption" role="note">Each cell is the magnitude of a complex value.</p>}
       <Pages name="rows" start={top} step={ROWS} size={rows.size} move={setTop} />
       <Pages name="columns" start={left} step={COLUMNS} size={across} move={setLeft} />
       <CopyCells
         head={[columns ? `${rows.name} \\ ${columns.name}` : rows.name, ...(columns === null ? ["Value"] : shown.columns.map((at) => placeOf(columns, at)))]}
-        rows={() => shown.rows.map((row) => [placeOf(rows, row), ...shown.columns.map((column) => written(values[row * across + column]!, reading.times))])}
+        rows={() => shown.rows.map((row) => [placeOf(rows, row), ...shown.columns.map((column) => copied(row * across + column))])}
       />
       <RangeCopied range={range} axes={axes} said={said} copy={(sort) => void copy(sort)} clear={() => choose(null)} />
       <div class="scrolled" role="region" aria-label="Values">
@@ -116,7 +123,7 @@ interface NumberRowProps {
   values: Float64Array;
   /** Columns of `values`. */
   across: number;
-  say(number: number): string;
+  say(at: number): string;
   /** The first and the last column that is chosen in this row. */
   chosen: [number, number] | null;
 }
@@ -128,10 +135,11 @@ function NumberRow({ table, row, place, columns, values, across, say, chosen }: 
     <tr>
       <th scope="row">{place}</th>
       {columns.map((column) => {
-        const number = values[row * across + column]!;
+        const at = row * across + column;
+        const number = values[at]!;
         const isChosen = column >= first && column <= last;
         return (
-          <td key={column} role="gridcell" id={cellId(table, [row, column])} data-cell={`${row} ${column}`} aria-selected={isChosen} class={["number", Number.isNaN(number) ? "absent" : "", isChosen ? "chosen" : ""].join(" ")}>{say(number)}</td>
+          <td key={column} role="gridcell" id={cellId(table, [row, column])} data-cell={`${row} ${column}`} aria-selected={isChosen} class={["number", Number.isNaN(number) ? "absent" : "", isChosen ? "chosen" : ""].join(" ")}>{say(at)}</td>
         );
       })}
     </tr>
@@ -171,12 +179,6 @@ function RangeCopied({ range, axes, said, copy, clear }: RangeProps) {
       <span role="status">{said}</span>
     </p>
   );
-}
-
-/** Every digit, for a spreadsheet or a program. */
-function written(number: number, times: boolean): string {
-  if (Number.isNaN(number)) return "";
-  return times ? new Date(number).toISOString() : String(number);
 }
 
 /** Copies the rows and columns that are shown, as a spreadsheet takes them. */

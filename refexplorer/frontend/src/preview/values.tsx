@@ -2,7 +2,7 @@
 
 import { useMemo, useRef, useState } from "preact/hooks";
 
-import { count, counted, moment, value } from "../shared/format.ts";
+import { count, counted, grouped } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { ReadingModel } from "../shared/wire.ts";
 import { Drawing } from "./drawing.tsx";
@@ -11,7 +11,8 @@ import { percentiles, SCALES, type ScaleName } from "./bars.ts";
 import { SCHEMES, type Scheme } from "./colours.ts";
 import { PLAIN, WHOLE, type Picture } from "../explorer/state.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import { indexOf, layout, placeOf, range, slice, type Axis, type Layout } from "./slices.ts";
+import { indexOf, layout, placeOf, range, slice, textsOf, type Axis, type Layout } from "./slices.ts";
+import type { Integers } from "./time/frames.ts";
 import type { Kept } from "./lines/kept.ts";
 import { Lines } from "./lines/lines.tsx";
 import { rowsOf } from "./lines/rows.ts";
@@ -27,12 +28,13 @@ interface Props {
   session: ExplorerSession;
   reading: ReadingModel;
   values: Float64Array | null;
+  integers: Integers | null;
 }
 
 /** Narrower than this, what is seldom changed folds away, so that the picture is in sight; px. */
 const NARROW = 700;
 
-export function Values({ session, reading, values }: Props) {
+export function Values({ session, reading, values, integers }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const [kept, setKept] = useState<Kept[]>([]);
@@ -63,6 +65,8 @@ export function Values({ session, reading, values }: Props) {
     [isColoured, values, plan, steps.join()],
   );
   const part = useMemo(() => (values === null ? null : slice(values, reading, plan, steps)), [values, plan, steps.join()]);
+  const whole64 = useMemo(() => (integers === null ? null : slice(integers, reading, plan, steps)), [integers, plan, steps.join()]);
+  const text = useMemo(() => textsOf(reading, part ?? new Float64Array(), whole64), [reading, part, whole64]);
   if (values === null || part === null) {
     return <div class={`values ${reading.state}`} ref={box}><Fields session={session} reading={reading} /><Caption reading={reading} session={session} /><TextTable reading={reading} /></div>;
   }
@@ -99,17 +103,17 @@ export function Values({ session, reading, values }: Props) {
       ))}
       {single ? (
         <>
-          <p class="single">{only(values, reading)}</p>
+          <p class="single">{only(values, reading, textsOf(reading, values, integers))}</p>
           <WhyValue session={session} array={reading.array} index={indexOf(reading, reading.shape.map(() => 0))} />
         </>
       ) : drawable === "table" ? (
-        <NumberTable reading={reading} axes={plan.drawn} values={part} />
+        <NumberTable reading={reading} axes={plan.drawn} values={part} text={text} />
       ) : drawable === "lines" ? (
         <RowLines axes={plan.drawn as [Axis, Axis]} values={part} reading={reading} domain={domain} />
       ) : drawable === "statistics" ? (
-        <Statistics reading={reading} values={part} all={values} />
+        <Statistics reading={reading} parts={values.length === part.length ? [[part, whole64]] : [[part, whole64], [values, integers]]} />
       ) : (
-        <Drawing session={session} reading={reading} axes={plan.drawn} steps={steps} values={part} all={values} sliders={stepped} channels={channels} domain={domain} scheme={scheme} scale={reading.times ? "linear" : scale} setLimits={setLimits} kept={kept} setKept={setKept} />
+        <Drawing session={session} reading={reading} axes={plan.drawn} steps={steps} values={part} text={text} all={values} sliders={stepped} channels={channels} domain={domain} scheme={scheme} scale={reading.times ? "linear" : scale} setLimits={setLimits} kept={kept} setKept={setKept} />
       )}
       <Caption reading={reading} session={session} />
     </div>
@@ -158,20 +162,20 @@ function Fields({ session, reading: { fields = [], field } }: { session: Explore
 
 const LINEAR = { line: "Line", table: "Table", statistics: "Statistics" } as const;
 
-/** The same for every slice, so that stepping through them compares like with like. */
+/** The same for every slice, so that stepping through them compares like with like; null where no value is a number. */
 function domainOf(reading: ReadingModel, found: [number, number] | null, limits: [string, string]): [number, number] | null {
-  if (found === null) return null;
+  if (found === null && !reading.infinite?.some((number) => number > 0)) return null;
   const { minimum, maximum } = reading;
   const [low, high] = limits.map((text, i) =>
-    text !== "" && Number.isFinite(Number(text)) ? Number(text) : ([minimum, maximum][i] ?? found[i]!),
+    text !== "" && Number.isFinite(Number(text)) ? Number(text) : ([minimum, maximum][i] ?? found?.[i] ?? i),
   ) as [number, number];
   return low === high ? [low - 0.5, high + 0.5] : [Math.min(low, high), Math.max(low, high)];
 }
 
-function only(values: Float64Array, { state, times }: ReadingModel): string {
-  const text = times ? moment(values[0]!) : value(values[0]!);
-  if (state === "fill") return `${text} everywhere`;
-  return values.length === 1 ? text : `${counted(values.length, "value")}, none of them a number`;
+function only(values: Float64Array, { state }: ReadingModel, textOf: (index: number) => string): string {
+  if (state !== "fill" && values.length !== 1) return `${counted(values.length, "value")}, none of them a number`;
+  const text = grouped(textOf(0));
+  return state === "fill" ? `${text} everywhere` : text;
 }
 
 /** Of a boolean array, half of what there is to say may be its fill value. */
@@ -182,13 +186,11 @@ function isBoolean(dtype: string): boolean {
 }
 
 function Caption({ reading, session }: { reading: ReadingModel; session: ExplorerSession }) {
-  const { name, units, minimum, maximum, missing, chunks, seconds, shape, dtype, times } = reading;
-  const say = times ? moment : value;
+  const { name, units, extremes, infinite = [0, 0], missing, chunks, seconds, shape, dtype, times } = reading;
   const parts = [
     `${shape.map(count).join(" × ") || "one value"} of ${dtype}`,
-    minimum === null || maximum === null
-      ? ""
-      : `${say(minimum)} to ${say(maximum)}${units && !times ? ` ${units}` : ""}`,
+    extremes ? `${extremes.map(grouped).join(" to ")}${units && !times ? ` ${units}` : ""}` : "",
+    ...["-inf", "inf"].map((sign, i) => (infinite[i]! > 0 ? `${count(infinite[i]!)} ${sign}` : "")),
     missing > 0 ? `${count(missing)} missing${isBoolean(dtype) ? FALSE_IS_MISSING : ""}` : "",
     `${seconds.toFixed(seconds < 1 ? 2 : 1)} s`,
   ];

@@ -1,6 +1,7 @@
 /** The difference of two parts, as `refexplorer/views/beside/gaps.py` makes it with Python. */
 
 import type { ReadingModel } from "../shared/wire.ts";
+import type { ReadPart } from "./parts.ts";
 
 /** Why two readings have no difference; null if they have one. */
 export function obstacle(left: ReadingModel, right: ReadingModel): string | null {
@@ -14,8 +15,13 @@ export function obstacle(left: ReadingModel, right: ReadingModel): string | null
 }
 
 /** The right part less the left one; NaN where one of them has no number. */
-export function subtract(left: Float64Array, right: Float64Array): Float64Array {
-  return right.map((value, i) => value - left[i]!);
+export function subtract(left: ReadPart, right: ReadPart): Float64Array {
+  const digits = ({ values, integers }: ReadPart, i: number) => integers?.[i] ?? BigInt(values![i]!);
+  const isExact = [left, right].every(({ reading }) => !reading.reduced && /^u?int/.test(reading.value_type!)) && (left.integers ?? right.integers) !== null;
+  return right.values!.map((value, i) => {
+    const gap = value - left.values![i]!;
+    return isExact && !Number.isNaN(gap) ? Number(digits(right, i) - digits(left, i)) : gap;
+  });
 }
 
 interface Side {

@@ -1,11 +1,13 @@
 /** Parts of arrays, cut out of what was read when the page was saved. */
 
-import { eachLost, placesOf } from "../preview/slices.ts";
+import { eachLost, figures, placesOf, textsOf } from "../preview/slices.ts";
+import type { Integers } from "../preview/time/frames.ts";
 import type { Plan, ReadingModel } from "../shared/wire.ts";
 
 export interface ReadPart {
   reading: ReadingModel;
   values: Float64Array | null;
+  integers: Integers | null;
 }
 
 /** Places along a dimension, as Python's `range`. */
@@ -46,7 +48,7 @@ export function written({ start, stop, step, count }: Places, size: number): str
 
 /** A part of a reading; null where it was not read, or its values are not single ones. */
 export function partOf(read: ReadPart, texts: string[], sizes: number[]): ReadPart | null {
-  const { reading, values } = read;
+  const { reading, values, integers } = read;
   if (texts.length !== sizes.length) return null;
   const wanted = texts.map((text, axis) => placesIn(text, sizes[axis]!));
   if (wanted.includes(null)) return null;
@@ -70,7 +72,7 @@ export function partOf(read: ReadPart, texts: string[], sizes: number[]): ReadPa
     slices,
     region,
     shape: sides.map(({ count }) => count),
-    coordinates: reading.coordinates.map((each, axis) => ({ ...each, values: each.values && pick(each.values, sides[axis]!) })),
+    coordinates: reading.coordinates.map((each, axis) => ({ ...each, values: each.values && pick(each.values, sides[axis]!), texts: each.texts ? pick(each.texts, sides[axis]!) : null })),
     seconds: 0,
   };
   const found = gathered(values, reading.shape, sides);
@@ -79,19 +81,25 @@ export function partOf(read: ReadPart, texts: string[], sizes: number[]): ReadPa
   const fetched = chunkCount(places, cut) - lost.length;
   // Where nothing was fetched, Python shows the fill value, which is not here.
   if (fetched === 0) return null;
-  const known = found.filter((value) => Number.isFinite(value));
+  const found64 = integers && gathered(integers, reading.shape, sides);
+  const { low, high } = figures(found, found64);
+  const text = textsOf(reading, found, found64);
+  const counted = (sign: number) => found.reduce((sum, value) => sum + (value === sign ? 1 : 0), 0);
   const unread = cut.blocks?.length ? lost.reduce((sum, { index }) => sum + placesOf(cut, index).reduce((cells, [start, stop]) => cells * (stop - start), 1), 0) : 0;
   return {
     reading: {
       ...cut,
       lost: lost.map(({ index, state }) => ({ index, count: 1, state })),
       chunks: { fetched, fill, failed },
-      minimum: known.length > 0 ? known.reduce((low, value) => Math.min(low, value), Infinity) : null,
-      maximum: known.length > 0 ? known.reduce((high, value) => Math.max(high, value), -Infinity) : null,
+      minimum: low < 0 ? null : found[low]!,
+      maximum: high < 0 ? null : found[high]!,
+      extremes: low < 0 ? null : [text(low), text(high)],
+      infinite: [counted(-Infinity), counted(Infinity)],
       missing: found.reduce((sum, value) => sum + (Number.isNaN(value) ? 1 : 0), 0) - unread,
       message: failed > 0 || reading.chunks.failed === 0 ? reading.message : null,
     },
     values: found,
+    integers: found64,
   };
 }
 
@@ -118,12 +126,16 @@ function pick<T>(values: readonly T[], { first, step, count }: { first: number; 
 }
 
 /** Values of a box of others, both in C order. */
-function gathered(values: Float64Array, shape: number[], sides: { first: number; step: number; count: number }[]): Float64Array {
+function gathered<T extends Float64Array | Integers>(values: T, shape: number[], sides: { first: number; step: number; count: number }[]): T {
   let offsets = [0];
   sides.forEach(({ first, step, count }, axis) => {
     const stride = shape.slice(axis + 1).reduce((product, size) => product * size, 1);
     offsets = offsets.flatMap((offset) => Array.from({ length: count }, (_, i) => offset + (first + i * step) * stride));
   });
-  return Float64Array.from(offsets, (offset) => values[offset]!);
+  const found = new (values.constructor as new (size: number) => T)(offsets.length);
+  offsets.forEach((offset, i) => {
+    found[i] = values[offset]!;
+  });
+  return found;
 }
 

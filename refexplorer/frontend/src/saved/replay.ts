@@ -5,6 +5,7 @@ import type { BesidePart, Count, EarthMap, Grid, HealthCounts, Kind, PathItem, P
 import type { FoundRow, ItemRecord, Saved, SavedRow } from "./content.ts";
 import { obstacle, subtract } from "./gap.ts";
 import { cut } from "./grid.ts";
+import { frameOf } from "../preview/time/frames.ts";
 import { partOf, planOf, type ReadPart } from "./parts.ts";
 import { search, type Searched, type Sought } from "./search.ts";
 import { SavedTree } from "./tree.ts";
@@ -32,7 +33,8 @@ const ABSENT: Record<string, string> = {
   "earth.show": `The coordinates of this array were not read when the page was saved. They can be read from their targets, ${KERNEL}`,
   "earth.find": `To find the value at a place, all coordinates are searched, ${KERNEL}`,
   "earth.land": `Finer coastlines are not in this page, ${KERNEL}`,
-  "slice.netcdf": `A NetCDF file is written by Python, ${KERNEL}`,
+  "slice.save": `A file of values is written by Python, ${KERNEL}`,
+  "value.read": `Single values of these cells were not read when the page was saved, ${KERNEL}`,
   "value.why": `To tell why a value is what it is, its chunk is read, ${KERNEL}`,
   "key.bytes": `These bytes were not read when the page was saved. They can be read from the target, ${KERNEL}`,
   "key.ladder": `This chunk was not decoded when the page was saved. It can be read from its target, ${KERNEL}`,
@@ -267,7 +269,7 @@ export class Replay {
       const asked = names.map((name) => JSON.parse(name) as Message).filter((each) => each["array"] === array && each["scale"] === undefined && each["times"] === undefined);
       found = asked.map((each) => {
         const { message, buffers } = this.recorded(each)!;
-        return { reading: message["reading"] as ReadingModel, values: buffers[0] ? new Float64Array(buffers[0]) : null };
+        return frameOf(message["reading"] as ReadingModel, buffers);
       });
       this.readings.set(array, found);
     }
@@ -321,7 +323,7 @@ export class Replay {
     const buffers = [one, two].map(({ values }) => (values?.slice().buffer as ArrayBuffer | undefined) ?? new ArrayBuffer(0));
     const said = obstacle(one.reading, two.reading) ?? (one.values && two.values ? null : "There is no difference: a part has no numbers.");
     if (said !== null) return { message: { ...message, said }, buffers };
-    const gap = subtract(one.values!, two.values!);
+    const gap = subtract(one, two);
     const known = gap.filter((value) => Number.isFinite(value));
     const [low, high] = known.length === 0 ? [null, null] : [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];
     const isBlocks = one.reading.reduced != null || two.reading.reduced != null;
@@ -348,7 +350,7 @@ function firstOf({ shape, region, slices }: ReadingModel): string[] {
 }
 
 function asAnswer(part: ReadPart, reading: Message): Answer {
-  return { message: reading, buffers: part.values === null ? [] : [part.values.slice().buffer as ArrayBuffer] };
+  return { message: reading, buffers: [part.values, part.integers].flatMap((each) => (each === null ? [] : [each.slice().buffer as ArrayBuffer])) };
 }
 
 function isUnasked(name: string, value: unknown): boolean {

@@ -69,16 +69,92 @@ export function rounded(value: number): string {
   return Number.isSafeInteger(value) ? count(value) : `about ${bytes(value)}`;
 }
 
-/** A value of an array, short. */
+/** What was computed of values, short: six digits, and all before the point. */
 export function value(number: number): string {
-  if (Number.isNaN(number)) return "NaN";
+  if (!Number.isFinite(number)) return infinite(number);
   if (Number.isInteger(number) && Math.abs(number) < 1e15) return number.toLocaleString("en");
+  const size = Math.abs(number);
+  if (size >= 1e6 && size < 1e15) return Math.round(number).toLocaleString("en");
   return String(Number(number.toPrecision(6)));
+}
+
+function infinite(number: number): string {
+  return Number.isNaN(number) ? "NaN" : number > 0 ? "inf" : "-inf";
+}
+
+/** Digits after which a number of a type is another one. */
+const DIGITS: Record<string, number> = { float16: 5, float32: 9 };
+
+/**
+ * A value of an array with every digit of its data type, as `value_text` of Python writes it.
+ *
+ * @param integer - The same as an integer or ticks of a time, where a number has not all its digits.
+ */
+export function exact(number: number, type: string, integer?: bigint): string {
+  if (type.startsWith("datetime64")) return timeText(number, type, integer);
+  if (!Number.isFinite(number)) return infinite(number);
+  if (type === "bool") return number ? "True" : "False";
+  if (integer !== undefined) return String(integer);
+  if (/^u?int/.test(type) && !Number.isSafeInteger(number)) return `≈${number.toPrecision(6)}`;
+  if (Object.is(number, -0)) return "-0";
+  const isWhole = Number.isInteger(number) && Math.abs(number) < 1e16;
+  const [digits, power] = (isWhole ? number : shortest(number, type)).toExponential().split("e") as [string, string];
+  const at = Number(power);
+  if (at >= -4 && at < 16) return positional(digits, at);
+  return `${digits}e${at < 0 ? "-" : "+"}${String(Math.abs(at)).padStart(2, "0")}`;
+}
+
+/** The number of fewest digits that is the same in its type: 0.1, not 0.10000000149011612. */
+function shortest(number: number, type: string): number {
+  const most = DIGITS[type];
+  for (let digits = 1; most !== undefined && digits < most; digits++) {
+    const short = Number(number.toPrecision(digits));
+    if ((type === "float32" ? Math.fround(short) : half(short)) === number) return short;
+  }
+  return number;
+}
+
+/** The nearest float16, halves to even. */
+function half(number: number): number {
+  const step = 2 ** (Math.max(Math.floor(Math.log2(Math.abs(number))), -14) - 10);
+  const steps = number / step;
+  const even = Math.floor(steps / 2) * 2;
+  return (Math.abs(steps - Math.floor(steps)) === 0.5 ? (Math.floor(steps) === even ? even : even + 2) : Math.round(steps)) * step;
+}
+
+function positional(digits: string, at: number): string {
+  const sign = digits.startsWith("-") ? "-" : "";
+  const all = digits.replace(/[-.]/g, "");
+  if (at < 0) return `${sign}0.${"0".repeat(-at - 1)}${all}`;
+  const whole = all.padEnd(at + 1, "0");
+  return `${sign}${whole.slice(0, at + 1)}${whole.length > at + 1 ? `.${whole.slice(at + 1)}` : ""}`;
+}
+
+/** An exact value as it is shown: whole numbers with commas, times with a space. */
+export function grouped(text: string): string {
+  return text.replace(/^(≈?-?)(\d{4,})(?=$|\.)/, (_, sign: string, digits: string) => sign + BigInt(digits).toLocaleString("en")).replace(/^(-?\d+-\d\d-\d\d)T/, "$1 ");
+}
+
+/** Ticks of the units of times in a second. */
+const TICKS: Record<string, bigint> = { s: 1n, ms: 1000n, us: 1_000_000n, ns: 1_000_000_000n };
+const LAST_MOMENT = 8.64e15;
+
+function timeText(milliseconds: number, type: string, ticks?: bigint): string {
+  if (Number.isNaN(milliseconds)) return "NaT";
+  const unit = /\[(\w+)\]/.exec(type)?.[1] ?? "ms";
+  const second = TICKS[unit];
+  if (Math.abs(milliseconds) > LAST_MOMENT || (ticks !== undefined && second === undefined)) return `${ticks ?? milliseconds} ${ticks === undefined ? "ms" : unit} since 1970`;
+  if (ticks === undefined || second === undefined) return moment(milliseconds).replace(" ", "T").replace(/(\.\d*[1-9])0+$/, "$1");
+  const part = ((ticks % second) + second) % second;
+  const [date, time] = new Date(Number((ticks - part) / second) * 1000).toISOString().slice(0, -5).split("T") as [string, string];
+  const fraction = part === 0n ? "" : `.${String(part).padStart(String(second).length - 1, "0").replace(/0+$/, "")}`;
+  return time === "00:00:00" && !fraction ? date : `${date}T${time}${fraction}`;
 }
 
 /** Milliseconds since 1970 as a date, with the time where there is one. */
 export function moment(milliseconds: number): string {
-  if (!Number.isFinite(milliseconds) || Math.abs(milliseconds) > 8.64e15) return "NaT";
+  if (!Number.isFinite(milliseconds)) return "NaT";
+  if (Math.abs(milliseconds) > LAST_MOMENT) return `${milliseconds} ms since 1970`;
   return new Date(milliseconds).toISOString().replace(/T00:00:00\.000Z$|(\.000)?Z$/, "").replace("T", " ");
 }
 

@@ -1,1 +1,1 @@
-"""What a person takes away of the values that were read: `netcdf` makes a file of them."""
+"""What a person takes away of the values that were read: `netcdf`, `cells` make files of them."""

@@ -60,21 +60,16 @@ def netcdf(
         raise RefexplorerError(
             "Nothing is installed that writes NetCDF: install h5netcdf, or save CSV or npy."
         )
-    size = math.prod(map(place_count, places)) * (array.itemsize or 1)
-    if size > refs.limits.fetch_bytes:
-        raise LimitError(
-            f"This part has {size_text(size)}, more than the {size_text(refs.limits.fetch_bytes)} "
-            "that are read at once (limits: fetch_bytes): choose a smaller part."
-        )
+    require_size(refs, array, places)
     load_xarray()
     import xarray
 
     name = array.path.rpartition("/")[2] or "values"
-    variables = {name: _variable(array, places, _all_of(array, places, chunks, report))}
+    variables = {name: _variable(array, places, read_all(array, places, chunks, report))}
     for side, part in zip(sides_of(refs, array), places, strict=False):
         if side is not None:
             own = side.path.rpartition("/")[2]
-            found = _all_of(side, (part,), chunks, report)
+            found = read_all(side, (part,), chunks, report)
             variables[own] = _variable(side, (part,), found)
     dataset = xarray.Dataset(variables, attrs=_plain(_group_attributes(refs, array)))
     with tempfile.TemporaryDirectory() as folder:
@@ -89,13 +84,24 @@ def netcdf(
         return path.read_bytes()
 
 
-def _all_of(array: ArrayMeta, places: Region, chunks: DecodedChunks, report: JobReport) -> Reading:
+def require_size(refs: ReferenceSet, array: ArrayMeta, places: Region) -> None:
+    """Refuse a part of more bytes than one read may take."""
+    size = math.prod(map(place_count, places)) * (array.itemsize or 1)
+    if size > refs.limits.fetch_bytes:
+        raise LimitError(
+            f"This part has {size_text(size)}, more than the {size_text(refs.limits.fetch_bytes)} "
+            "that are read at once (limits: fetch_bytes): choose a smaller part."
+        )
+
+
+def read_all(array: ArrayMeta, places: Region, chunks: DecodedChunks, report: JobReport) -> Reading:
+    """Read a part whose chunks all can be read."""
     found = chunks.read(array, places, report)
     lost = found.count(ChunkState.FAILED)
     if found.values is None or lost:
         raise RefexplorerError(
-            f"{counted(lost, 'chunk')} of {array.path or 'the root array'} failed, and a NetCDF "
-            "file could not say so: choose a part without them."
+            f"{counted(lost, 'chunk')} of {array.path or 'the root array'} failed, and a file of "
+            "values cannot say so: choose a part without them."
         )
     return found
 

@@ -20,11 +20,14 @@ class Coordinate(Struct, frozen=True):
         Null where they are not known without more reads.
     times
         Whether they are milliseconds since 1970.
+    texts
+        In place of values that float64 cannot express, such as integers above 2^53; else null.
     """
 
     name: str
     values: tuple[Real, ...] | None
     times: bool = False
+    texts: tuple[str, ...] | None = None
 
 
 class ChunkCounts(Struct, frozen=True):
@@ -98,6 +101,14 @@ class ReadingModel(Struct, frozen=True):
         Whether the values are milliseconds since 1970.
     missing
         Values that are NaN or the fill value.
+    infinite
+        How many values are negative and how many are positive infinity.
+    value_type
+        Of the values as they are decoded: ``int64``, ``float32``, ``datetime64[ns]``.
+    extremes
+        ``minimum`` and ``maximum`` with every digit of their type.
+    is_complex
+        Whether the values are magnitudes.
     grant
         State ``ask``: what `allow` needs.
     lost
@@ -146,6 +157,10 @@ class ReadingModel(Struct, frozen=True):
     channels: int | None = None
     fields: tuple[str, ...] = ()
     field: str | None = None
+    infinite: tuple[int, int] = (0, 0)
+    value_type: str = ""
+    extremes: tuple[str, str] | None = None
+    is_complex: bool = False
 
 
 class Planned(Struct, frozen=True):
@@ -221,7 +236,11 @@ class ReadChunk(Request, frozen=True, tag="chunk.read"):
 
     reply = WasRead
     is_later = True
-    buffers = "The values, float64 in C order; none of text and structured values."
+    buffers = (
+        "The values, float64 in C order; none of text and structured values. Where float64 cannot "
+        "express them all, a second buffer has them as 64-bit integers: unsigned for ``uint64``, "
+        "ticks of the unit for times."
+    )
 
     array: str
     slices: tuple[str, ...] | None = None
@@ -272,8 +291,20 @@ class PartSaved(Struct, frozen=True):
     name: str
 
 
-class SavePart(Request, frozen=True, tag="slice.netcdf"):
-    """Write a part of an array as NetCDF: values as they are stored, attributes, coordinates."""
+class SavePart(Request, frozen=True, tag="slice.save"):
+    """Write every value of a part of an array to a file.
+
+    Attributes
+    ----------
+    form
+        NetCDF has the values as they are stored, with attributes and coordinates; CSV and npy
+        have them decoded, in their own data type.
+    axes
+        Of CSV and npy: the dimensions of the table or array, in this order; one place is read
+        along all others.
+    scale, times, field
+        Of CSV and npy: as for ``chunk.read``.
+    """
 
     reply = PartSaved
     is_later = True
@@ -281,6 +312,11 @@ class SavePart(Request, frozen=True, tag="slice.netcdf"):
 
     array: str
     slices: tuple[str, ...]
+    form: Literal["netcdf", "csv", "npy"] = "netcdf"
+    axes: tuple[int, ...] = ()
+    scale: bool = True
+    times: bool = True
+    field: str | None = None
 
 
 class ValuePlace(Struct, frozen=True):
@@ -314,6 +350,33 @@ class FindValue(Request, frozen=True, tag="value.place"):
 
     array: str
     index: tuple[int, ...]
+
+
+class ValueText(Struct, frozen=True):
+    """A value with every digit of its type; null if its chunk would have to be fetched."""
+
+    text: str | None
+
+
+class ReadValue(Request, frozen=True, tag="value.read"):
+    """Read one value whose chunk was decoded before: of a picture whose cells are means.
+
+    Attributes
+    ----------
+    index
+        The place of the value, one number for each dimension.
+    scale, times, field
+        As for ``chunk.read``.
+    """
+
+    reply = ValueText
+    is_later = True
+
+    array: str
+    index: tuple[int, ...]
+    scale: bool = True
+    times: bool = True
+    field: str | None = None
 
 
 class WhyStepModel(Struct, frozen=True):

@@ -29,16 +29,16 @@ export function stepped(range: Range | null, key: string, isHeld: boolean, first
   return { from: isHeld ? range.from : to, to };
 }
 
-/** The axes and the values of the cells in a range. */
-export function cut({ from, to }: Range, axes: Axis[], values: Float64Array): { axes: Axis[]; values: Float64Array } {
+/** The axes of the cells in a range, and where each is among all. */
+export function cut({ from, to }: Range, axes: Axis[]): { axes: Axis[]; places: number[] } {
   const [[top, bottom], [left, right]] = spansOf({ from, to });
   const across = axes[1]?.size ?? 1;
   const part = (axis: Axis, start: number, stop: number): Axis => ({
-    ...axis, size: stop - start + 1, first: axis.first + start * axis.step, at: axis.at?.slice(start, stop + 1) ?? null,
+    ...axis, size: stop - start + 1, first: axis.first + start * axis.step, at: axis.at?.slice(start, stop + 1) ?? null, texts: axis.texts?.slice(start, stop + 1) ?? null,
   });
   const width = right - left + 1;
   return {
     axes: axes.map((axis, side) => (side === 0 ? part(axis, top, bottom) : part(axis, left, right))),
-    values: Float64Array.from({ length: (bottom - top + 1) * width }, (_, i) => values[(top + Math.floor(i / width)) * across + left + (i % width)]!),
+    places: Array.from({ length: (bottom - top + 1) * width }, (_, i) => (top + Math.floor(i / width)) * across + left + (i % width)),
   };
 }

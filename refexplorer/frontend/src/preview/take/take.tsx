@@ -4,19 +4,20 @@ import { useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../../explorer/session.ts";
 import type { ReadingModel } from "../../shared/wire.ts";
-import { csvOf, npyOf, pngOf, save, svgOf } from "../saving.ts";
-import type { Axis } from "../slices.ts";
+import { pngOf, save, svgOf } from "../saving.ts";
+import { indexOf, type Axis } from "../slices.ts";
 
 interface Props {
   session: ExplorerSession;
   reading: ReadingModel;
   axes: Axis[];
-  values: Float64Array;
+  /** Where along each dimension the slice is. */
+  steps: number[];
   /** What the picture is in. */
   figure(): HTMLElement;
 }
 
-export function Take({ session, reading, axes, values, figure }: Props) {
+export function Take({ session, reading, axes, steps, figure }: Props) {
   const [said, say] = useState<string | null>(null);
   const name = fileOf(reading);
   const run = async (make: () => Promise<void>) => {
@@ -27,16 +28,18 @@ export function Take({ session, reading, axes, values, figure }: Props) {
       say((error as Error).message);
     }
   };
-  const netcdf = async () => {
-    const { file, bytes } = await session.preview.netcdf(reading);
-    save(file, new Blob([bytes], { type: "application/x-netcdf" }));
+  const take = (form: "netcdf" | "csv" | "npy", type: string) => async () => {
+    const drawn = axes.map(({ dimension }) => dimension);
+    const slices = reading.slices.map((text, dimension) => (form === "netcdf" || drawn.includes(dimension) ? text : String(indexOf(reading, steps)[dimension])));
+    const { file, bytes } = await session.preview.save(reading.array, slices, form, form === "netcdf" ? [] : drawn);
+    save(file, new Blob([bytes], { type }));
   };
   const files: [string, string, () => Promise<void>][] = [
     ["PNG", "The picture as it is seen", async () => save(`${name}.png`, await pngOf(figure()))],
     ["SVG", "The picture as it is seen, with axes that stay sharp", async () => save(`${name}.svg`, svgOf(figure()))],
-    ["CSV", "The cells as a table, with their places", async () => save(`${name}.csv`, new Blob([csvOf(reading, axes, values)], { type: "text/csv" }))],
-    ["npy", "The cells as an array of numpy", async () => save(`${name}.npy`, new Blob([npyOf(values, axes.map(({ size }) => size))]))],
-    ["NetCDF", "Every value of the part as it is stored, with attributes and coordinates", netcdf],
+    ["CSV", "Every value of the slice as a table, with their places", take("csv", "text/csv")],
+    ["npy", "Every value of the slice as an array of numpy, in its data type", take("npy", "application/octet-stream")],
+    ["NetCDF", "Every value of the part as it is stored, with attributes and coordinates", take("netcdf", "application/x-netcdf")],
   ];
   return (
     <>

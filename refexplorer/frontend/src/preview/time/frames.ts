@@ -2,9 +2,18 @@
 
 import type { ReadingModel } from "../../shared/wire.ts";
 
+export type Integers = BigInt64Array | BigUint64Array;
+
 export interface Frame {
   reading: ReadingModel;
   values: Float64Array | null;
+  integers: Integers | null;
+}
+
+/** A reading with the buffers that came beside it. */
+export function frameOf(reading: ReadingModel, [values, integers]: ArrayBuffer[]): Frame {
+  const Kind = reading.value_type === "uint64" ? BigUint64Array : BigInt64Array;
+  return { reading, values: values ? new Float64Array(values) : null, integers: integers ? new Kind(integers) : null };
 }
 
 /** Bytes of values: 64 pictures of 512 × 512. */
@@ -56,6 +65,6 @@ export class Frames {
   }
 }
 
-function bytesOf({ values }: Frame): number {
-  return values?.byteLength ?? 0;
+function bytesOf({ values, integers }: Frame): number {
+  return (values?.byteLength ?? 0) + (integers?.byteLength ?? 0);
 }

@@ -11,13 +11,14 @@ const PARTS = 3;
 export function sentences(values: Float64Array, axes: Axis[], { units, times, reduced }: Pick<ReadingModel, "units" | "times" | "reduced">): string {
   const [rows, columns] = axes.length === 2 ? [axes[0]!, axes[1]!] : [null, axes[0]!];
   const width = columns.size;
-  const say = (number: number) => (times ? moment(number) : `${value(Number(number.toPrecision(4)))}${units ? ` ${units}` : ""}`);
+  const say = (number: number) => (times ? moment(number) : `${value(Math.abs(number) < 1e4 ? Number(number.toPrecision(4)) : number)}${units ? ` ${units}` : ""}`);
   const [sums, counts] = [new Float64Array(PARTS * PARTS), new Float64Array(PARTS * PARTS)];
-  let [low, high, missing] = [-1, -1, 0];
+  let [low, high, missing, infinite] = [-1, -1, 0, 0];
   for (let at = 0; at < values.length; at++) {
     const number = values[at]!;
     if (!Number.isFinite(number)) {
-      missing += 1;
+      if (Number.isNaN(number)) missing += 1;
+      else infinite += 1;
       continue;
     }
     if (low < 0 || number < values[low]!) low = at;
@@ -26,7 +27,7 @@ export function sentences(values: Float64Array, axes: Axis[], { units, times, re
     sums[part]! += number;
     counts[part]! += 1;
   }
-  if (low < 0) return `${counted(values.length, "cell")}, none of them a number.`;
+  if (low < 0) return `${counted(values.length, "cell")}, ${infinite > 0 ? `${count(infinite)} infinite and no other number` : "none of them a number"}.`;
   const where = (at: number) => [...(rows ? [`${rows.name} ${placeOf(rows, Math.floor(at / width))}`] : []), `${columns.name} ${placeOf(columns, at % width)}`].join(", ");
   const known = counts.reduce((sum, each) => sum + each, 0);
   const mean = sums.reduce((sum, each) => sum + each, 0) / known;
@@ -36,6 +37,7 @@ export function sentences(values: Float64Array, axes: Axis[], { units, times, re
     `${rows ? `${count(rows.size)} by ${count(width)}` : count(width)} ${reduced ? "cells of several values each" : "values"}.`,
     `Lowest ${say(values[low]!)} at ${where(low)}; highest ${say(values[high]!)} at ${where(high)}; mean ${say(mean)}.`,
     missing > 0 ? `${count(missing)} missing.` : "",
+    infinite > 0 ? `${count(infinite)} infinite.` : "",
     `Means of ${rows ? `nine parts, each line along ${columns.name}, the first for the first third of ${rows.name}` : `three parts along ${columns.name}`}: ${lines.join("; ")}.`,
   ].filter(Boolean).join(" ");
 }

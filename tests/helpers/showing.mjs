@@ -1,0 +1,34 @@
+// What the front end shows of values. A line of stdin is JSON: a reading with its buffers.
+import { createInterface } from "node:readline";
+
+const place = process.argv[2];
+const { grouped } = await import(`${place}/shared/format.ts`);
+const { figures, layout, placeOf, slice, textsOf } = await import(`${place}/preview/slices.ts`);
+const { frameOf } = await import(`${place}/preview/time/frames.ts`);
+const { csvOf } = await import(`${place}/preview/saving.ts`);
+const { sentences } = await import(`${place}/preview/told/sentences.ts`);
+const { linesAlong, profilesOf } = await import(`${place}/preview/lines/kept.ts`);
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { reading, buffers } = JSON.parse(line);
+  const arrays = buffers.map((text) => Uint8Array.from(Buffer.from(text, "base64")).buffer);
+  const { values, integers } = frameOf(reading, arrays);
+  const plan = layout(reading);
+  const steps = reading.shape.map(() => 0);
+  const part = slice(values, reading, plan, steps);
+  const whole = integers && slice(integers, reading, plan, steps);
+  const text = textsOf(reading, part, whole);
+  const cells = Array.from(part, (_, i) => text(i));
+  const { low, high, ...known } = figures(part, whole);
+  const axes = plan.drawn;
+  const answer = {
+    cells,
+    shown: cells.map(grouped),
+    figures: { ...known, low: low < 0 ? null : text(low), high: high < 0 ? null : text(high) },
+    places: axes.map((axis) => Array.from({ length: axis.size }, (_, i) => placeOf(axis, i))),
+    copied: axes.length > 0 ? csvOf(reading, axes, cells) : "",
+    told: axes.length > 0 ? sentences(part, axes, reading) : "",
+    profile: axes.length === 2 ? linesAlong(1, profilesOf([], [1, 1], axes), axes, part).map((each) => Array.from(each.values, String)) : [],
+  };
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}

@@ -1,0 +1,109 @@
+"""Numbers on the page: infinities, integers beyond 2^53, cells of several values."""
+
+# ruff: noqa: RUF001  the signs of the page
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.helpers.browsing import open_file, violations
+from tests.helpers.hosts import PanelPage
+from tests.helpers.sets import held_array
+
+BIG = 2**53 + 1
+
+
+def write(folder: Path) -> None:
+    infinite = np.arange(24, dtype="<f8").reshape(4, 6) / 7
+    infinite[0, 1], infinite[1, 1], infinite[2, 2] = np.inf, -np.inf, np.nan
+    coarse = np.where(np.add(*np.ogrid[:1100, :1500]) % 2, 1001, 1).astype("<i2")
+    arrays = {
+        "infinite": infinite,
+        "large": np.arange(24, dtype="<i8").reshape(4, 6) + BIG,
+        "coarse": coarse,
+        "endless": np.full((3, 3), np.inf),
+    }
+    document: dict[str, object] = {}
+    for name, values in arrays.items():
+        sides = [f"{name}_y", f"{name}_x"]
+        held = held_array(values, values.dtype.str, sides, list(values.shape))
+        document |= {key.replace("x/", f"{name}/"): each for key, each in held.items()}
+    (folder / "set.json").write_text(json.dumps(document))
+
+
+@pytest.fixture
+def opened(panel_page: PanelPage, page: Page, tmp_path: Path) -> Page:
+    write(tmp_path)
+    open_file(page, panel_page.url, tmp_path / "set.json", "view=data&key=infinite")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    return page
+
+
+def shown(page: Page, name: str) -> Locator:
+    """Select an array, and draw it."""
+    panel = page.get_by_role("tabpanel", name="Data")
+    page.get_by_role("treegrid").get_by_role("gridcell", name=name, exact=True).click()
+    panel.get_by_role("button", name=re.compile("^Decode ")).click()
+    return panel
+
+
+def copied(page: Page, panel: Locator) -> list[list[str]]:
+    panel.get_by_role("group", name="Show as").get_by_role("button", name="Table").click()
+    panel.get_by_role("button", name="Copy these cells").click()
+    expect(panel.get_by_text(re.compile("rows copied"))).to_be_visible()
+    text = page.evaluate("navigator.clipboard.readText()")
+    return [line.split("\t") for line in text.splitlines()]
+
+
+def test_infinities_are_drawn_and_counted(opened: Page) -> None:
+    panel = shown(opened, "infinite")
+    picture = panel.get_by_role("application", name="infinite: heatmap")
+    expect(panel.get_by_role("list", name="Infinite values")).to_have_text("inf -inf")
+    expect(panel).to_contain_text("0 to 3.2857142857142856 · 1 -inf · 1 inf · 1 missing")
+    picture.focus()
+    for key in ("ArrowDown", "ArrowRight"):
+        picture.press(key)
+    expect(panel.locator(".readout")).to_contain_text("infinite_y 0, infinite_x 1: inf · ")
+    assert violations(opened) == []
+    rows = copied(opened, panel)
+    assert [rows[1][2], rows[2][2], rows[3][3], rows[4][6]] == ["inf", "-inf", "", str(23 / 7)]
+    panel.get_by_role("group", name="Show as").get_by_role("button", name="Statistics").click()
+    expect(panel.get_by_role("row", name="infinite 2")).to_be_visible()
+    panel = shown(opened, "endless")
+    expect(panel).to_contain_text("9 inf")
+    expect(panel.get_by_text("No finite values")).to_be_visible()
+
+
+def test_large_integers_have_every_digit(opened: Page) -> None:
+    panel = shown(opened, "large")
+    picture = panel.get_by_role("application", name="large: heatmap")
+    picture.focus()
+    picture.press("ArrowDown")
+    expect(panel.locator(".readout")).to_contain_text(f"{BIG:,} · index 0, 0")
+    expect(panel).to_contain_text(f"{BIG:,} to {BIG + 23:,}")
+    for cell, text in enumerate(text for row in copied(opened, panel)[1:] for text in row[1:]):
+        assert int(text) == BIG + cell
+
+
+def test_a_mean_is_said_to_be_one_beside_the_value_at_the_index(opened: Page) -> None:
+    panel = shown(opened, "coarse")
+    panel.get_by_role("button", name="Whole slice").click()
+    picture = panel.get_by_role("application", name="coarse: heatmap")
+    expect(panel).to_contain_text("Each cell is the mean of")
+    picture.focus()
+    picture.press("ArrowDown")
+    readout = panel.locator(".readout")
+    expect(readout).to_contain_text(
+        "mean of 2 × 2: 501 · index 0 to 1, 0 to 1 · at index 0, 0: 1 ·"
+    )
+    panel.get_by_role("group", name="Show as").get_by_role("button", name="Table").click()
+    note = panel.get_by_role("note")
+    expect(note).to_contain_text("Each cell is the mean of 2 × 2 values, not one value")
+    header = panel.get_by_role("grid").get_by_role("columnheader")
+    expect(header.nth(1)).to_have_text("0 to 1")

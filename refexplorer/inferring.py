@@ -18,6 +18,7 @@ from refexplorer.formats.files.atomic import write_blocks
 from refexplorer.formats.files.compression import Progress
 from refexplorer.formats.json.writer import json_text
 from refexplorer.formats.source import Source
+from refexplorer.masking import masks_repr
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.columns.table import Table
@@ -29,6 +30,7 @@ from refexplorer.spec.document.expansion import check_expandable
 _BLOCK = 2**20
 
 
+@masks_repr
 @dataclass(frozen=True)
 class Inference:
     """A document that expands to the same references as a set, and how it compares.

@@ -10,6 +10,8 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 
 import numpy as np
 
+from refexplorer.masking import masked_text
+
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
@@ -24,7 +26,7 @@ _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
 def escape(text: str, limit: int | None = None) -> str:
-    r"""Replace control, bidirectional and zero-width characters by escapes such as ``\u202e``.
+    r"""Mask secrets of addresses, and write characters that nobody sees as in ``\u202e``.
 
     Parameters
     ----------
@@ -33,6 +35,7 @@ def escape(text: str, limit: int | None = None) -> str:
     limit
         Longer text is cut to this many characters, with an ellipsis, before it is escaped.
     """
+    text = masked_text(text)
     if limit is not None and len(text) > limit:
         text = f"{text[: limit - 1]}…"
     return text if text.isprintable() else _UNSEEN.sub(_escaped, text)

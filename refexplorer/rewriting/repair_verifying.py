@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from refexplorer.data.audit.auditing import AuditWatch
@@ -29,7 +29,7 @@ class RepairVerifying:
     original: ReferenceSet
     values: str
     allow: tuple[str, ...]
-    storage_options: Mapping[str, Any]
+    storage_options: Mapping[str, Any] = field(repr=False)
 
     def verified(self, refs: ReferenceSet, watch: AuditWatch) -> Verification:
         """Verify one of them.

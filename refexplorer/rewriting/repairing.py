@@ -112,7 +112,7 @@ def _repaired(refs: ReferenceSet, verifying: RepairVerifying, watch: AuditWatch)
 def _plan(refs: ReferenceSet, found: Verification) -> RepairPlan:
     opened = internals(refs).opened
     metas = [array for path in opened.arrays.paths if (array := opened.arrays.get(path))]
-    return Planner({each.path: each for each in metas}).plan(found.tables())
+    return Planner({each.path: each for each in metas}).plan(found.tables_as_read())
 
 
 def _renamed(refs: ReferenceSet, rules: Sequence[tuple[str, str]]) -> ReferenceSet:

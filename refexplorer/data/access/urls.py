@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from refexplorer.errors import AccessError
+from refexplorer.masking import masked_url, masks_repr
 
 OBJECT_STORES = frozenset({"s3", "gs", "az", "abfs", "adl", "oci", "oss", "r2"})
 """Protocols whose URLs name a bucket, not a host."""
@@ -22,6 +23,7 @@ _CHAIN = re.compile(r"^[A-Za-z0-9+.-]+::|::[A-Za-z0-9+.-]+://")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class Place:
     """A parsed target.
@@ -199,5 +201,6 @@ def _refused(url: str, reason: str) -> AccessError:
 
 
 def shown(url: str, limit: int = 200) -> str:
-    """Cut a URL for a sentence; control characters are left to the view that prints it."""
+    """Mask and cut a URL for a sentence; the view that prints it sees to control characters."""
+    url = masked_url(url)
     return url if len(url) <= limit else f"{url[: limit - 1]}…"

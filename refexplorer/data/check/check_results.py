@@ -13,6 +13,7 @@ from refexplorer.data.check.target_states import TARGET_WORDS, TargetState
 from refexplorer.data.report_page import report_page
 from refexplorer.formats.files.atomic import write_blocks
 from refexplorer.markup import code, counted, escape, shown, size_text, table
+from refexplorer.masking import masks_repr
 
 _SHOWN = 200
 _URL_SHOWN = 120
@@ -28,6 +29,7 @@ _FINE = (TargetState.GOOD, TargetState.UNWRITTEN)
 _REACHED = (TargetState.GOOD, TargetState.SHORT, TargetState.CHANGED)
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class TargetCheck:
     """The result of checking one target.
@@ -95,6 +97,7 @@ class TargetCheck:
         return f"{name}, {size}, {self.words}{said}"
 
 
+@masks_repr
 @dataclass(frozen=True)
 class TargetChecks(Sequence[TargetCheck]):
     """A record for each target that was checked, in the order of the set.

@@ -10,6 +10,7 @@ from pathlib import Path
 from refexplorer.data.check.check_results import TargetCheck
 from refexplorer.data.check.target_states import TargetState
 from refexplorer.errors import SourceError
+from refexplorer.masking import masked_url
 
 _START = b'{"url": '
 _ASKED = (TargetState.GOOD, TargetState.SHORT)
@@ -45,17 +46,18 @@ class Journal:
 
     def known(self, wanted: TargetCheck) -> TargetCheck | None:
         """Return the earlier result of a target with the same references, if it was reached."""
-        found = self._known.get(wanted.url)
+        found = self._known.get(_seen(wanted))
         if found is None or found.state not in _ASKED:
             return None
         same = (found.end, found.references) == (wanted.end, wanted.references)
-        return found if same else None
+        return found.but(url=wanted.url) if same else None
 
     def add(self, record: TargetCheck) -> None:
         """Write one more line."""
         if self._path is not None:
             with self._path.open("ab") as file:
-                file.write(f"{json.dumps(asdict(record))}\n".encode())
+                written = asdict(record) | {"url": _seen(record)}
+                file.write(f"{json.dumps(written)}\n".encode())
 
     def _read(self, path: Path) -> None:
         content = path.read_bytes()
@@ -70,6 +72,10 @@ class Journal:
                 raise _no_journal(path, "it begins with something else")
             with path.open("r+b") as file:
                 file.truncate(complete)
+
+
+def _seen(record: TargetCheck) -> str | None:
+    return None if record.url is None else masked_url(record.url)
 
 
 def _no_journal(path: Path, why: str) -> SourceError:

@@ -17,6 +17,7 @@ from refexplorer.data.read.chunk_reader import read_chunk
 from refexplorer.data.read.readings import ChunkState, Reading
 from refexplorer.errors import DecodeError
 from refexplorer.markup import escape
+from refexplorer.masking import masks_repr
 from refexplorer.spec.core.references import Base64, Inline, Range, Reference, Url
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class ValueCause(StrEnum):
     AS_STORED = "as stored"
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class WhyStep:
     """One step of the way to a value.
@@ -56,6 +58,7 @@ class WhyStep:
     text: str
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class Why:
     """The reason for a value of an array, and the way to it.

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from refexplorer.masking import masks_repr
+
 SAME, DIFFERS, UNCOMPARED, FAILED = "same", "differs", "not compared", "failed"
 FORBIDDEN = "not allowed"
 HELD = "held"
@@ -149,6 +151,7 @@ class Remade:
         return vars(self) | {"said": [each._asdict() for each in self.said]}
 
 
+@masks_repr
 @dataclass
 class Record:
     """A row of `RESULTS`."""

@@ -21,6 +21,7 @@ from refexplorer.data.audit.plan.audit_parts import Part
 from refexplorer.data.audit.plan.states import STATES
 from refexplorer.errors import SourceError
 from refexplorer.formats.files.atomic import writing
+from refexplorer.masking import masked_text
 
 _COUNTING = dict.fromkeys(("chunk", "number", "offset"), "DELTA_BINARY_PACKED")
 _REPEATED = ["array", "target", "length", "state", "overlap", "message", "target_size", "etag",
@@ -33,6 +34,8 @@ PARQUET: dict[str, Any] = {
 """How results are written: what grows from row to row takes next to nothing."""
 _FINGERPRINT = b"refexplorer.part"
 _SORTING = "_sorting"
+_ADDRESSES = ("target", "message", "grant")
+"""Columns whose texts may name one."""
 REDONE = STATES[-1]
 """What has this state is done once more: it was not allowed."""
 
@@ -71,6 +74,7 @@ class ResultStore:
         self.manner = ""
         self._encoding = encoding
         self.finished: set[int] = set()
+        self._is_kept = folder is not None
         if folder is None:
             self.folder = Path(mkdtemp(prefix="refexplorer-results-"))
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
@@ -120,7 +124,8 @@ class ResultStore:
         return has
 
     def write(self, part: Part, results: pa.Table) -> None:
-        """Keep the results of a part."""
+        """Keep the results of a part; in a folder that stays as people may see them."""
+        results = seen_table(results) if self._is_kept else results
         metadata = {_FINGERPRINT: self._fingerprint(part)}
         with writing(self._path(part.number), as_it_is=True) as file:
             pq.write_table(results.replace_schema_metadata(metadata), file, **self._encoding)
@@ -148,3 +153,18 @@ class ResultStore:
 
     def _path(self, number: int) -> Path:
         return self.folder / f"part-{number:06d}.parquet"
+
+
+def seen_table(results: pa.Table) -> pa.Table:
+    """Return results as people may see them: without secrets of addresses."""
+    for name in _ADDRESSES:
+        if name not in results.column_names:
+            continue
+        at, column = results.column_names.index(name), results[name].combine_chunks()
+        words = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        texts = words.dictionary.to_pylist()
+        seen = [None if text is None else masked_text(text) for text in texts]
+        if seen != texts:
+            found = pa.array(seen, words.dictionary.type).take(words.indices)
+            results = results.set_column(at, results.field(name), found.cast(column.type))
+    return results

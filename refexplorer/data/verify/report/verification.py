@@ -15,12 +15,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from refexplorer.data.audit.plan.record_files import LostFiles
-from refexplorer.data.audit.report.result_store import ResultStore
+from refexplorer.data.audit.report.result_store import ResultStore, seen_table
 from refexplorer.data.verify.report.finding import VerifyFinding, named, short
 from refexplorer.data.verify.report.verification_html import verification_html, verification_page
 from refexplorer.data.verify.results import DIFFERS, FAILED, FORBIDDEN, RESULTS, SAME, UNCOMPARED
 from refexplorer.formats.files.atomic import write_blocks, writing
 from refexplorer.markup import counted, escape
+from refexplorer.masking import KEYS, masked, masks_repr
 from refexplorer.spec.core.catalogue import Severity
 
 PARQUET: dict[str, Any] = {"compression": "zstd"}
@@ -63,6 +64,7 @@ class ArrayVerification:
         return found or "no references"
 
 
+@masks_repr
 @dataclass(frozen=True)
 class Counts:
     """What was counted.
@@ -225,6 +227,10 @@ class Verification:
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield the results a part at a time, a row for each file and array."""
+        return map(seen_table, self._store.tables())
+
+    def tables_as_read(self) -> Iterator[pa.Table]:
+        """Yield the results with the addresses of the references, which are no one's to see."""
         return self._store.tables()
 
     def files(self) -> pa.Table:
@@ -256,7 +262,7 @@ class Verification:
             {"path": each.path, "files": each.files, "states": dict(each.states)}
             for each in self.counts.arrays
         ]
-        return {
+        said: dict[str, Any] = {
             "source": self.source,
             "good": self.good,
             "verdict": self.verdict,
@@ -265,6 +271,8 @@ class Verification:
             **counts,
             "findings": [asdict(found) for found in self.findings],
         }
+        seen: dict[str, Any] = masked(said, KEYS)
+        return seen
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write what `to_dict` returns to a file.

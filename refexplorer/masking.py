@@ -1,0 +1,205 @@
+"""Addresses and options as people see them: without passwords, signatures and tokens.
+
+What is shown, saved or quoted goes through `masked_text` (any text), `masked` (what JSON knows) or
+`masked_options` (options of fsspec). What may be seen is listed, and not what is secret, so that a
+parameter that nobody thought of is hidden. References, documents and keys are data and stay as they
+are; DECISIONS.md says which is which.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, TypeVar
+
+MASK = "***"
+_SIGNATURES = (
+    "X-Amz-Signature", "X-Amz-Security-Token", "X-Goog-Signature", "X-OSS-Signature",
+    "OSSAccessKeyId", "AWSAccessKeyId", "Key-Pair-Id", "Signature", "sig", "access_token",
+    "auth_token", "token", "api_key", "apikey", "password",
+)  # fmt: skip
+SECRET_URL = (
+    rf"(?i:[?&](?:{'|'.join(_SIGNATURES)})=[^&])|^[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*:[^/?#]+@"
+)
+"""A URL that lets everybody in who has it; RE2 and `re` read it alike."""
+KEYS = frozenset({"array", "arrays", "key", "keys", "path", "pointer"})
+"""Members of documents that name what is in a set: no address, however they look."""
+_HARMLESS_PARAMETERS = frozenset({
+    "versionid", "generation", "version", "v", "format", "f", "alt", "download", "raw",
+    "service", "request",
+})  # fmt: skip
+_HARMLESS_OPTIONS = frozenset({
+    "access", "account_host", "account_name", "addressing_style", "allow_http", "anon", "anonymous",
+    "asynchronous", "block_size", "bucket", "cache_type", "client_kwargs", "compression", "config",
+    "config_kwargs", "connect_timeout", "consistency", "default_block_size", "default_cache_type",
+    "encoded", "encoding", "endpoint", "endpoint_url", "force_path_style", "from_env",
+    "google_base_url", "host", "max_attempts", "max_concurrency", "max_pool_connections", "mode",
+    "port", "prefix", "profile", "project", "protocol", "read_timeout", "region", "region_name",
+    "requester_pays", "retries", "s3", "s3_additional_kwargs", "same_scheme", "signature_version",
+    "simple_links", "skip_instance_cache", "timeout", "trust_env", "use_listings_cache", "use_ssl",
+    "verify", "version_aware",
+})  # fmt: skip
+_PUBLIC_VALUES = frozenset({"anon", "browser", "cloud", "google_default"})
+"""Ways to log in, which are no secrets whatever the option is called."""
+_SIMPLE = re.compile(r"[\w.\-]{1,64}|\{\{[^{}]*\}\}")
+_NAME = re.compile(r"[A-Za-z_][\w\-]{0,40}")
+_LONGEST_VALUE = 200
+_SHORTEST_SECRET = 6
+"""Characters: a shorter value is part of too many other words to be taken out of a text."""
+
+_MAYBE = re.compile(r"[?@=]|Bearer ")
+_WORD = re.compile(r"(?:[^\s\"'<>`\\]|\\(?![nrtu\"'\\]))+")
+_END_OF_SENTENCE = re.compile(r"[.,:;!)\]…]*$")
+_USER = re.compile(r"(?<=://)(?:[^/]*|[^/@:\[]+:(?!\d+(?:/|$)).*)@")
+_PARAMETER = re.compile(r"[?&#](?=[A-Za-z_][\w.\-]*=)")
+_ASSIGNED = re.compile(
+    r"\b(AccountKey|SharedAccess(?:Key|Signature)|X-(?:Amz|Goog|OSS)-[A-Za-z\-]+|access_token)="
+    r"(?!\*)[^\s&;,)\]]+"
+)
+_BEARER = re.compile(r"\b(Bearer )[A-Za-z0-9+/=._~\-]{8,}")
+_Class = TypeVar("_Class", bound=type)
+
+
+def masked_text(text: str) -> str:
+    """Return a text in which no address has user information, or a query that may be a secret.
+
+    Parameters whose names are known to be harmless, such as ``versionId``, stay.
+    """
+    if _MAYBE.search(text) is None:
+        return text
+    return _WORD.sub(_masked_word, _BEARER.sub(rf"\1{MASK}", text))
+
+
+def _masked_word(found: re.Match[str]) -> str:
+    word = found[0]
+    if "://" in word and "@" in word:
+        word = _USER.sub(f"{MASK}@", word)
+    if "://" in word and "?" in word:
+        start = word.index("?", word.index("://"))
+    elif "=" in word and (parameter := _PARAMETER.search(word)):
+        start = parameter.start()
+    else:
+        start = -1
+    if start >= 0:
+        end = _END_OF_SENTENCE.search(word, start + 1)
+        stop = len(word) if end is None else end.start()
+        word = f"{word[: start + 1]}{_parameters(word[start + 1 : stop])}{word[stop:]}"
+    return _ASSIGNED.sub(rf"\1={MASK}", word) if "=" in word else word
+
+
+def _parameters(query: str) -> str:
+    """Write a query: what is harmless in it, and one hidden parameter for all others."""
+    shown, names = list[str](), list[str]()
+    for each in filter(None, re.split("[?&#]", query)):
+        name, _, value = each.partition("=")
+        if name.lower() in _HARMLESS_PARAMETERS and _SIMPLE.fullmatch(value):
+            shown.append(each)
+        else:
+            names.append(name.lower())
+    signature = next((f"{known}=" for known in _SIGNATURES if known.lower() in names), "")
+    return "&".join([*shown, f"{signature}{MASK}"] if names else shown)
+
+
+def masked_url(url: str) -> str:
+    """Return an address, of any form, as it may be seen."""
+    before, mark, query = masked_text(url).partition("?")
+    return f"{before}{mark}{_parameters(query)}"
+
+
+def is_secret(url: str) -> bool:
+    """Whether an address has a signature, a token or a password."""
+    return re.search(SECRET_URL, url) is not None
+
+
+def secrets_of(url: str) -> tuple[str, ...]:
+    """Return the texts that `masked_url` takes out of an address, the longest first."""
+    user = _USER.search(url)
+    values = [] if user is None else re.split("[:@]", user[0])
+    query = url.partition("?")[2]
+    values += [part for each in re.split("[&#]", query) for part in (each, each.partition("=")[2])]
+    seen = masked_url(url)
+    return _long_ones(value for value in values if value not in seen)
+
+
+def secrets_in(options: object) -> tuple[str, ...]:
+    """Return the texts that `masked_options` takes out of options, the longest first."""
+    return _long_ones(_hidden_values("", options))
+
+
+def without(text: str, secrets: Collection[str]) -> str:
+    """Return a text as `masked_text`, without some more."""
+    for secret in secrets:
+        text = text.replace(secret, MASK)
+    return masked_text(text)
+
+
+def _long_ones(values: Iterable[str]) -> tuple[str, ...]:
+    long = {value for value in values if len(value) >= _SHORTEST_SECRET}
+    return tuple(sorted(long, key=len, reverse=True))
+
+
+def masked_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options for a file system with a mask in place of each value that may be a secret."""
+    return {name: _masked_option(name, value) for name, value in options.items()}
+
+
+def _masked_option(name: str, value: Any) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, Mapping):
+        is_plain = all(isinstance(each, str) and _NAME.fullmatch(each) for each in value)
+        return masked_options(value) if is_plain else MASK
+    if isinstance(value, str) and value in _PUBLIC_VALUES:
+        return value
+    if name not in _HARMLESS_OPTIONS:
+        return MASK
+    if isinstance(value, str) and len(value) <= _LONGEST_VALUE:
+        return masked_url(value)
+    return value if type(value) in (int, float) else MASK
+
+
+def _hidden_values(name: str, value: Any) -> Iterable[str]:
+    if isinstance(value, Mapping):
+        for each, inner in value.items():
+            yield from _hidden_values(str(each), inner)
+    elif isinstance(value, list | tuple | set):
+        for inner in value:
+            yield from _hidden_values(name, inner)
+    elif isinstance(value, str) and _masked_option(name, value) != value:
+        yield from (value, *value.split())  # "Bearer …"
+        yield from (part.partition("=")[2] for part in value.split(";"))
+
+
+def masked(value: Any, data: Collection[str] = (), secrets: Collection[str] = ()) -> Any:
+    """Return what JSON knows with each text as `without` some secrets.
+
+    Parameters
+    ----------
+    value
+        Dicts, lists, texts, numbers.
+    data
+        Names of members that stay as they are, such as keys and paths.
+    secrets
+        Texts that `secrets_of` found, besides those of addresses.
+    """
+    if isinstance(value, str):
+        return without(value, secrets)
+    if isinstance(value, Mapping):
+        return {
+            masked(name): item if name in data else masked(item, data, secrets)
+            for name, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [masked(item, data, secrets) for item in value]
+    return value
+
+
+def masks_repr(kind: _Class) -> _Class:
+    """Give a class a `repr` without secrets: its fields are data, its `repr` is what people see."""
+    own = kind.__repr__
+
+    def seen(self: object) -> str:
+        return masked_text(own(self))
+
+    kind.__repr__ = seen  # type: ignore[assignment]
+    return kind

@@ -116,12 +116,14 @@ def infer(references: object, *, progress: Progress | None = None) -> Inference:
     table = table_of(internals(refs).opened.parts)
     found = infer_table(table, progress=progress)
     whole = as_it_is(table)
-    before = _size(refs.source) or whole.size
-    as_given = found.size > before and _says_all(refs)
+    given = _size(refs.source)
+    before = given or whole.size
+    as_given = found.size > before and (not given or _says_all(refs))
     after = before if as_given else found.size
     facts = (refs.source.name, before, after, table.count)
     if as_given:
-        return Inference(*facts, 0, {}, (), table, whole.kept, partial(_given, refs.source))
+        blocks = partial(_given, refs.source) if given else whole.blocks
+        return Inference(*facts, 0, {}, (), table, whole.kept, blocks)
     generated = table.count - len(found.kept)
     sections = (found.templates, found.gen)
     return Inference(*facts, generated, *sections, table, found.kept, found.blocks)

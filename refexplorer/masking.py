@@ -9,7 +9,7 @@ are; DECISIONS.md says which is which.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 MASK = "***"
@@ -56,6 +56,7 @@ _ASSIGNED = re.compile(
     r"\b(AccountKey|SharedAccess(?:Key|Signature)|X-(?:Amz|Goog|OSS)-[A-Za-z\-]+|access_token)="
     r"(?!\*)[^\s&;,)\]]+"
 )
+_MASKED = re.compile(r"(?:[?&;=]|//)\*\*\*")
 _BEARER = re.compile(r"\b(Bearer )[A-Za-z0-9+/=._~\-]{8,}")
 _Class = TypeVar("_Class", bound=type)
 
@@ -111,6 +112,16 @@ def is_secret(url: str) -> bool:
     return re.search(SECRET_URL, url) is not None
 
 
+def has_secrets(text: str) -> bool:
+    """Whether a text has an address that is one."""
+    return any(is_secret(found[0]) for found in _WORD.finditer(text) if _MAYBE.search(found[0]))
+
+
+def has_mask(text: str) -> bool:
+    """Whether something was taken out of an address in a text, or in HTML."""
+    return _MASKED.search(text) is not None
+
+
 def secrets_of(url: str) -> tuple[str, ...]:
     """Return the texts that `masked_url` takes out of an address, the longest first."""
     user = _USER.search(url)
@@ -126,8 +137,17 @@ def secrets_in(options: object) -> tuple[str, ...]:
     return _long_ones(_hidden_values("", options))
 
 
+def secrets_among(texts: Iterable[str], urls: Iterable[str | None]) -> tuple[str, ...]:
+    """Return those texts, of templates for example, that are parts of secrets of addresses."""
+    long = _long_ones(texts)
+    secrets = {each for url in urls if url for each in secrets_of(url)} if long else set()
+    return tuple(text for text in long if any(text in secret for secret in secrets))
+
+
 def without(text: str, secrets: Collection[str]) -> str:
-    """Return a text as `masked_text`, without some more."""
+    """Return a text as `masked_text`, without some more; nothing of one that is a part of them."""
+    if len(text) >= _SHORTEST_SECRET and any(text in secret for secret in secrets):
+        return MASK
     for secret in secrets:
         text = text.replace(secret, MASK)
     return masked_text(text)
@@ -190,16 +210,15 @@ def masked(value: Any, data: Collection[str] = (), secrets: Collection[str] = ()
             for name, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [masked(item, data, secrets) for item in value]
+        return (tuple if isinstance(value, tuple) else list)(
+            masked(item, data, secrets) for item in value
+        )
     return value
 
 
 def masks_repr(kind: _Class) -> _Class:
     """Give a class a `repr` without secrets: its fields are data, its `repr` is what people see."""
-    own = kind.__repr__
-
-    def seen(self: object) -> str:
-        return masked_text(own(self))
-
-    kind.__repr__ = seen  # type: ignore[assignment]
+    of: Any = kind
+    own: Callable[[Any], str] = of.__repr__
+    of.__repr__ = lambda self: masked_text(own(self))
     return kind

@@ -16,7 +16,7 @@ from itertools import chain, islice
 from typing import Protocol, TypeVar
 
 from refexplorer.display.text import Pictured, tree_text
-from refexplorer.errors import FormWarning, LeftOutWarning, RefexplorerError
+from refexplorer.errors import FormWarning, LeftOutWarning, RefexplorerError, SecretsWarning
 from refexplorer.markup import escape
 from refexplorer.masking import KEYS, masked, masked_text
 
@@ -44,7 +44,7 @@ def say(sentence: str) -> None:
 def saying_warnings() -> Iterator[None]:
     """Print each warning as one line, without the place in code."""
     with warnings.catch_warnings(record=True) as caught:
-        for category in (LeftOutWarning, FormWarning):
+        for category in (LeftOutWarning, FormWarning, SecretsWarning):
             warnings.simplefilter("always", category)
         try:
             yield

@@ -6,12 +6,10 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, overload
 
 from refexplorer.data.check.target_states import TARGET_WORDS, TargetState
-from refexplorer.data.report_page import report_page
-from refexplorer.formats.files.atomic import write_blocks
+from refexplorer.data.report_page import report_page, write_report
 from refexplorer.markup import code, counted, escape, shown, size_text, table
 from refexplorer.masking import masks_repr
 
@@ -158,7 +156,7 @@ class TargetChecks(Sequence[TargetCheck]):
             If it cannot be written.
         """
         title = f"Targets of {shown(self.source)}"
-        write_blocks(Path(path), [report_page(title, self._repr_html_()).encode()])
+        write_report(path, report_page(title, self._repr_html_()))
 
     @property
     def summary(self) -> str:

@@ -22,7 +22,7 @@ from refexplorer.formats.forms.registry import first_answer
 from refexplorer.formats.making.streams import BLOCK, RangeStream, ReadAmount
 from refexplorer.formats.source import Source, cause
 from refexplorer.markup import escape
-from refexplorer.masking import masked_url
+from refexplorer.masking import masked_url, secrets_of, without
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -69,7 +69,8 @@ def at_url(url: str, locate: Locate, terms: OpeningTerms) -> Source | SourceFile
     except ImportError as error:
         raise SourceError(f"{shown} needs a package that is not installed: {error}.") from None
     except Exception as error:  # each protocol has errors of its own
-        raise SourceError(f"{shown} cannot be read: {cause(error)}.") from None
+        said = without(cause(error), secrets_of(url))  # botocore quotes what it takes for a bucket
+        raise SourceError(f"{shown} cannot be read: {said}.") from None
     if not data and (found := _of_sought(url, locate, terms)) is not None:  # s3fs opens folders
         return found
     return SourceFile.of_bytes(data, name, location, terms.limits)

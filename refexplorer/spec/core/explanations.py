@@ -197,6 +197,14 @@ REFERENCES = {
         "Some take escapes as they are, others decode them, so they ask for different files.",
         rule="byte-range",
     ),
+    "signed-url": _of(
+        "The set was written with the URLs that a web page or `generate_presigned_url` gave out, "
+        "or with a user name and a password.",
+        "Write plain URLs, revoke what was published, and give credentials in `storage_options` "
+        "when the set is opened.",
+        "Readers send the URL as it is: every chunk fails once the signature has expired.",
+        rule="byte-range",
+    ),
     "suspicious-characters": _of(
         "A URL was copied from a formatted text, or somebody wants to deceive.",
         "Type the URL anew, and look at the host before you allow it.",

@@ -25,8 +25,9 @@ from refexplorer.data.audit.report.word_columns import coded, places_of
 from refexplorer.data.audit.work.auditor import RESULTS
 from refexplorer.data.check.recorded_check import difference
 from refexplorer.data.fetch.facts import Facts
+from refexplorer.data.report_page import write_report
 from refexplorer.errors import LimitError
-from refexplorer.formats.files.atomic import write_blocks, writing
+from refexplorer.formats.files.atomic import writing
 from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.markup import escape
 from refexplorer.masking import KEYS, masked, masked_url
@@ -177,7 +178,7 @@ class Audit:
         SourceError
             If it cannot be written.
         """
-        write_blocks(Path(path), [page(self.summary).encode()])
+        write_report(path, page(self.summary))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as what JSON knows; ``good`` is no more than `Audit.good` says."""

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from refexplorer.data.audit.plan.record_files import LostFiles
 from refexplorer.data.audit.report.result_store import ResultStore, seen_table
+from refexplorer.data.report_page import write_report
 from refexplorer.data.verify.report.finding import VerifyFinding, named, short
 from refexplorer.data.verify.report.verification_html import verification_html, verification_page
 from refexplorer.data.verify.results import DIFFERS, FAILED, FORBIDDEN, RESULTS, SAME, UNCOMPARED
@@ -292,7 +293,7 @@ class Verification:
         SourceError
             If it cannot be written.
         """
-        write_blocks(Path(path), [verification_page(self).encode()])
+        write_report(path, verification_page(self))
 
     def __repr__(self) -> str:
         return f"<Verification of {self.source!r}: {self.verdict}>"

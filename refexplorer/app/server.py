@@ -20,6 +20,7 @@ from tornado.web import RequestHandler
 from refexplorer.app.components import EditorView, ExplorerView, Frame
 from refexplorer.app.headers import Headers, Nonced
 from refexplorer.app.library import Library
+from refexplorer.app.logs import mask_logs
 from refexplorer.app.opening import Openings
 from refexplorer.app.page import page
 from refexplorer.app.sessions import Sessions
@@ -105,6 +106,7 @@ def serve(
     """
     # BokehJS introduces a model that was added later once more, which is no news to Bokeh.
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
+    mask_logs()
     bounds = bounds or Bounds()
     openings = Openings(bounds)
     references, library = _prepared(source, Library(allow, largest_upload, openings))

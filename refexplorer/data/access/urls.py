@@ -152,7 +152,8 @@ def _parse_host(url: str, protocol: str) -> Place:
         parts = urlsplit(url)
         host, port = _ascii_host(parts), parts.port
     except ValueError as error:
-        raise _refused(url, f"is not a valid URL ({error})") from None
+        said = str(error).partition(" as ")[0]  # it would quote what may be part of a password
+        raise _refused(url, f"is not a valid URL ({said})") from None
     name = f"[{host}]" if ":" in host else host
     authority = name if port in (None, _DEFAULT_PORTS.get(protocol)) else f"{name}:{port}"
     path = _plain_path(url, parts)

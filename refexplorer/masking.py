@@ -47,7 +47,7 @@ _LONGEST_VALUE = 200
 _SHORTEST_SECRET = 6
 """Characters: a shorter value is part of too many other words to be taken out of a text."""
 
-_MAYBE = re.compile(r"[?@=]|Bearer ")
+_MARKS = ("AccountKey=", "SharedAccess", "X-Amz-", "X-Goog-", "X-OSS-", "access_token=")
 _WORD = re.compile(r"(?:[^\s\"'<>`\\]|\\(?![nrtu\"'\\]))+")
 _END_OF_SENTENCE = re.compile(r"[.,:;!)\]…]*$")
 _USER = re.compile(r"(?<=://)(?:[^/]*|[^/@:\[]+:(?!\d+(?:/|$)).*)@")
@@ -66,9 +66,16 @@ def masked_text(text: str) -> str:
 
     Parameters whose names are known to be harmless, such as ``versionId``, stay.
     """
-    if _MAYBE.search(text) is None:
+    if not may_have_secrets(text):
         return text
     return _WORD.sub(_masked_word, _BEARER.sub(rf"\1{MASK}", text))
+
+
+def may_have_secrets(text: str) -> bool:
+    """Look at a text that has none 20 times faster than a regular expression would."""
+    if "?" in text or "@" in text or "&" in text or "#" in text or "Bearer " in text:
+        return True
+    return "=" in text and any(mark in text for mark in _MARKS)
 
 
 def _masked_word(found: re.Match[str]) -> str:
@@ -114,7 +121,7 @@ def is_secret(url: str) -> bool:
 
 def has_secrets(text: str) -> bool:
     """Whether a text has an address that is one."""
-    return any(is_secret(found[0]) for found in _WORD.finditer(text) if _MAYBE.search(found[0]))
+    return any(is_secret(found[0]) for found in _WORD.finditer(text) if may_have_secrets(found[0]))
 
 
 def has_mask(text: str) -> bool:
@@ -202,17 +209,19 @@ def masked(value: Any, data: Collection[str] = (), secrets: Collection[str] = ()
     secrets
         Texts that `secrets_of` found, besides those of addresses.
     """
+    if value is None or isinstance(value, int | float):
+        return value
     if isinstance(value, str):
-        return without(value, secrets)
+        return without(value, secrets) if secrets else masked_text(value)
+    if isinstance(value, list):
+        return [masked(item, data, secrets) for item in value]
+    if isinstance(value, tuple):
+        return tuple(masked(item, data, secrets) for item in value)
     if isinstance(value, Mapping):
         return {
             masked(name): item if name in data else masked(item, data, secrets)
             for name, item in value.items()
         }
-    if isinstance(value, list | tuple):
-        return (tuple if isinstance(value, tuple) else list)(
-            masked(item, data, secrets) for item in value
-        )
     return value
 
 

@@ -182,8 +182,9 @@ def _json(value: object, is_data: bool = False) -> str:
 
 def _joined(row: Sequence[object]) -> str:
     """Return a row with tabs between its cells; nearly always none needs to be escaped."""
-    cells = ["" if value is None else masked_text(str(value)) for value in row]
-    return "\t".join(cells if "".join(cells).isprintable() else map(escape, cells))
+    cells = ["" if value is None else str(value) for value in row]
+    is_plain = "".join(cells).isprintable()
+    return masked_text("\t".join(cells if is_plain else map(escape, cells)))
 
 
 def _is_watched() -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import msgspec
 
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.access.storage_options import StorageOptions
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.markup import counted
-from refexplorer.masking import masked, masked_text
+from refexplorer.masking import masked, masked_text, may_have_secrets
 from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.segments.segment import Generated
 from refexplorer.spec.core.references import Kind
@@ -176,10 +178,10 @@ class ExplorerController:
         """Answer one message; reading is answered later through `post`."""
         with self._lock:
             found = answer(self.operations, message)
-        return [(masked(reply, _DATA), attached) for reply, attached in found]
+        return [(_seen(reply), attached) for reply, attached in found]
 
     def _post(self, message: Message, buffers: Buffers) -> None:
-        self.post(masked(message, _DATA), buffers)
+        self.post(_seen(message), buffers)
 
     def _did(self, text: str) -> None:
         """Tell the Python for what was done."""
@@ -244,6 +246,12 @@ class ExplorerController:
     def _allow(self, request: AllowPlace) -> Done:
         self.policy.grant(request.grant)
         return Done()
+
+
+def _seen(message: Message) -> Message:
+    """Return a message as people may see it."""
+    is_plain = not may_have_secrets(msgspec.json.encode(message).decode())
+    return message if is_plain else cast("Message", masked(message, _DATA))
 
 
 def _generated(refs: ReferenceSet) -> int:

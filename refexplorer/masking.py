@@ -139,11 +139,6 @@ def secrets_of(url: str) -> tuple[str, ...]:
     return _long_ones(value for value in values if value not in seen)
 
 
-def secrets_in(options: object) -> tuple[str, ...]:
-    """Return the texts that `masked_options` takes out of options, the longest first."""
-    return _long_ones(_hidden_values("", options))
-
-
 def secrets_among(texts: Iterable[str], urls: Iterable[str | None]) -> tuple[str, ...]:
     """Return those texts, of templates for example, that are parts of secrets of addresses."""
     long = _long_ones(texts)
@@ -183,18 +178,6 @@ def _masked_option(name: str, value: Any) -> Any:
     if isinstance(value, str) and len(value) <= _LONGEST_VALUE:
         return masked_url(value)
     return value if type(value) in (int, float) else MASK
-
-
-def _hidden_values(name: str, value: Any) -> Iterable[str]:
-    if isinstance(value, Mapping):
-        for each, inner in value.items():
-            yield from _hidden_values(str(each), inner)
-    elif isinstance(value, list | tuple | set):
-        for inner in value:
-            yield from _hidden_values(name, inner)
-    elif isinstance(value, str) and _masked_option(name, value) != value:
-        yield from (value, *value.split())  # "Bearer …"
-        yield from (part.partition("=")[2] for part in value.split(";"))
 
 
 def masked(value: Any, data: Collection[str] = (), secrets: Collection[str] = ()) -> Any:

@@ -198,12 +198,13 @@ REFERENCES = {
         rule="byte-range",
     ),
     "signed-url": _of(
-        "The set was written with the URLs that a web page or `generate_presigned_url` gave out, "
-        "or with a user name and a password.",
-        "Write plain URLs, revoke what was published, and give credentials in `storage_options` "
-        "when the set is opened.",
+        "The set was written with URLs that a portal or a tool signed, or with a user name and a "
+        "password.",
+        "Write plain URLs, which readers open with credentials of their own, and revoke what was "
+        "published.",
         "Readers send the URL as it is: every chunk fails once the signature has expired.",
         rule="byte-range",
+        command="`storage_options` takes credentials when a set is opened in Python.",
     ),
     "suspicious-characters": _of(
         "A URL was copied from a formatted text, or somebody wants to deceive.",

@@ -110,7 +110,7 @@ def remarks_on_url(url: str | None, version: int) -> Iterator[Remark]:
             "signed-url",
             "The URL has a signature, a token or a password: it lets in everybody who has the set, "
             "and most expire.",
-            "Write the plain URL, and pass credentials in `storage_options` to `open_references`.",
+            "Write the plain URL; readers with access have credentials of their own.",
         )
     if url and version == 1 and (single := _SINGLE.search(url)):
         yield Remark(

@@ -407,7 +407,8 @@ def test_check_says_that_signed_addresses_are_secrets_that_expire(server: RangeS
         assert {each.severity for each in found} == {"warning"}
         assert sum(each.count for each in found) == 6
         assert "expire" in found[0].message
-    public = ["https://h/f?versionId=3", "https://h/f?id=7&format=nc", "s3://b/f", "https://me@h/f"]
+    public = ["https://h/f?versionId=3", "https://h/f?id=7&format=nc", "s3://b/f", "https://me@h/f",
+              "github://org:repository@main/f.nc"]  # fmt: skip
     refs = {f"x/{at}": [url, 0, 4] for at, url in enumerate(public)}
     assert "signed-url" not in {each.code for each in rx.open_references(refs).diagnostics}
 
@@ -454,6 +455,9 @@ def test_logs_of_the_server_have_no_secrets(caplog: pytest.LogCaptureFixture) ->
         ("https://h/#access_token=ab", "https://h/#access_token=***"),
         ("AccountName=a;AccountKey=ab==;Suffix=c", "AccountName=a;AccountKey=***;Suffix=c"),
         ('["https://h/f?sig=ab", 0, 4]', '["https://h/f?sig=***", 0, 4]'),
+        (r'"https:\/\/me:pw@h\/f?a=1\u0026sig=ab"', '"https://***@h/f?sig=***"'),
+        ("https://h/f;jsessionid=ab", "https://h/f;***"),
+        ("sftp://me@h/f abfs://c@a.net/f", "sftp://***@h/f abfs://c@a.net/f"),
     ],
 )  # fmt: skip
 def test_an_address_can_still_be_recognised(text: str, seen: str) -> None:
@@ -465,7 +469,8 @@ def test_an_address_can_still_be_recognised(text: str, seen: str) -> None:
     "text",
     [
         "https://h/f?versionId=3", "s3://b/repository@v1.2", "air?.nc", "https://h:80/a@b", "x = 3",
-        "http://h/set.json#2", "Is it at https://h/f?", "abfs://h/f", "reader@example.org", "a::b",
+        "http://h/set.json#2", "github://org:repository@main/f.json",
+        "Is it at https://h/f?", "abfs://h/f", "reader@example.org", "a::b",
         "is {a=b}? no", "gs://b/a+b=c/f", "units: m s-1; valid_range=0,1", "http://[::1]:80/f",
     ],
 )  # fmt: skip

@@ -22,6 +22,8 @@ _LAST_MOMENT = 8.64e15
 """Milliseconds to the last date of JavaScript."""
 _WHOLE = 1e15
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)
+_LONGEST_USER = 10_000
+"""Characters beyond the limit of a text in which a password is looked for."""
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
@@ -35,8 +37,9 @@ def escape(text: str, limit: int | None = None) -> str:
     limit
         Longer text is cut to this many characters, with an ellipsis, before it is escaped.
     """
-    text = masked_text(text)
-    if limit is not None and len(text) > limit:
+    most = len(text) if limit is None else limit + _LONGEST_USER
+    is_long, text = len(text) > most, masked_text(text[:most])
+    if limit is not None and (is_long or len(text) > limit):
         text = f"{text[: limit - 1]}…"
     return text if text.isprintable() else _UNSEEN.sub(_escaped, text)
 

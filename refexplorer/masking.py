@@ -9,7 +9,8 @@ are; DECISIONS.md says which is which.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any, TypeVar
 
 MASK = "***"
@@ -18,9 +19,7 @@ _SIGNATURES = (
     "OSSAccessKeyId", "AWSAccessKeyId", "Key-Pair-Id", "Signature", "sig", "access_token",
     "auth_token", "token", "api_key", "apikey", "password",
 )  # fmt: skip
-SECRET_URL = (
-    rf"(?i:[?&](?:{'|'.join(_SIGNATURES)})=[^&])|^[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*:[^/?#]+@"
-)
+SIGNED = rf"(?i:[?&](?:{'|'.join(_SIGNATURES)})=[^&])"
 """A URL that lets everybody in who has it; RE2 and `re` read it alike."""
 KEYS = frozenset({"array", "arrays", "key", "keys", "path", "pointer"})
 """Members of documents that name what is in a set: no address, however they look."""
@@ -49,16 +48,14 @@ _SHORTEST_SECRET = 6
 
 _MARKS = ("AccountKey=", "SharedAccess", "X-Amz-", "X-Goog-", "X-OSS-", "access_token=")
 _WORD = re.compile(r"(?:[^\s\"'<>`\\]|\\(?![nrt\"'\\]))+")
-_END_OF_SENTENCE = re.compile(r"[.,:;!)\]…]*$")
-_USER = re.compile(
-    r"\b(github://[^/]*@|(?:abfss?|wasbs?)://[^/:]*@)|"
-    r"(?<=://)(?:[^/]*|[^/@:\[]+:(?!\d+(?:/|$)).*)@"
-)
-"""User information; what GitHub and Azure have before an ``@`` is no secret."""
+_END_OF_SENTENCE = ".,:;!)]…"
+_AUTHORITY = re.compile(r"[^/?#]*")
+_CONTAINERS = frozenset({"abfs", "abfss", "wasb", "wasbs"})
+"""Schemes of Azure, which has a container before an ``@``."""
 _PARAMETER = re.compile(r"[?&#](?=[A-Za-z_][\w.\-]*=)")
 _IN_ADDRESS = re.compile(r"\?|[&#;](?=[A-Za-z_][\w.\-]*=)")
 _ASSIGNED = re.compile(
-    r"\b(AccountKey|SharedAccess(?:Key|Signature)|X-(?:Amz|Goog|OSS)-[A-Za-z\-]+|access_token)="
+    r"\b(AccountKey|SharedAccess(?:Key|Signature)|X-(?:Amz|Goog|OSS)-[A-Za-z\-]{1,40}|access_token)="
     r"(?!\*)[^\s&;,)\]]+"
 )
 _MASKED = re.compile(r"(?:[?&;=]|//)\*\*\*")
@@ -87,17 +84,28 @@ def _masked_word(found: re.Match[str]) -> str:
     word = found[0].replace("\\/", "/")  # as ujson writes a slash
     start = word.find("://")
     if start >= 0 and "@" in word:
-        word = _USER.sub(_masked_user, word)
+        parts = word.split("://")
+        ends = [0, *map(_user_end, parts, parts[1:])]
+        word = "://".join(f"{MASK}@{part[end:]}" if end else part
+                          for part, end in zip(parts, ends, strict=True))  # fmt: skip
     query = _PARAMETER.search(word) if start < 0 else _IN_ADDRESS.search(word, start)
     if query is not None:
-        end = _END_OF_SENTENCE.search(word, query.end())
-        stop = len(word) if end is None else end.start()
+        stop = max(len(word.rstrip(_END_OF_SENTENCE)), query.end())
         word = f"{word[: query.end()]}{_parameters(word[query.end() : stop])}{word[stop:]}"
     return _ASSIGNED.sub(rf"\1={MASK}", word) if "=" in word else word
 
 
-def _masked_user(found: re.Match[str]) -> str:
-    return found[0] if found[1] else f"{MASK}@"
+def _user_end(before: str, part: str) -> int:
+    """Return where the user information behind ``://`` ends, 0 without any."""
+    found = _AUTHORITY.match(part)
+    authority = "" if found is None else found[0]
+    end = authority.rfind("@") + 1
+    host, colon, port = authority.partition(":")
+    if not end and colon and host[:1] != "[" and not port.isdigit():
+        end = part.rfind("@") + 1  # a password with a slash
+    scheme = re.split(r"[^a-z0-9]", before[-10:])[-1]
+    is_public = scheme == "github" or (scheme in _CONTAINERS and ":" not in part[:end])
+    return 0 if is_public else end
 
 
 def _parameters(query: str) -> str:
@@ -121,7 +129,7 @@ def masked_url(url: str) -> str:
 
 def is_secret(url: str) -> bool:
     """Whether an address has a signature, a token or a password."""
-    return re.search(SECRET_URL, url) is not None and not url.startswith("github://")
+    return re.search(SIGNED, url) is not None or any(":" in user for user in _users(url))
 
 
 def has_secrets(text: str) -> bool:
@@ -137,12 +145,17 @@ def has_mask(text: str) -> bool:
 
 def secrets_of(url: str) -> tuple[str, ...]:
     """Return the texts that `masked_url` takes out of an address, the longest first."""
-    user = _USER.search(url)
-    values = [] if user is None else re.split("[:@]", user[0])
+    values = [part for user in _users(url) for part in re.split("[:@]", user)]
     query = url.partition("?")[2]
     values += [part for each in re.split("[&#]", query) for part in (each, each.partition("=")[2])]
     seen = masked_url(url)
     return _long_ones(value for value in values if value not in seen)
+
+
+def _users(url: str) -> Iterator[str]:
+    parts = url.split("://") if "@" in url else []
+    for before, part in pairwise(parts):
+        yield part[: _user_end(before, part)]
 
 
 def secrets_among(texts: Iterable[str], urls: Iterable[str | None]) -> tuple[str, ...]:
@@ -168,18 +181,22 @@ def _long_ones(values: Iterable[str]) -> tuple[str, ...]:
 
 def masked_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options for a file system with a mask in place of each value that may be a secret."""
-    return {name: _masked_option(name, value) for name, value in options.items()}
+    return {name: _masked_option(value, name in _HARMLESS_OPTIONS)
+            for name, value in options.items()}  # fmt: skip
 
 
-def _masked_option(name: str, value: Any) -> Any:
+def _masked_option(value: Any, is_harmless: bool) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, Mapping):
         is_plain = all(isinstance(each, str) and _NAME.fullmatch(each) for each in value)
-        return masked_options(value) if is_plain else MASK
+        if not is_plain:
+            return MASK
+        return {name: _masked_option(each, is_harmless and name in _HARMLESS_OPTIONS)
+                for name, each in value.items()}  # fmt: skip
     if isinstance(value, str) and value in _PUBLIC_VALUES:
         return value
-    if name not in _HARMLESS_OPTIONS:
+    if not is_harmless:
         return MASK
     if isinstance(value, str) and len(value) <= _LONGEST_VALUE:
         return masked_url(value)

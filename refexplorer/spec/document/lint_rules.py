@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from refexplorer.masking import SECRET_URL, is_secret
+from refexplorer.masking import SIGNED, is_secret
 from refexplorer.spec.core.portability import ODD_IN_URL, unportable_key, unportable_url
 from refexplorer.spec.core.zarr_metadata import METADATA_NAMES, ArrayMeta
 from refexplorer.spec.templates.template import is_template
@@ -34,7 +34,7 @@ ODD_KEY = (
 
 ODD_URL = (
     r"^$|::|\{|[^\x20-\x7e]|^[^A-Za-z/]|^[A-Za-z][A-Za-z0-9+.\-]*(?:[^A-Za-z0-9+.\-:]|$)"
-    rf"|{ODD_IN_URL.pattern}|{SECRET_URL}"
+    rf"|{ODD_IN_URL.pattern}|{SIGNED}"
 )
 """The same for `remarks_on_url`.
 

@@ -39,6 +39,7 @@ from .errors import (
     LeftOutWarning as LeftOutWarning,
     LimitError as LimitError,
     RefexplorerError as RefexplorerError,
+    SecretsWarning as SecretsWarning,
     SourceError as SourceError,
     SpecError as SpecError,
 )

@@ -12,8 +12,11 @@ RefexplorerError
 
 from __future__ import annotations
 
+from refexplorer.masking import masked_text
 from refexplorer.pickling import PickledError
 
+_CHAIN = 100_000
+"""Characters of errors that are looked through."""
 SENTENCE = 2_000
 """Characters of a message or a pointer that are shown: it may quote a text of any length."""
 
@@ -28,18 +31,23 @@ def shorten(text: str, limit: int = SENTENCE) -> str:
 
 
 def cause_of(raised: BaseException, cause: BaseException) -> BaseException | None:
-    """Return what to raise an error from: nothing where it is the cause itself.
+    """Return what to raise an error from: nothing where it is the cause itself, or quotes a secret.
 
-    distributed goes from cause to cause, and never ends with an error that is its own.
+    distributed goes from cause to cause, and never ends with an error that is its own. aiohttp and
+    botocore quote addresses with their signatures, which a traceback would show.
     """
-    return None if raised is cause else cause
+    said = ""
+    error: BaseException | None = cause
+    while error is not None and len(said) < _CHAIN:
+        said, error = f"{said} {error} {error!r}", error.__cause__ or error.__context__
+    return None if raised is cause or masked_text(said) != said else cause
 
 
 class RefexplorerError(PickledError):
     """The root of every error raised: its text is one sentence with the place and what to do."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(shorten(message))
+        super().__init__(shorten(masked_text(message)))
 
 
 class SourceError(RefexplorerError):
@@ -92,7 +100,7 @@ class AccessError(RefexplorerError):
         super().__init__(message)
         self.target = target
         self.grant = grant
-        self.fact = message if fact is None else fact
+        self.fact = masked_text(message if fact is None else fact)
 
 
 class FetchError(RefexplorerError):
@@ -113,6 +121,10 @@ class LeftOutWarning(UserWarning):
 
 class FormWarning(UserWarning):
     """A form that another package registered cannot be used; sources are opened without it."""
+
+
+class SecretsWarning(UserWarning):
+    """Addresses of a set let everybody in who has them: a file that is written is about them."""
 
 
 class LimitError(RefexplorerError):

@@ -18,6 +18,7 @@ from refexplorer.formats.files.atomic import write_blocks
 from refexplorer.formats.files.compression import Progress
 from refexplorer.formats.json.writer import json_text
 from refexplorer.formats.source import Source
+from refexplorer.masking import masks_repr
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.columns.table import Table
@@ -29,6 +30,7 @@ from refexplorer.spec.document.expansion import check_expandable
 _BLOCK = 2**20
 
 
+@masks_repr
 @dataclass(frozen=True)
 class Inference:
     """A document that expands to the same references as a set, and how it compares.
@@ -114,12 +116,14 @@ def infer(references: object, *, progress: Progress | None = None) -> Inference:
     table = table_of(internals(refs).opened.parts)
     found = infer_table(table, progress=progress)
     whole = as_it_is(table)
-    before = _size(refs.source) or whole.size
-    as_given = found.size > before and _says_all(refs)
+    given = _size(refs.source)
+    before = given or whole.size
+    as_given = found.size > before and (not given or _says_all(refs))
     after = before if as_given else found.size
     facts = (refs.source.name, before, after, table.count)
     if as_given:
-        return Inference(*facts, 0, {}, (), table, whole.kept, partial(_given, refs.source))
+        blocks = partial(_given, refs.source) if given else whole.blocks
+        return Inference(*facts, 0, {}, (), table, whole.kept, blocks)
     generated = table.count - len(found.kept)
     sections = (found.templates, found.gen)
     return Inference(*facts, generated, *sections, table, found.kept, found.blocks)

@@ -10,6 +10,8 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 
 import numpy as np
 
+from refexplorer.masking import masked_text
+
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
@@ -21,11 +23,13 @@ _LAST_MOMENT = 8.64e15
 _WHOLE = 1e15
 _MILLION = 1e6
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)
+_LONGEST_USER = 10_000
+"""Characters beyond the limit of a text in which a password is looked for."""
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
 def escape(text: str, limit: int | None = None) -> str:
-    r"""Replace control, bidirectional and zero-width characters by escapes such as ``\u202e``.
+    r"""Mask secrets of addresses, and write characters that nobody sees as in ``\u202e``.
 
     Parameters
     ----------
@@ -34,7 +38,9 @@ def escape(text: str, limit: int | None = None) -> str:
     limit
         Longer text is cut to this many characters, with an ellipsis, before it is escaped.
     """
-    if limit is not None and len(text) > limit:
+    most = len(text) if limit is None else limit + _LONGEST_USER
+    is_long, text = len(text) > most, masked_text(text[:most])
+    if limit is not None and (is_long or len(text) > limit):
         text = f"{text[: limit - 1]}…"
     return text if text.isprintable() else _UNSEEN.sub(_escaped, text)
 

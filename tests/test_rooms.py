@@ -18,7 +18,7 @@ from tests.helpers.sources import PACKAGE, imported, modules
 TESTS = Path(__file__).parent
 ROOMS: dict[str, tuple[set[str], ...]] = {
     "": (
-        {"pickling"},
+        {"masking", "pickling"},
         {"errors", "late_import", "limits", "markup"},
         {"memory", "core"},
         {"spec"},

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from typing import NamedTuple
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, urlencode
 
+from refexplorer.masking import masked_text
 from refexplorer.views.registry import addressed
 
 
@@ -84,5 +85,4 @@ class Address(NamedTuple):
 
 def is_shareable(source: str) -> bool:
     """Tell whether an address may name a source: not if it carries a password or a signature."""
-    parts = urlsplit(source)
-    return not (parts.scheme and parts.netloc and ("@" in parts.netloc or parts.query))
+    return masked_text(source) == source

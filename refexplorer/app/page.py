@@ -18,6 +18,7 @@ from refexplorer.app.opening import OpeningWatch
 from refexplorer.app.turns import Turns
 from refexplorer.app.upload import Upload
 from refexplorer.markup import escape
+from refexplorer.masking import masked_text
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.registry import EXPLORER, SCREENS
 from refexplorer.views.wire.answering import Operations, read, sentence
@@ -228,7 +229,7 @@ class ServedPage:
         """
         self._attempt = attempt = object()
         begun = self._frame.view
-        self._frame.param.update(opening=name, opened=[], problem="")
+        self._frame.param.update(opening=masked_text(name), opened=[], problem="")
         watch = OpeningWatch(self._tell_opened, lambda: self._attempt is attempt)
 
         def finish(opened: Future[ReferenceSet]) -> None:

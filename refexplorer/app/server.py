@@ -24,6 +24,7 @@ from tornado.ioloop import IOLoop
 
 from refexplorer.app.components import EditorView, ExplorerView, Frame
 from refexplorer.app.library import Library
+from refexplorer.app.logs import mask_logs
 from refexplorer.app.opening import Openings
 from refexplorer.app.page import page
 from refexplorer.app.routes import PageServer
@@ -86,6 +87,7 @@ def serve(
     """
     # BokehJS introduces a model that was added later once more, which is no news to Bokeh.
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
+    mask_logs()
     bounds = bounds or Bounds()
     openings = Openings(bounds)
     references, library = _prepared(source, Library(allow, largest_upload, openings))

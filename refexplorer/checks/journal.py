@@ -10,6 +10,7 @@ from pathlib import Path
 from refexplorer.checks.look.target_states import TargetState
 from refexplorer.checks.render.check_results import TargetCheck
 from refexplorer.errors import SourceError
+from refexplorer.masking import masked_url
 
 _START = b'{"url": '
 _ASKED = (TargetState.GOOD, TargetState.SHORT)
@@ -45,13 +46,15 @@ class Journal:
 
     def known(self, url: str | None) -> TargetCheck | None:
         """Return the last earlier result of a target that was reached."""
-        return self._known.get(url)
+        found = self._known.get(None if url is None else masked_url(url))
+        return None if found is None else found.but(url=url)
 
     def add(self, record: TargetCheck) -> None:
         """Write one more line."""
         if self._path is not None:
             with self._path.open("ab") as file:
-                file.write(f"{json.dumps(asdict(record))}\n".encode())
+                written = asdict(record) | {"url": _seen(record)}
+                file.write(f"{json.dumps(written)}\n".encode())
 
     def _read(self, path: Path) -> None:
         content = path.read_bytes()
@@ -67,6 +70,10 @@ class Journal:
                 raise _no_journal(path, "it begins with something else")
             with path.open("r+b") as file:
                 file.truncate(complete)
+
+
+def _seen(record: TargetCheck) -> str | None:
+    return None if record.url is None else masked_url(record.url)
 
 
 def _no_journal(path: Path, why: str) -> SourceError:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.states import FileState, ObjectState
+from refexplorer.masking import masks_repr
 
 SAME, DIFFERS, UNCOMPARED, FAILED = "same", "differs", "not compared", "failed"
 FORBIDDEN = "not allowed"
@@ -157,6 +158,7 @@ class Remade:
         return vars(self) | {"said": [each._asdict() for each in self.said]}
 
 
+@masks_repr
 @dataclass
 class Record:
     """A row of `RESULTS`."""

@@ -18,12 +18,14 @@ from refexplorer.checks.headlines import Headline, coverage, coverage_text, head
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.records import RESULTS
 from refexplorer.checks.render.report_html import ReportHtml
-from refexplorer.checks.run.results import ResultStore
+from refexplorer.checks.run.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
 from refexplorer.checks.terms import CheckTerms
 from refexplorer.checks.verify_finding import VerifyFinding, named, short
+from refexplorer.data.report_page import write_report
 from refexplorer.formats.files.atomic import write_blocks, writing
 from refexplorer.markup import counted, escape
+from refexplorer.masking import KEYS, masked
 from refexplorer.spec.core.catalogue import Severity
 from refexplorer.spec.core.diagnostics import Diagnostic
 
@@ -139,6 +141,10 @@ class Report:
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield the results a part at a time, a row for each file and array."""
+        return map(seen_table, self._store.tables())
+
+    def tables_as_read(self) -> Iterator[pa.Table]:
+        """Yield the results with the addresses of the references, which are no one's to see."""
         return self._store.tables()
 
     def files(self) -> pa.Table:
@@ -185,7 +191,7 @@ class Report:
             for name, value in asdict(self.counts).items()
             if name not in ("files", "stopped")
         }
-        return {
+        said: dict[str, Any] = {
             "schema": SCHEMA,
             "source": self.source,
             "verb": self.terms.verb,
@@ -212,6 +218,8 @@ class Report:
             "stopped": self.counts.stopped,
             **counts,
         }
+        seen: dict[str, Any] = masked(said, KEYS)
+        return seen
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write what `to_dict` returns to a file.
@@ -231,7 +239,7 @@ class Report:
         SourceError
             If it cannot be written.
         """
-        write_blocks(Path(path), [self._html.document(self.tables()).encode()])
+        write_report(path, self._html.document(self.tables()))
 
     def __repr__(self) -> str:
         return f"<Report on {self.source!r}: {self.headline.text}>"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from refexplorer.checks.causes import CAUSES
 from refexplorer.markup import counted, escape
+from refexplorer.masking import masks_repr
 from refexplorer.spec.core.catalogue import Severity
 
 NAMED_FILES = 20
@@ -16,6 +17,7 @@ _CHARS = 200
 _SINGULAR = {"have": "has", "are": "is"}
 
 
+@masks_repr
 @dataclass(frozen=True)
 class VerifyFinding:
     """One cause by which a set differs from some of its files.

@@ -109,7 +109,7 @@ class VerifyTerms:
     location: str | None
     allow: Collection[str]
     limits: Limits
-    storage_options: Mapping[str, Any]
+    storage_options: Mapping[str, Any] = field(repr=False)
     base: str
     served: bool = False
     recorded: Recorded = field(default_factory=dict)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from refexplorer.checks.render.check_results import TargetChecks
-from refexplorer.data.report_page import report_page, titled
-from refexplorer.formats.files.atomic import write_blocks
+from refexplorer.data.report_page import report_page, titled, write_report
 from refexplorer.markup import code, counted, shown
 from refexplorer.referenceset import ReferenceSet
 
@@ -43,4 +42,4 @@ def write_check_page(path: Path, refs: ReferenceSet, checks: TargetChecks | None
     tables = titled("Diagnostics", head, rows, len(found))
     targets = "" if checks is None else checks._repr_html_()
     body = f'<div class="refexplorer"><p><b>{name}</b>: {shown(said)}.</p>{tables}</div>{targets}'
-    write_blocks(path, [report_page(f"Check of {name}", body).encode()])
+    write_report(path, report_page(f"Check of {name}", body))

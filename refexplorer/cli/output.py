@@ -1,7 +1,8 @@
 """Output of commands: tables on a terminal, tab-separated text in a pipe, JSON on demand.
 
-Text from a file is escaped on its way out, and everything is written as it comes. What only a
-terminal has is in `refexplorer.cli.terminal`, loaded where there is one: rich takes its time.
+Text from a file is escaped on its way out, addresses are without secrets but in the document that
+`expand` writes, and everything is written as it comes. What only a terminal has is in
+`refexplorer.cli.terminal`, loaded where there is one: rich takes its time.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from itertools import chain, islice
 from typing import Protocol, TypeVar
 
 from refexplorer.display.text import Pictured, tree_text
-from refexplorer.errors import FormWarning, LeftOutWarning, RefexplorerError
+from refexplorer.errors import FormWarning, LeftOutWarning, RefexplorerError, SecretsWarning
 from refexplorer.markup import escape
+from refexplorer.masking import KEYS, masked, masked_text
 
 Item = TypeVar("Item")
 
@@ -42,7 +44,7 @@ def say(sentence: str) -> None:
 def saying_warnings() -> Iterator[None]:
     """Print each warning as one line, without the place in code."""
     with warnings.catch_warnings(record=True) as caught:
-        for category in (LeftOutWarning, FormWarning):
+        for category in (LeftOutWarning, FormWarning, SecretsWarning):
             warnings.simplefilter("always", category)
         try:
             yield
@@ -88,12 +90,12 @@ def write_json(fields: Mapping[str, object], name: str, items: Iterable[object])
     """
     items = iter(items)
     first = list(islice(items, 1))
-    head, end = json.dumps(fields)[:-1], "\n]}\n" if first else "]}\n"
+    head, end = _json(fields)[:-1], "\n]}\n" if first else "]}\n"
     sys.stdout.write(f'{head}{", " if fields else ""}"{name}": [')
     separator = "\n"
     try:
         for item in chain(first, items):
-            sys.stdout.write(f"{separator}{json.dumps(item)}")
+            sys.stdout.write(f"{separator}{_json(item)}")
             separator = ",\n"
     except RefexplorerError as error:
         end = f'\n], "error": {json.dumps(str(error))}}}\n'
@@ -102,20 +104,20 @@ def write_json(fields: Mapping[str, object], name: str, items: Iterable[object])
         sys.stdout.write(end)
 
 
-def write_object(members: Iterable[tuple[str, object]]) -> None:
-    """Write one JSON object, one member a line."""
+def write_object(members: Iterable[tuple[str, object]], is_data: bool = False) -> None:
+    """Write one JSON object, one member a line; data as they are."""
     sys.stdout.write("{")
     separator = "\n"
     for name, value in members:
-        sys.stdout.write(f"{separator}{json.dumps(name)}: {json.dumps(value)}")
+        sys.stdout.write(f"{separator}{json.dumps(name)}: {_json(value, is_data)}")
         separator = ",\n"
     sys.stdout.write("\n}\n" if separator != "\n" else "}\n")
 
 
-def write_lines(items: Iterable[object]) -> None:
-    """Write JSON lines: one document a line."""
+def write_lines(items: Iterable[object], is_data: bool = False) -> None:
+    """Write JSON lines, one document a line; data as they are."""
     for item in items:
-        sys.stdout.write(f"{json.dumps(item)}\n")
+        sys.stdout.write(f"{_json(item, is_data)}\n")
 
 
 @contextmanager
@@ -174,10 +176,15 @@ def cell(value: object) -> str:
     return "" if value is None else escape(str(value))
 
 
+def _json(value: object, is_data: bool = False) -> str:
+    return json.dumps(value if is_data else masked(value, KEYS))
+
+
 def _joined(row: Sequence[object]) -> str:
     """Return a row with tabs between its cells; nearly always none needs to be escaped."""
     cells = ["" if value is None else str(value) for value in row]
-    return "\t".join(cells if "".join(cells).isprintable() else map(escape, cells))
+    is_plain = "".join(cells).isprintable()
+    return masked_text("\t".join(cells if is_plain else map(escape, cells)))
 
 
 def _is_watched() -> bool:

@@ -99,7 +99,8 @@ def counting(sentence: str, of_bytes: bool = False) -> Iterator[Counter]:
         task = bar.add_task(escape(sentence), total=None)
 
         def count(done: int, total: int | None, sentence: str | None = None) -> None:
-            bar.update(task, completed=done, total=total, description=sentence)
+            said = None if sentence is None else escape(sentence)
+            bar.update(task, completed=done, total=total, description=said)
 
         yield count
 

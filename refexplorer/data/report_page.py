@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
+from refexplorer.errors import SecretsWarning
+from refexplorer.formats.files.atomic import write_blocks
 from refexplorer.markup import table
+from refexplorer.masking import has_mask
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -59,6 +65,27 @@ details ul {{ list-style: none; padding-left: 0; }}
 def report_page(title: str, body: str) -> str:
     """Return a page; `title` and `body` are HTML already."""
     return _PAGE.format(title=title, body=body)
+
+
+def write_report(path: str | os.PathLike[str], page: str) -> None:
+    """Write a page to a file; warn before if addresses in it are not shown as they are.
+
+    Raises
+    ------
+    SourceError
+        If it cannot be written.
+    """
+    if has_mask(page):
+        warnings.warn(shown_without(path), SecretsWarning, stacklevel=3)
+    write_blocks(Path(path), [page.encode()])
+
+
+def shown_without(path: str | os.PathLike[str]) -> str:
+    """Return the warning that a file has addresses without their secrets."""
+    return (
+        f"{os.fspath(path)} shows addresses without their signatures, tokens and passwords (***). "
+        "Everybody who has them can use them until they expire: do not share the set."
+    )
 
 
 def titled(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], count: int = 0) -> str:

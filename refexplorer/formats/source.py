@@ -16,6 +16,7 @@ from refexplorer.formats.icechunk.facts import RepositoryFacts
 from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.formats.json.text import decode_text
 from refexplorer.formats.making.streams import ReadAmount
+from refexplorer.masking import masks_repr
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -32,6 +33,7 @@ _CHAR_BYTES = 4
 """Most bytes of a character, or of a mark before them all."""
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """An object of a data file that opening could not make references to.

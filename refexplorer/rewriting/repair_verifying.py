@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from refexplorer.checks.engine import AuditWatch
@@ -32,7 +32,7 @@ class RepairVerifying:
     original: ReferenceSet
     values: str
     allow: tuple[str, ...]
-    storage_options: Mapping[str, Any]
+    storage_options: Mapping[str, Any] = field(repr=False)
 
     def law(self, refs: ReferenceSet) -> RepairLaw:
         """Return the law of what may become of a set."""

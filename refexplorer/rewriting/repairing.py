@@ -128,7 +128,7 @@ def _plan(refs: ReferenceSet, found: Report) -> RepairPlan:
     opened = internals(refs).opened
     metas = [array for path in opened.arrays.paths if (array := opened.arrays.get(path))]
     odd = {each.array for each in found.findings if each.code == "shape"}
-    return Planner({each.path: each for each in metas}, odd).plan(found.tables())
+    return Planner({each.path: each for each in metas}, odd).plan(found.tables_as_read())
 
 
 def _renamed(refs: ReferenceSet, rules: Sequence[tuple[str, str]]) -> ReferenceSet:

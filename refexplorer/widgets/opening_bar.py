@@ -10,6 +10,7 @@ import ipywidgets
 from IPython import get_ipython
 from IPython.display import display
 
+from refexplorer.masking import masked_text
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 
@@ -37,7 +38,7 @@ class OpeningBar:
     """How many bytes of a source were read."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self._name = masked_text(name)
         self._began = self._told = time.monotonic()
         self._box: ipywidgets.HBox | None = None
 

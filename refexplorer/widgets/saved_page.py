@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -15,10 +16,13 @@ from string import Template
 from typing import Any
 
 from refexplorer.data.access.policy import allowed_names
-from refexplorer.errors import RefexplorerError
+from refexplorer.data.report_page import shown_without
+from refexplorer.errors import RefexplorerError, SecretsWarning
 from refexplorer.formats.files.atomic import write_blocks
 from refexplorer.markup import counted, escape, shown
+from refexplorer.masking import has_secrets, is_secret
 from refexplorer.referenceset import PAGE_KEYS, ReferenceSet
+from refexplorer.refset.queries.internals import internals
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import Exercise
@@ -71,6 +75,10 @@ def save_page(
     recording = record(controller, read=wanted, check_targets=check_targets, keys=keys, **options)
     with suppress(RefexplorerError):
         complete(controller)
+    index = internals(refs).target_index
+    urls = index.urls if index.urls != index.names else ()
+    if any(is_secret(url) for url in (refs.source.place, refs.source.location, *urls) if url):
+        warnings.warn(shown_without(path), SecretsWarning, stacklevel=3)
     write_blocks(Path(path), [_page(refs, controller, recording, state or {}).encode()])
 
 
@@ -94,6 +102,13 @@ def save_editor_page(text: str, path: str | os.PathLike[str], name: str = "An ex
     controller = EditorController(text)
     content = record_editor(controller, _facts(name) | {"reports": []})
     page = _filled("editor", name, EDITOR.html(controller), content)
+    if has_secrets(text):
+        warnings.warn(
+            f"{os.fspath(path)} has the text of the set, with signatures, tokens or passwords: "
+            "everybody who has the page can use them until they expire.",
+            SecretsWarning,
+            stacklevel=3,
+        )
     write_blocks(Path(path), [page.encode()])
 
 

@@ -36,6 +36,22 @@ _ROOMS = {
     "g": "`gen`",
     "p": "Parquet",
 }
+_SECRETS = """\
+The specification lets a URL have a query and user information, so a set may hold signatures, tokens
+and passwords. What people see of it has none of them: `repr` and HTML of every object, `code()` and
+copied cells, the explorer with its messages, titles, addresses and static HTML, saved pages, what
+commands print with and without `--json`, reports, results of `audit`, `verify` and `check` (also as
+tables and files), warnings, errors, progress and logs. An address keeps protocol, host, path and
+parameters that are known to be harmless, such as `versionId`; the rest is `***`, since the name of
+a parameter does not say that it is no secret. An option keeps its name; its value is `***` unless
+the option is known to be harmless.
+
+Data stay as they are: references, templates and targets in the fields of Python objects, such as
+`refs[key].url`, `to_v0()`, `storage_options` and `AccessError.target`; keys; what the set itself
+holds (attributes, inline values); the text in the template editor and in a page made of it; and
+what `expand`, `convert`, `repair --output` and `infer --output` write. They are needed to read,
+edit and copy a set. `signed-url` says that such a set gives access to whoever has it, and a
+`SecretsWarning` comes before a page or a report about it is written."""
 _SAME = "as above"
 _OTHERS = "also_ok"
 
@@ -104,7 +120,7 @@ def decisions_page() -> str:
                 cells = (_named(case), case.fields["spec"], _outcome(case), because)
                 lines.append(_row(cells))
         lines.append("")
-    return _text(lines)
+    return _text([*lines, "## Secrets in addresses and options", "", _SECRETS])
 
 
 def _described(name: str, value: object) -> list[str]:

@@ -13,6 +13,7 @@ from functools import partial
 from refexplorer.checks.look.asking import Answer, ask_all
 from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.masking import masked_url
 
 METADATA_KEY = b"refexplorer.targets"
 TargetVersion = tuple[int | None, str | None, str | None]
@@ -41,7 +42,7 @@ def version_of(answer: Answer) -> TargetVersion | None:
 
 def as_metadata(versions: Mapping[str, TargetVersion | None]) -> dict[bytes, bytes]:
     """Return versions as metadata of a table."""
-    return {METADATA_KEY: json.dumps(versions).encode()}
+    return {METADATA_KEY: json.dumps({masked_url(url): v for url, v in versions.items()}).encode()}
 
 
 def from_metadata(metadata: Mapping[bytes, bytes]) -> dict[str, TargetVersion | None] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 
 import numpy as np
@@ -46,7 +46,7 @@ class Part:
 
     number: int
     count: int
-    packed: bytes
+    packed: bytes = field(repr=False)
     arrays: dict[str, ArrayMeta]
 
     def rows(self) -> pa.Table:

@@ -9,6 +9,7 @@ from itertools import islice, pairwise
 from refexplorer.formats.parquet.footer import BadRecords
 from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.markup import counted, escape
+from refexplorer.masking import masks_repr
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 KEPT_FILES = 1000
@@ -16,6 +17,7 @@ MISSING, UNREADABLE = "missing", "unreadable"
 _CHARS = 200
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class LostFile:
     """A record file that gives no references.

@@ -22,13 +22,15 @@ from refexplorer.checks.render.audit_html import SHOWN, page
 from refexplorer.checks.render.audit_summary import AuditSummary
 from refexplorer.checks.render.audit_tally import COUNTED, Tally
 from refexplorer.checks.render.audited_targets import TARGET_COLUMNS, target_table
-from refexplorer.checks.run.results import PARQUET, ResultStore
+from refexplorer.checks.run.results import PARQUET, ResultStore, seen_table
 from refexplorer.data.access.urls import protocol_of
 from refexplorer.data.fetch.facts import Facts
+from refexplorer.data.report_page import write_report
 from refexplorer.errors import LimitError
-from refexplorer.formats.files.atomic import write_blocks, writing
+from refexplorer.formats.files.atomic import writing
 from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.markup import escape
+from refexplorer.masking import KEYS, masked, masked_url
 from refexplorer.refset.grids.chunk_grid import DENSE_CHUNKS
 
 _CHARS = 200
@@ -78,11 +80,11 @@ class Audit:
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield the results a part at a time, a row for each reference, by target and offset."""
-        return self._store.tables()
+        return map(seen_table, self._store.tables())
 
     def targets(self) -> pa.Table:
         """Return a row for each target; see `target_table` in this room."""
-        return target_table(self._store.tables(TARGET_COLUMNS))
+        return seen_table(target_table(self._store.tables(TARGET_COLUMNS)))
 
     def compare_versions(self, recorded: Recorded) -> None:
         """Compare what the targets said of themselves with what was recorded; note the differences.
@@ -92,6 +94,7 @@ class Audit:
         recorded
             The versions that targets had when references to them were written.
         """
+        recorded = {masked_url(url): versions for url, versions in recorded.items()}
         outdated, compared, rest = list[str](), 0, 0
         for row in self.targets().to_pylist():
             url = row["target"] or ""
@@ -175,13 +178,14 @@ class Audit:
         SourceError
             If it cannot be written.
         """
-        write_blocks(Path(path), [page(self.summary).encode()])
+        write_report(path, page(self.summary))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as what JSON knows; ``good`` is no more than `Audit.good` says."""
         summary = self.summary
         said = {"verdict": summary.verdict, "not_checked": summary.not_checked}
-        return {"good": self.good, **said, **asdict(summary)}
+        seen: dict[str, Any] = masked({"good": self.good, **said, **asdict(summary)}, KEYS)
+        return seen
 
     def __str__(self) -> str:
         return str(self.summary)

@@ -10,6 +10,7 @@ from refexplorer.checks.look.target_states import TARGET_WORDS, TargetState
 from refexplorer.checks.plan.record_files import LostFiles
 from refexplorer.checks.render.audit_html import SHOWN, summary_html
 from refexplorer.markup import counted, escape, size_text
+from refexplorer.masking import masks_repr
 
 _CHARS = 200
 
@@ -48,6 +49,7 @@ class ArrayAudit:
         return ", ".join(f"{n:,} {SHORT_WORDS.get(s, s)}" for s, n in self.states.items())
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class AuditProblem:
     """References to one target with the same problem.
@@ -84,6 +86,7 @@ class AuditProblem:
         return f"{where}{self.what}: {escape(self.message, 2 * _CHARS)}"
 
 
+@masks_repr
 @dataclass(frozen=True)
 class AuditSummary:
     """The counts of an audit.

@@ -6,13 +6,12 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, overload
 
 from refexplorer.checks.look.target_states import TARGET_WORDS, TargetState
-from refexplorer.data.report_page import report_page
-from refexplorer.formats.files.atomic import write_blocks
+from refexplorer.data.report_page import report_page, write_report
 from refexplorer.markup import code, counted, escape, shown, size_text, table
+from refexplorer.masking import masks_repr
 
 _SHOWN = 200
 _URL_SHOWN = 120
@@ -28,6 +27,7 @@ _FINE = (TargetState.GOOD, TargetState.UNWRITTEN)
 _REACHED = (TargetState.GOOD, TargetState.SHORT, TargetState.CHANGED)
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class TargetCheck:
     """The result of checking one target.
@@ -95,6 +95,7 @@ class TargetCheck:
         return f"{name}, {size}, {self.words}{said}"
 
 
+@masks_repr
 @dataclass(frozen=True)
 class TargetChecks(Sequence[TargetCheck]):
     """A record for each target that was checked, in the order of the set.
@@ -155,7 +156,7 @@ class TargetChecks(Sequence[TargetCheck]):
             If it cannot be written.
         """
         title = f"Targets of {shown(self.source)}"
-        write_blocks(Path(path), [report_page(title, self._repr_html_()).encode()])
+        write_report(path, report_page(title, self._repr_html_()))
 
     @property
     def summary(self) -> str:

@@ -22,6 +22,7 @@ from refexplorer.checks.look.target_versions import TargetVersion, from_metadata
 from refexplorer.checks.plan.parts import Part
 from refexplorer.errors import SourceError
 from refexplorer.formats.files.atomic import refuse_url, writing
+from refexplorer.masking import masked_text, masked_url
 
 _COUNTING = dict.fromkeys(("chunk", "number", "offset"), "DELTA_BINARY_PACKED")
 _REPEATED = ["array", "target", "length", "state", "overlap", "message", "target_size", "etag",
@@ -34,6 +35,8 @@ PARQUET: dict[str, Any] = {
 """How results are written: what grows from row to row takes next to nothing."""
 _FINGERPRINT = b"refexplorer.part"
 _SORTING = "_sorting"
+_ADDRESSES = ("target", "message", "grant")
+"""Columns whose texts may name one."""
 REDONE = {"not allowed", "unreadable", "failed"}
 """What has one of these states is done once more: it may be allowed or answer by now."""
 
@@ -72,6 +75,7 @@ class ResultStore:
         self.manner = ""
         self._encoding = encoding
         self.finished: set[int] = set()
+        self._is_kept = folder is not None
         if folder is None:
             self.folder = Path(mkdtemp(prefix="refexplorer-results-"))
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
@@ -130,8 +134,10 @@ class ResultStore:
             pass
         has = kept is not None
         if kept:
-            now = versions(list(kept))
-            has = all(is_same(version, now.get(url)) for url, version in kept.items())
+            urls = part.rows()["target"].unique().to_pylist()
+            now = versions([url for url in urls if url is not None])
+            seen = {masked_url(url): version for url, version in now.items()}
+            has = all(is_same(version, seen.get(url)) for url, version in kept.items())
         if has:
             self.finished.add(part.number)
         else:
@@ -139,7 +145,8 @@ class ResultStore:
         return has
 
     def write(self, part: Part, results: pa.Table) -> None:
-        """Keep the results of a part."""
+        """Keep the results of a part; in a folder that stays as people may see them."""
+        results = seen_table(results) if self._is_kept else results
         metadata = {**(results.schema.metadata or {}), _FINGERPRINT: self._fingerprint(part)}
         with writing(self._path(part.number), as_it_is=True) as file:
             pq.write_table(results.replace_schema_metadata(metadata), file, **self._encoding)
@@ -167,3 +174,18 @@ class ResultStore:
 
     def _path(self, number: int) -> Path:
         return self.folder / f"part-{number:06d}.parquet"
+
+
+def seen_table(results: pa.Table) -> pa.Table:
+    """Return results as people may see them: without secrets of addresses."""
+    for name in _ADDRESSES:
+        if name not in results.column_names:
+            continue
+        at, column = results.column_names.index(name), results[name].combine_chunks()
+        words = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        texts = words.dictionary.to_pylist()
+        seen = [None if text is None else masked_text(text) for text in texts]
+        if seen != texts:
+            found = pa.array(seen, words.dictionary.type).take(words.indices)
+            results = results.set_column(at, results.field(name), found.cast(column.type))
+    return results

@@ -93,7 +93,8 @@ def _write_check_page(path: Path | None, refs: ReferenceSet, checks: TargetCheck
     if path is not None:
         from refexplorer.cli.check_page import write_check_page
 
-        write_check_page(path, refs, checks)
+        with output.saying_warnings():
+            write_check_page(path, refs, checks)
 
 
 def _diagnostic_lines(diagnostics: tuple[Diagnostic, ...], every: bool) -> Iterator[str]:

@@ -58,7 +58,8 @@ def watching(doing: str, results: Path | None) -> Iterator[AuditWatch]:
 def show(found: Audit | Report, page: Path | None, as_json: bool) -> None:
     """Print what was found, and write its page."""
     if page is not None:
-        found.to_html(page)
+        with output.saying_warnings():
+            found.to_html(page)
     if as_json:
         output.write_object(found.to_dict().items())
     else:

@@ -142,9 +142,9 @@ def expand(
         for key, reference in output.progress(refs.items(), refs.count, sentence)
     )
     if lines and not as_json:
-        output.write_lines({"key": key, "value": value} for key, value in members)
+        output.write_lines(({"key": key, "value": value} for key, value in members), is_data=True)
     else:
-        output.write_object(members)
+        output.write_object(members, is_data=True)
     return status_of(refs)
 
 

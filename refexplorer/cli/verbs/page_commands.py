@@ -145,9 +145,10 @@ def page(
     if editor:
         if refs.source.text is None:
             raise RefexplorerError(f"{refs.source.name} has no JSON text for the editor.")
-        save_editor_page(refs.source.text, output_file, refs.source.name)
+        with output.saying_warnings():
+            save_editor_page(refs.source.text, output_file, refs.source.name)
         return _told(output_file, as_json, status_of(refs))
-    with output.counting(f"Recording {refs.source.name}") as count:
+    with output.saying_warnings(), output.counting(f"Recording {refs.source.name}") as count:
         try:
             save_page(
                 refs,

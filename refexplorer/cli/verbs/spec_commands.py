@@ -71,7 +71,7 @@ def explain(
         raise no_key(refs, key) from None
     if as_json:
         fields = {"key": key, "origin": explanation.origin, "v0": explanation.reference.to_v0()}
-        output.write_json(fields, "steps", (asdict(step) for step in explanation.steps))
+        output.write_json(fields, "steps", (asdict(step) for step in explanation.seen().steps))
     else:
         for line in str(explanation).splitlines():
             output.write_line(line)

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from refexplorer.errors import AccessError
+from refexplorer.masking import masked_url, masks_repr
 
 OBJECT_STORES = frozenset({"s3", "gs", "az", "abfs", "adl", "oci", "oss", "r2"})
 """Protocols whose URLs name a bucket, not a host."""
@@ -31,6 +32,7 @@ _CHAIN = re.compile(r"^[A-Za-z0-9+.-]+::|::[A-Za-z0-9+.-]+://")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class Place:
     """A parsed target.
@@ -183,7 +185,8 @@ def _parse_host(url: str, protocol: str) -> Place:
         parts = urlsplit(url)
         host, port = _ascii_host(parts), parts.port
     except ValueError as error:
-        raise _refused(url, f"is not a valid URL ({error})") from None
+        said = str(error).partition(" as ")[0]  # it would quote what may be part of a password
+        raise _refused(url, f"is not a valid URL ({said})") from None
     usual = default_port(protocol)
     authority = authority_of(host, None if port == usual else port)
     path = _plain_path(url, parts)
@@ -243,5 +246,6 @@ def _refused(url: str, reason: str) -> AccessError:
 
 
 def shown(url: str, limit: int = 200) -> str:
-    """Cut a URL for a sentence; control characters are left to the view that prints it."""
+    """Mask and cut a URL for a sentence; the view that prints it sees to control characters."""
+    url = masked_url(url)
     return url if len(url) <= limit else f"{url[: limit - 1]}…"

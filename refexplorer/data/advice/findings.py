@@ -6,8 +6,10 @@ import math
 from dataclasses import dataclass
 
 from refexplorer.markup import counted, size_text
+from refexplorer.masking import masks_repr
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class AdviceFinding:
     """A change and what it would gain; None is not known.

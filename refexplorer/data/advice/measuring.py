@@ -18,6 +18,7 @@ from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.protocol import Opened
 from refexplorer.errors import RefexplorerError
 from refexplorer.markup import size_text
+from refexplorer.masking import masks_repr
 from refexplorer.refset.grids.chunk_grid import ChunkReferences
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.spec.core.references import Range
@@ -32,6 +33,7 @@ _SHARE = 0.05
 _ARRAYS = 50
 
 
+@masks_repr
 @dataclass(frozen=True)
 class Measured:
     """A connection, and what was asked to know it.

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from refexplorer.data.access.urls import Place, shown
 from refexplorer.data.fetch.pieces import Pieces
+from refexplorer.masking import masks_repr
 
 MERGE_GAP = 2**16
 """Bytes that are read and thrown away to save a request: at 10 MB/s they take 6 ms, less than the
@@ -17,6 +18,7 @@ MERGE_BYTES = 2**23
 repeated as a whole."""
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """Bytes that a key refers to.

@@ -26,6 +26,7 @@ from refexplorer.errors import (
     cause_of,
 )
 from refexplorer.limits import Limits
+from refexplorer.masking import secrets_of, without
 from refexplorer.spec.core.references import Base64, Inline, Range, Reference
 
 if TYPE_CHECKING:
@@ -289,4 +290,5 @@ def explained(wanted: Wanted, error: Exception) -> RefexplorerError:
         return error
     kept = LimitError, NotThere, Denied
     kind = next((each for each in kept if isinstance(error, each)), FetchError)
-    return kind(f"{wanted}: {cause(error, wanted.place)}.")
+    said = without(cause(error, wanted.place), secrets_of(wanted.place.url))
+    return kind(f"{wanted}: {said}.")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from refexplorer.data.open.code_text import RawCode, Recipe, call_text
 from refexplorer.data.protocol import Opened
 from refexplorer.formats.documents import read_whole
 from refexplorer.formats.files.compression import GZIP, ZSTD
+from refexplorer.masking import masked_options
 from refexplorer.spec.core.diagnostics import Findings
 from refexplorer.spec.dialects.fsspec import FsspecDefault, FsspecJinja
 from refexplorer.spec.dialects.survey import Survey
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from refexplorer.formats.source import Source
 
 _ASYNCHRONOUS = frozenset({"http", "https", "s3", "gs", "az", "abfs"})
-
-_SECRET = re.compile("key|secret|token|password|credential|auth", re.IGNORECASE)
 
 _FORMS = ("V0", "V1", "parquet")
 """What fsspec reads."""
@@ -43,13 +41,13 @@ class CodeContext:
     urls
         One target for each place that the set refers to.
     storage_options
-        Options by protocol; secrets among them are left out of the code.
+        Options by protocol; what may be a secret is masked in the code.
     rendering
         fsspec's options for the templates, as `rendering` returns them.
     """
 
     urls: Sequence[str | None]
-    storage_options: Mapping[str, Any]
+    storage_options: Mapping[str, Any] = field(repr=False)
     rendering: Mapping[str, Any] | None
 
 
@@ -99,7 +97,7 @@ def _add_document(source: Source, recipe: Recipe, known: CodeContext) -> None:
     target_options = dict(_compression(place))
     if "://" in place:
         own = Options(known.storage_options, source.location).of(parse(place))[1]
-        target_options |= without_secrets(own)
+        target_options |= masked_options(own)
     if target_options:
         recipe.options["target_options"] = target_options
     recipe.options |= known.rendering
@@ -187,14 +185,14 @@ def _add_targets(refs: Opened, recipe: Recipe, known: CodeContext, asynchronous:
 
 def _options(protocol: str, options: Mapping[str, Any], asynchronous: bool) -> dict[str, Any]:
     mode = {"asynchronous": True} if asynchronous and protocol in _ASYNCHRONOUS else {}
-    return without_secrets(options) | mode
+    return masked_options(options) | mode
 
 
 def _system(protocol: str, options: Mapping[str, Any], asynchronous: bool) -> Any:
     """Return options for fsspec, or the expression for a file system that Zarr can await."""
     if protocol in _ASYNCHRONOUS:
         return _options(protocol, options, asynchronous)
-    made = call_text("fsspec.filesystem", [protocol], without_secrets(options))
+    made = call_text("fsspec.filesystem", [protocol], masked_options(options))
     wrapped = f"AsyncFileSystemWrapper({made}, asynchronous=True)"
     return RawCode(wrapped if asynchronous else made)
 
@@ -218,12 +216,3 @@ def _add_imports(recipe: Recipe) -> None:
             recipe.imports.append(f"fsspec.implementations.{module}:{name}")
     if "fsspec.filesystem" in text:
         recipe.imports.append("fsspec")
-
-
-def without_secrets(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out secrets: code is copied into notebooks that others read."""
-    return {
-        name: value
-        for name, value in options.items()
-        if not (_SECRET.search(name) and isinstance(value, str) and value != "anon")
-    }

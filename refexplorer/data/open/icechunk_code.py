@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.formats.icechunk.facts import Container, RepositoryFacts
 from refexplorer.formats.icechunk.storage import storage_call
+from refexplorer.masking import masked_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,9 +24,7 @@ _ACCESS = {
 """What lets Icechunk read a container that everybody may read, by the kind of its store."""
 
 
-def opening_lines(
-    facts: RepositoryFacts, options: Mapping[str, Any], public: Callable[[Any], dict[str, Any]]
-) -> list[str] | None:
+def opening_lines(facts: RepositoryFacts, options: Mapping[str, Any]) -> list[str] | None:
     """Return the lines that make ``session`` of a repository; None if it has no place.
 
     Parameters
@@ -33,14 +32,14 @@ def opening_lines(
     facts
         Of the repository.
     options
-        For its storage, as fsspec has them.
-    public
-        Leaves out what is secret.
+        For its storage, as fsspec has them; the lines have none that may be a secret.
     """
     if facts.place is None or facts.containers is None or facts.uncommitted:
         return None
-    function, arguments, named = storage_call(facts.place, public(options))
-    lines = [f"storage = icechunk.{function}({', '.join(_written(arguments, named))})"]
+    function, arguments, named = storage_call(facts.place, options)
+    lines = [
+        f"storage = icechunk.{function}({', '.join(_written(arguments, masked_options(named)))})"
+    ]
     access = [f"    {each.prefix!r}: {_access(each)}," for each in facts.containers]
     if access and facts.chunks.get("virtual"):
         lines += ["access = {", *access, "}"]

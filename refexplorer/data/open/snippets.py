@@ -16,15 +16,17 @@ from refexplorer.data.open.fsspec_options import (
     fsspec_recipe,
     opening_call,
     place_of,
-    without_secrets,
 )
 from refexplorer.data.open.icechunk_code import opening_lines
 from refexplorer.data.protocol import Opened
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.parquet.store import why_lost
+from refexplorer.masking import MASK, masked_text
 
 if TYPE_CHECKING:
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
+
+_FILL_IN = f"# fill in each {MASK}: code has no passwords, tokens and signatures"
 
 
 def code(refs: Opened, key: str | None, known: CodeContext, allow: Collection[str] = ()) -> str:
@@ -41,7 +43,11 @@ def code(refs: Opened, key: str | None, known: CodeContext, allow: Collection[st
     allow
         What reading it needs, where fsspec cannot read the set and refexplorer has to.
     """
-    path = key or ""
+    text = masked_text(_code(refs, key or "", known, allow))
+    return f"{_FILL_IN}\n{text}" if MASK in text else text
+
+
+def _code(refs: Opened, path: str, known: CodeContext, allow: Collection[str]) -> str:
     is_bytes = bool(path) and path in refs and path not in refs.arrays()
     if _is_missing_chunk(refs, path) or refs.left_out(path) is not None:
         return _by_refexplorer(refs, path, is_bytes, allow)
@@ -66,7 +72,7 @@ def _by_icechunk(refs: Opened, path: str, known: CodeContext) -> str | None:
     if facts is None:
         return None
     place, options = parse(resolve(facts.place or "", None)), Options(known.storage_options, None)
-    lines = opening_lines(facts, options.of(place)[1], without_secrets)
+    lines = opening_lines(facts, options.of(place)[1])
     if lines is None:
         return None
     given: dict[str, Any] = {"mode": "r"}

@@ -14,6 +14,7 @@ from refexplorer.data.fetch.ranges import Wanted, merged
 from refexplorer.data.protocol import Opened
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.markup import size_text
+from refexplorer.masking import masks_repr
 from refexplorer.spec.core.references import Base64, Inline, Range, Url
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ ESTIMATED_CHUNKS = 10**6
 _NAMED_TARGETS = 20
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """The cost of a read, known without a request.

@@ -22,6 +22,7 @@ from refexplorer.data.protocol import Opened
 from refexplorer.data.read.readings import ChunkState
 from refexplorer.errors import AccessError, FetchError, RefexplorerError
 from refexplorer.markup import escape, size_text
+from refexplorer.masking import masks_repr
 
 if TYPE_CHECKING:
     from refexplorer.spec.core.references import Reference
@@ -32,6 +33,7 @@ HEAD = 64
 _SHOWN = 120
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class Rung:
     """One step of a ladder.

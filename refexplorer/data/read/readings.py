@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.data.decode.chunk_arithmetic import Index
+from refexplorer.masking import masks_repr
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +21,7 @@ class ChunkState(StrEnum):
     FAILED = "failed"
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class Reading:
     """The values of a chunk or an array, and their state.

@@ -19,11 +19,13 @@ from refexplorer.data.read.ladder import Ladder, climb
 from refexplorer.data.read.readings import ChunkState
 from refexplorer.errors import AccessError, DecodeError, FetchError, RefexplorerError
 from refexplorer.markup import counted, escape, size_text
+from refexplorer.masking import masks_repr
 from refexplorer.spec.core.references import Base64, Range, Reference, Url
 
 _SHOWN = 20
 
 
+@masks_repr
 @dataclass(frozen=True)
 class Shard:
     """A shard, as its index describes it.

@@ -19,6 +19,7 @@ from refexplorer.data.read.chunk_reader import read_chunk
 from refexplorer.data.read.readings import ChunkState, Reading
 from refexplorer.errors import DecodeError
 from refexplorer.markup import escape
+from refexplorer.masking import masks_repr
 from refexplorer.spec.core.references import Base64, Inline, Range, Reference, Url
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class ValueCause(StrEnum):
     AS_STORED = "as stored"
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class WhyStep:
     """One step of the way to a value.
@@ -59,6 +61,7 @@ class WhyStep:
     text: str
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class Why:
     """The reason for a value of an array, and the way to it.

@@ -164,6 +164,8 @@ def _of_any(source: object, terms: OpeningTerms) -> Source:
             terms = replace(terms, part=part)
             there = at_url(place, locating(place, terms), terms)
             there = there if isinstance(there, Source) else _of_file(there, terms)
+            if there.place is None and there.pointed_by is None and "?" in place:
+                there = replace(there, place=source)  # its name is without what may be secret
             return _of_part(part, there)
         return _of_path(source, terms)
     if isinstance(source, os.PathLike):

@@ -22,6 +22,7 @@ from refexplorer.formats.forms.registry import first_answer
 from refexplorer.formats.making.streams import BLOCK, RangeStream, ReadAmount
 from refexplorer.formats.source import Source, cause
 from refexplorer.markup import escape
+from refexplorer.masking import masked_url, secrets_of, without
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -43,8 +44,8 @@ def at_url(url: str, locate: Locate, terms: OpeningTerms) -> Source | SourceFile
     SourceError
         In one sentence, if it is missing or cannot be read.
     """
-    name, shown = url.rstrip("/").rpartition("/")[2] or url, escape(url, NAME_SHOWN)
-    location = _parent_of(url)
+    location, name = _parts_of(url)
+    shown = escape(url, NAME_SHOWN)
     try:
         filesystem, path = locate(url)
         folder = SourceFolder(name, location, path.rstrip("/"), None, None, lambda: filesystem)
@@ -68,7 +69,8 @@ def at_url(url: str, locate: Locate, terms: OpeningTerms) -> Source | SourceFile
     except ImportError as error:
         raise SourceError(f"{shown} needs a package that is not installed: {error}.") from None
     except Exception as error:  # each protocol has errors of its own
-        raise SourceError(f"{shown} cannot be read: {cause(error)}.") from None
+        said = without(cause(error), secrets_of(url))  # botocore quotes what it takes for a bucket
+        raise SourceError(f"{shown} cannot be read: {said}.") from None
     if not data and (found := _of_sought(url, locate, terms)) is not None:  # s3fs opens folders
         return found
     return SourceFile.of_bytes(data, name, location, terms.limits)
@@ -112,7 +114,7 @@ def _of_data_url(
     fetch = partial(_fetched, filesystem, path)
     opening: Callable[[], Any] = partial(RangeStream, fetch, size, escape(name, NAME_SHOWN), most)
     content = partial(plain_bytes, b"", name, terms.limits)
-    found = SourceFile(name, _parent_of(url), size, None, opening, content, url)
+    found = SourceFile(name, _parts_of(url)[0], size, None, opening, content, url)
     made = DataFileForm().of_file(found, terms)
     if made is not None and made.fetched is not None:
         made.fetched.add(ReadAmount(requests=1, bytes=len(head)))  # which told what it is
@@ -146,14 +148,16 @@ def _of_url_folder(
     url: str, version: str | None, locate: Locate, terms: OpeningTerms
 ) -> Source | None:
     filesystem, path = locate(url)
-    name, parent = url.rpartition("/")[2], _parent_of(url)
+    parent, name = _parts_of(url)
     folder = SourceFolder(name, parent, path.rstrip("/"), None, version, lambda: filesystem, True)
     return first_answer(partial(_at_version, folder), terms)
 
 
-def _parent_of(url: str) -> str:
-    parent = url.rstrip("/").rpartition("/")[0]
-    return parent if "://" in parent else parent + "/"
+def _parts_of(url: str) -> tuple[str, str]:
+    """Return the folder of a URL, and the name in it; a signature is no part of a name."""
+    path, mark, query = url.partition("?") if is_web(url) else (url, "", "")
+    parent, _, name = path.rstrip("/").rpartition("/")
+    return parent if "://" in parent else parent + "/", masked_url(f"{name}{mark}{query}")
 
 
 def locating(url: str, terms: OpeningTerms) -> Locate:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
+from refexplorer.masking import masks_repr
+
 TargetKind: TypeAlias = Literal["native", "virtual"]
 
 
@@ -15,6 +17,7 @@ NATIVE_STARTS = ("chunks/", NOWHERE)
 """What locations of native chunks begin with: files of the repository itself."""
 
 
+@masks_repr
 class Container(NamedTuple):
     """A virtual chunk container: URLs that Icechunk may read chunks from.
 
@@ -33,6 +36,7 @@ class Container(NamedTuple):
     store: str
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryFacts:
     """A repository and the snapshot of it that was read.

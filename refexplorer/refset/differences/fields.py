@@ -6,11 +6,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from refexplorer.masking import masks_repr
 from refexplorer.spec.core.diagnostics import pointer
 
 _ABSENT = object()
 
 
+@masks_repr
 class FieldChange(NamedTuple):
     """A field of the metadata of one key, as JSON; None where there is none.
 

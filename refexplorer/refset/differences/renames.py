@@ -8,10 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from refexplorer.masking import masks_repr
+
 MOST_PAIRS = 100_000
 """Pairs of URLs that rules are made from, the most frequent first."""
 
 
+@masks_repr
 class Rename(NamedTuple):
     """URLs that start with `old` start with `new` instead, which explains so many keys."""
 

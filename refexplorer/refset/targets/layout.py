@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from refexplorer.masking import masks_repr
 from refexplorer.refset.columns.reference_columns import RANGE
 from refexplorer.refset.targets.intervals import Intervals, merge, uncovered
 from refexplorer.spec.core.references import Range
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _INT64 = 2**63 - 1
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class TargetSummary:
     """A target in one line.

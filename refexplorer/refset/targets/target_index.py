@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from refexplorer.errors import RefexplorerError
+from refexplorer.masking import masked_url
 from refexplorer.refset.columns.reference_columns import RANGE, URL, Columns
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.segments.listing import EVALUATED_KEYS, code_targets, listings
@@ -79,6 +82,45 @@ class TargetIndex:
     def urls(self) -> tuple[str | None, ...]:
         """The targets, in the order in which the set first names them."""
         return self._urls
+
+    @cached_property
+    def names(self) -> tuple[str | None, ...]:
+        """The targets as people see them; those that look alike have a number each."""
+        seen = [None if url is None else masked_url(url) for url in self._urls]
+        alike = {name for name, count in Counter(seen).items() if count > 1}
+        numbers = Counter[str | None]()
+        for code, name in enumerate(seen if alike else ()):
+            if name in alike:
+                numbers[name] += 1
+                seen[code] = f"{name} ({numbers[name]})"
+        return tuple(seen)
+
+    def name_of(self, url: str | None) -> str | None:
+        """Return a target as people see it."""
+        return self.names[self._codes[url]]
+
+    def named(self, name: str | None) -> str | None:
+        """Return the target that people see under a name.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        RefexplorerError
+            If there are several, which differ only in what people do not see.
+        """
+        if name in self._codes:
+            return name
+        if f"{name} (1)" in self._named:
+            raise RefexplorerError(
+                f"Several targets look like {name} without their signatures; choose one by its "
+                "number in the list of targets."
+            )
+        return self._urls[self._named[name]]
+
+    @cached_property
+    def _named(self) -> dict[str | None, int]:
+        return {name: code for code, name in enumerate(self.names)}
 
     @cached_property
     def columns(self) -> TargetColumns:

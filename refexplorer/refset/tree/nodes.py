@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from refexplorer.masking import masks_repr
 from refexplorer.spec.core.references import Kind, Range, Reference, Url
 
 
@@ -17,6 +18,7 @@ class NodeType(StrEnum):
     KEY = "key"
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class Node:
     """One row of the tree.

@@ -63,7 +63,7 @@ class RepairLaw:
         for path in self._before.arrays.paths:
             known = self._differing.get(path, np.empty(0, np.int64))
             self._differing[path] = np.union1d(known, found.differing(path))
-        for table in found.tables():
+        for table in found.tables_as_read():
             for row in table.select(["target", "findings"]).to_pylist():
                 if any(each["cause"] in _MOVED for each in row["findings"] or ()):
                     self._moved.add(row["target"])

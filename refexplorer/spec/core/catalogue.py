@@ -127,6 +127,10 @@ REFERENCES = {
         "that need escapes, upper case in the protocol.",
         '{"a": ["s3://b/f%20g.nc", 0, 10]}',
     ),
+    "signed-url": _warning(
+        "The URL has a signature, a token or a password, which expires and is a secret.",
+        '{"a": ["https://h/f.nc?X-Amz-Signature=1a2b3c", 0, 10]}',
+    ),
     "suspicious-characters": _warning(
         "Control or bidirectional characters can make a URL look like another one.",
         '{"a": ["http://\\u202ehost/f"]}',

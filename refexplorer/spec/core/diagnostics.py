@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 
 from refexplorer.errors import shorten
+from refexplorer.masking import masked_text
 from refexplorer.pickling import PickledError
 from refexplorer.spec.core.catalogue import CATALOGUE, Severity
 
@@ -84,8 +85,8 @@ class Diagnostic:
     is_spread: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "message", shorten(self.message))
-        object.__setattr__(self, "hint", shorten(self.hint))
+        object.__setattr__(self, "message", shorten(masked_text(self.message)))
+        object.__setattr__(self, "hint", shorten(masked_text(self.hint)))
 
     def __repr__(self) -> str:
         values = ((field.name, getattr(self, field.name)) for field in fields(self))

@@ -197,6 +197,15 @@ REFERENCES = {
         "Some take escapes as they are, others decode them, so they ask for different files.",
         rule="byte-range",
     ),
+    "signed-url": _of(
+        "The set was written with URLs that a portal or a tool signed, or with a user name and a "
+        "password.",
+        "Write plain URLs, which readers open with credentials of their own, and revoke what was "
+        "published.",
+        "Readers send the URL as it is: every chunk fails once the signature has expired.",
+        rule="byte-range",
+        command="`storage_options` takes credentials when a set is opened in Python.",
+    ),
     "suspicious-characters": _of(
         "A URL was copied from a formatted text, or somebody wants to deceive.",
         "Type the URL anew, and look at the host before you allow it.",

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+from refexplorer.masking import masks_repr
+
 BASE64_PREFIX = "base64:"
 _BASE64_SPACES = " \t\r\n"
 
@@ -88,6 +90,7 @@ class Base64:
         return self.text
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class Url:
     """A whole file; a `url` of None stands for the target that the reader names at open time."""
@@ -105,6 +108,7 @@ class Url:
         return [self.url]
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class Range:
     """A byte range of a file; offset and length are in bytes."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from refexplorer.markup import code, counted, escape, items, shown
+from refexplorer.masking import masks_repr
 from refexplorer.spec.core.references import V0Value
 
 SHOWN = 200
@@ -35,6 +36,7 @@ class State(StrEnum):
     """It is another one, but telling it would need running the reader's own code."""
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class KeyDifference:
     """One key that a reader reads in another way.
@@ -72,6 +74,7 @@ def _json(value: object) -> str:
     return escape(json.dumps(value, ensure_ascii=False, default=str), SHOWN)
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class VerdictReason:
     """One reason for a verdict, and the number of keys that it concerns; 0 for the whole set."""

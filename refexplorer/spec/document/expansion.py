@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
+from refexplorer.masking import masks_repr
 from refexplorer.spec.core.diagnostics import Diagnostic, Findings, Locator, pointer
 from refexplorer.spec.core.references import Inline, Range, Reference, Url, V0Value
 from refexplorer.spec.document.array_rules import remarks_on_metadata
@@ -26,6 +27,7 @@ from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.gen.runs import runs
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class Expansion:
     """A document as V0.

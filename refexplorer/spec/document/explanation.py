@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import jinja2
 
 from refexplorer.limits import Limits
 from refexplorer.markup import code, escape, items
+from refexplorer.masking import masked, masks_repr, secrets_of, without
 from refexplorer.spec.core.diagnostics import pointer
 from refexplorer.spec.core.references import Reference
 from refexplorer.spec.gen.item import FIELDS, GenItem
@@ -22,6 +23,7 @@ _LEXER = jinja2.Environment()
 SHOWN = 400
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class Substitution:
     """One ``{{ … }}`` of a template: where it stands in its text, and what came of it."""
@@ -32,6 +34,7 @@ class Substitution:
     result: str
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True)
 class ExplanationStep:
     """One step of a derivation.
@@ -59,6 +62,19 @@ class ExplanationStep:
     result: str
     variables: Mapping[str, object] = field(default_factory=dict)
     substitutions: tuple[Substitution, ...] = ()
+
+    def seen(self, secrets: Collection[str]) -> ExplanationStep:
+        """Return it without some secrets; no substitution has its place in the source then."""
+        values = {name: masked(value, secrets=secrets) for name, value in self.variables.items()}
+        made = [(without(one.text, secrets), without(one.result, secrets))
+                for one in self.substitutions]  # fmt: skip
+        return replace(
+            self,
+            source=without(self.source, secrets),
+            result=without(self.result, secrets),
+            variables=values,
+            substitutions=tuple(Substitution(0, 0, *texts) for texts in made),
+        )
 
     def __str__(self) -> str:
         parts = [self.name]
@@ -100,12 +116,27 @@ class Explanation:
     steps: tuple[ExplanationStep, ...]
     reference: Reference
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The texts of the address that are not shown: a template may have them by themselves."""
+        url = getattr(self.reference, "url", None)
+        return secrets_of(url) if url else ()
+
+    def seen(self) -> Explanation:
+        """Return it as people see it, without secrets."""
+        secrets = self.secrets
+        return replace(self, steps=tuple(step.seen(secrets) for step in self.steps))
+
+    def __repr__(self) -> str:
+        fields = ((name, getattr(self.seen(), name)) for name in self.__slots__)
+        return f"Explanation({', '.join(f'{name}={value!r}' for name, value in fields)})"
+
     def __str__(self) -> str:
         head = f"{escape(self.key, SHOWN)} comes from {self.origin}"
-        return "\n".join([head, *(f"  {n}. {step}" for n, step in enumerate(self.steps, 1))])
+        return "\n".join([head, *(f"  {n}. {step}" for n, step in enumerate(self.seen().steps, 1))])
 
     def _repr_html_(self) -> str:
-        steps = items((step._repr_html_() for step in self.steps), "ol")
+        steps = items((step._repr_html_() for step in self.seen().steps), "ol")
         return f"<div>{code(self.key, SHOWN)} comes from {self.origin}{steps}</div>"
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from refexplorer.masking import SIGNED, is_secret
 from refexplorer.spec.core.portability import ODD_IN_URL, unportable_key, unportable_url
 from refexplorer.spec.core.zarr_metadata import METADATA_NAMES, ArrayMeta
 from refexplorer.spec.templates.template import is_template
@@ -33,7 +34,7 @@ ODD_KEY = (
 
 ODD_URL = (
     r"^$|::|\{|[^\x20-\x7e]|^[^A-Za-z/]|^[A-Za-z][A-Za-z0-9+.\-]*(?:[^A-Za-z0-9+.\-:]|$)"
-    rf"|{ODD_IN_URL.pattern}"
+    rf"|{ODD_IN_URL.pattern}|{SIGNED}"
 )
 """The same for `remarks_on_url`.
 
@@ -104,6 +105,13 @@ def remarks_on_url(url: str | None, version: int) -> Iterator[Remark]:
         )
     elif url and "::" not in url and (why := unportable_url(url)):
         yield Remark("unportable-url", why)
+    if url and is_secret(url):
+        yield Remark(
+            "signed-url",
+            "The URL has a signature, a token or a password: it lets in everybody who has the set, "
+            "and most expire.",
+            "Write the plain URL; readers with access have credentials of their own.",
+        )
     if url and version == 1 and (single := _SINGLE.search(url)):
         yield Remark(
             "single-braces",

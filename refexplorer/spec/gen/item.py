@@ -17,6 +17,7 @@ import numpy as np
 
 from refexplorer.errors import LimitError
 from refexplorer.limits import Limits
+from refexplorer.masking import masks_repr
 from refexplorer.pickling import PickledByFields
 from refexplorer.spec.core.diagnostics import Findings
 from refexplorer.spec.core.reference_parsing import BadReference, check_text
@@ -94,6 +95,7 @@ def said_of_values(values: Mapping[str, int]) -> str:
     return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
+@masks_repr
 @dataclass(frozen=True)
 class GenItem(PickledByFields):
     """A gen item that was read and checked.

@@ -13,6 +13,7 @@ from functools import partial
 from itertools import chain, islice
 
 from refexplorer.limits import DEFAULT_LIMITS, Limits
+from refexplorer.masking import masks_repr
 from refexplorer.spec.core.suggestions import COMPARED, meant
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.operations import TemplateProblem, Value, text_of, too_big
@@ -124,6 +125,7 @@ class Expression:
     names: frozenset[str]
 
 
+@masks_repr
 @dataclass(frozen=True, slots=True, eq=False)
 class Template:
     """A compiled jinja-str.

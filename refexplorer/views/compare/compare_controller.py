@@ -8,6 +8,7 @@ import numpy as np
 
 from refexplorer.display.difference import MARKS, reference_text, sentences, title
 from refexplorer.errors import RefexplorerError
+from refexplorer.markup import escape
 from refexplorer.refset.differences.comparing import CHANGES
 from refexplorer.views.compare.chunk_values import ChunkSide, compare_chunk
 from refexplorer.views.compare.other_chunks import OtherChunks
@@ -66,7 +67,7 @@ class CompareController:
         if not source:
             self._comparison.compare(None)
             return Done(), []
-        label = f"Opening {source[:_TEXT]}"
+        label = f"Opening {escape(source, _TEXT)}"
 
         def tell(done: int, size: int) -> None:
             go_on(report, done, size, label)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from refexplorer.spec.document.explanation import Explanation, ExplanationStep
@@ -45,21 +45,35 @@ def derive(
 
 
 def steps_of(
-    explanation: Explanation, positions: TextPositions | None = None
+    explanation: Explanation,
+    positions: TextPositions | None = None,
+    seen: Callable[[str], str] = str,
 ) -> tuple[Derived, ...]:
-    """Return the steps of an explanation as they are shown; `positions` as in `derive`."""
-    return tuple(_derived(step, positions) for step in explanation.steps)
+    """Return the steps of an explanation as they are shown.
+
+    Parameters
+    ----------
+    positions
+        As in `derive`.
+    seen
+        Returns a text as people see it, where they do not edit it.
+    """
+    return tuple(_derived(step, positions, seen) for step in explanation.steps)
 
 
-def _derived(step: ExplanationStep, positions: TextPositions | None) -> Derived:
+def _derived(
+    step: ExplanationStep, positions: TextPositions | None, seen: Callable[[str], str]
+) -> Derived:
     place = None if positions is None else positions.value(step.pointer)
     first, last = place or (None, None)
-    variables = tuple((name, _cut(str(value))) for name, value in step.variables.items())
-    pieces = tuple(_pieces(step, positions))
-    return Derived(step.name, step.pointer, variables, pieces, _cut(step.result), first, last)
+    variables = tuple((name, _cut(seen(str(value)))) for name, value in step.variables.items())
+    pieces = tuple(_pieces(step, positions, seen))
+    return Derived(step.name, step.pointer, variables, pieces, _cut(seen(step.result)), first, last)
 
 
-def _pieces(step: ExplanationStep, positions: TextPositions | None) -> Iterator[Piece]:
+def _pieces(
+    step: ExplanationStep, positions: TextPositions | None, seen: Callable[[str], str]
+) -> Iterator[Piece]:
     """Yield the source of a step in pieces, each expression one of its own."""
     shown = step.substitutions[:_PIECES_SHOWN]
     parts = [(one.start, one.end) for one in shown]
@@ -67,12 +81,12 @@ def _pieces(step: ExplanationStep, positions: TextPositions | None) -> Iterator[
     done = 0
     for number, one in enumerate(shown):
         if one.start > done:
-            yield Piece(_cut(step.source[done : one.start]), None, None, None)
+            yield Piece(_cut(seen(step.source[done : one.start])), None, None, None)
         first, last = found[number] if found else (None, None)
-        yield Piece(_cut(one.text), _cut(one.result), first, last)
+        yield Piece(_cut(seen(one.text)), _cut(seen(one.result)), first, last)
         done = one.end
     if done < len(step.source):
-        yield Piece(_cut(step.source[done:]), None, None, None)
+        yield Piece(_cut(seen(step.source[done:])), None, None, None)
 
 
 def _cut(text: str) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import msgspec
 
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.access.storage_options import StorageOptions
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.markup import counted
+from refexplorer.masking import masked, masked_text, may_have_secrets
 from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.segments.segment import Generated
 from refexplorer.spec.core.references import Kind
@@ -61,6 +64,11 @@ if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
 
 C = TypeVar("C", bound=PartController)
+_DATA = frozenset({
+    "array", "arrays", "attributes", "fill", "folder", "id", "job", "key", "key_start", "others",
+    "path", "pointer", "separator", "text", "texts", "values", "whole_keys",
+})  # fmt: skip
+"""Members of messages that are asked for again as they are, or that are data of the set."""
 
 
 class ExplorerController:
@@ -117,16 +125,16 @@ class ExplorerController:
         self.policy = AccessPolicy(refs.source.location, allow, served=served)
         self.post: Post = nowhere
         self._selection = ""
-        self.code = code(refs, "")
+        self.code = masked_text(code(refs, ""))
         self._lock = threading.RLock()
-        self._jobs = Jobs(lambda *posted: self.post(*posted), at_once)
+        self._jobs = Jobs(self._post, at_once)
         # What one visitor of a page could not read is nobody else's business.
         failure_log = FailureLog() if served else failure_log_of(refs)
         failure_log.watch(self._read_elsewhere)
         options = refs.storage_options if storage_options is None else storage_options
         sets = OtherSets() if others is None and not served else others
         self.comparison = Comparison(refs, compare, sets)
-        self.comparison.changed.append(lambda: self.post(*event(ComparisonChanged())))
+        self.comparison.changed.append(lambda: self._post(*event(ComparisonChanged())))
         context = ViewContext(
             refs,
             Targets(self.policy, options, refs.limits),
@@ -169,7 +177,11 @@ class ExplorerController:
     ) -> list[tuple[Message, Buffers]]:
         """Answer one message; reading is answered later through `post`."""
         with self._lock:
-            return answer(self.operations, message)
+            found = answer(self.operations, message)
+        return [(_seen(reply), attached) for reply, attached in found]
+
+    def _post(self, message: Message, buffers: Buffers) -> None:
+        self.post(_seen(message), buffers)
 
     def close(self) -> None:
         """Stop what runs, and say no more: the view is gone."""
@@ -179,9 +191,10 @@ class ExplorerController:
 
     def _did(self, text: str) -> None:
         """Tell the Python for what was done."""
+        text = masked_text(text)
         if text != self.code:
             self.code = text
-            self.post(*event(CodeChanged(text)))
+            self._post(*event(CodeChanged(text)))
 
     def _hello(self, request: GreetExplorer) -> Hello:
         refs = self.references
@@ -234,11 +247,17 @@ class ExplorerController:
         return KeyShown(found)
 
     def _read_elsewhere(self, array: str) -> None:
-        self.post(*event(FailuresChanged(array)))
+        self._post(*event(FailuresChanged(array)))
 
     def _allow(self, request: AllowPlace) -> Done:
         self.policy.grant(request.grant)
         return Done()
+
+
+def _seen(message: Message) -> Message:
+    """Return a message as people may see it."""
+    is_plain = not may_have_secrets(msgspec.json.encode(message).decode())
+    return message if is_plain else cast("Message", masked(message, _DATA))
 
 
 def _generated(refs: ReferenceSet) -> int:

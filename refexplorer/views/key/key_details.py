@@ -16,6 +16,7 @@ from refexplorer.data.read.ladder import Ladder, ladder
 from refexplorer.data.read.readings import ChunkState
 from refexplorer.data.read.shards import inner_ladder, read_shard
 from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.masking import without
 from refexplorer.spec.core.references import Base64, Inline, Range, Url
 from refexplorer.views.code.cells import PictureLook, cell
 from refexplorer.views.editor.derivation import steps_of
@@ -87,7 +88,8 @@ class KeyDetails:
 
     def _explain(self, request: ExplainKey, advance: Advance) -> JobAnswer:
         explanation = self._refs.explain(self._key(request.path))
-        return KeyExplained(explanation.origin, steps_of(explanation)), []
+        seen = partial(without, secrets=explanation.secrets)
+        return KeyExplained(explanation.origin, steps_of(explanation, seen=seen)), []
 
     def _code(self, request: WriteCode, advance: Advance) -> JobAnswer:
         text = self._refs.code(request.path, allow=self._targets.policy.granted)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from refexplorer.errors import shorten
 from refexplorer.formats.json.positions import Positions
+from refexplorer.masking import secrets_among, without
+from refexplorer.refset.queries.internals import internals
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
@@ -40,9 +43,13 @@ def surroundings(refs: ReferenceSet, pointer: str) -> tuple[tuple[int, str], ...
     place = Positions(text).locate(source.base + next(whole, pointer))
     if place is None:
         return None
+    texts = [template.text for template in refs.templates.values()]
+    urls = internals(refs).target_index.urls if texts else ()
+    hide = partial(without, secrets=secrets_among(texts, urls))
     lines = text.splitlines()
     first = max(0, place.line - _LINES)
-    shown = lines[first : place.line + _LINES - 1]
-    start = max(0, place.column - _CHARS // 2)
+    before = hide(lines[place.line - 1][: place.column])
+    shown = [hide(line) for line in lines[first : place.line + _LINES - 1]]
+    start = max(0, len(before) - _CHARS // 2)
     cut = [line[start : start + _CHARS] if len(line) > _CHARS else line for line in shown]
     return tuple(enumerate(cut, first + 1))

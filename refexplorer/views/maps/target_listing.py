@@ -92,9 +92,8 @@ class TargetListing:
         """Return the targets of a query as text, how many it has, and how many there are."""
         codes = self._ordered(query).codes
         shown = codes[:LISTED]
-        urls = self._index.urls
         if form == "text":
-            lines = [urls[code] or "" for code in shown.tolist()]
+            lines = [self._index.names[code] or "" for code in shown.tolist()]
             return "".join(f"{line}\n" for line in lines), len(shown), len(codes)
         written = io.StringIO()
         table = csv.writer(written, lineterminator="\n")
@@ -132,7 +131,7 @@ class TargetListing:
         known = self._known().get(url, UNKNOWN)
         date, facts = self._dates.find().dates[code], self._refs.source.repository
         return TargetRow(
-            url,
+            index.names[code],
             summary.ranges,
             summary.whole,
             summary.bytes,
@@ -159,7 +158,7 @@ class TargetListing:
         index, columns = self._index, self._index.columns
         url, date = index.urls[code], self._dates.find().dates[code]
         known = self._known().get(url, UNKNOWN)
-        yield url or ""
+        yield index.names[code] or ""
         yield int(columns.ranges[code])
         yield int(columns.whole[code])
         for numbers in (columns.bytes, columns.end):
@@ -173,14 +172,14 @@ class TargetListing:
         now = (query, self._known(), self._dates.find())
         if self._kept is None or self._kept[0] != now:
             codes = self._sorted(self._filtered(query), query)
-            self._kept = now, _Ordered(codes, self._index.urls, query)
+            self._kept = now, _Ordered(codes, self._index.names, query)
         return self._kept[1]
 
     def _filtered(self, query: TargetQuery) -> np.ndarray:
         index = self._index
         codes = np.arange(index.count) if query.array is None else self._of_array(query)
         if query.find:
-            names = text_column([index.urls[code] or "" for code in codes.tolist()])
+            names = text_column([index.names[code] or "" for code in codes.tolist()])
             codes = codes[_matches(names, query.find)]
         if query.state is not None:
             codes = codes[self._states[codes] == query.state]
@@ -225,7 +224,7 @@ class TargetListing:
     def _ranks(self, codes: np.ndarray, column: str) -> tuple[np.ndarray, np.ndarray]:
         columns = self._index.columns
         if column == "name":
-            return _places(text_column([self._index.urls[code] or "" for code in codes.tolist()]))
+            return _places(text_column([self._index.names[code] or "" for code in codes.tolist()]))
         if column == "state":
             return _places(text_column(self._states[codes].tolist()))
         if column == "date":
@@ -248,10 +247,10 @@ class TargetListing:
 class _Ordered:
     """The targets of a query in order, and the rows that their folds make."""
 
-    def __init__(self, codes: np.ndarray, urls: Sequence[str | None], query: TargetQuery) -> None:
+    def __init__(self, codes: np.ndarray, names: Sequence[str | None], query: TargetQuery) -> None:
         self.codes = codes
         self.is_folded = query.fold != "none"
-        listed = [urls[code] for code in codes.tolist()] if self.is_folded else []
+        listed = [names[code] for code in codes.tolist()] if self.is_folded else []
         self._group(text_column(folders_of(listed, query.fold == "host")).dictionary_encode())
         self._open = flags_of(pc.is_in(self._names, value_set=text_column(query.open)))
         self._ends = np.cumsum(1 + np.where(self._open, np.diff(self._starts), 0))

@@ -14,6 +14,7 @@ from refexplorer.checks.journal import Journal
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.buffers.arrow import numbers_of, text_column
 from refexplorer.markup import counted
+from refexplorer.masking import masked_url
 from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.targets.layout import TargetLayout, TargetRange
 from refexplorer.views.code.statements import code_of_check
@@ -112,7 +113,7 @@ class TargetMapView:
         """Answer ``targets.summary``."""
         self._sort(report)
         index = internals(self._refs).target_index
-        places = _places(index.urls)
+        places = _places(index.names)
         known = self._known()
         lost = [url for url in index.urls if url in known and known[url].state not in _FINE]
         rows = tuple(self._listing.target(url) for url in lost[:_LOST_NAMED])
@@ -131,8 +132,12 @@ class TargetMapView:
         audit = self._refs.audited
         if audit is not None and (self._audit is None or self._audit[0] is not audit):
             columns = ("target", "target_size", "state", "message")
-            urls, *facts = (audit.targets()[name].to_pylist() for name in columns)
-            self._audit = audit, dict(zip(urls, map(Known, *facts), strict=True))
+            names, *facts = (audit.targets()[name].to_pylist() for name in columns)
+            found = dict(zip(names, map(Known, *facts), strict=True))
+            urls = internals(self._refs).target_index.urls
+            seen = {url: None if url is None else masked_url(url) for url in urls}
+            known = {url: found[name] for url, name in seen.items() if name in found}
+            self._audit = audit, known
             self._all_known = {**self._audit[1], **self._checked}
         return self._all_known
 
@@ -186,14 +191,15 @@ class TargetMapView:
 
     def _layout(self, url: str | None) -> TargetLayout:
         try:
-            return self._refs.layout(url)
+            return self._refs.layout(internals(self._refs).target_index.named(url))
         except KeyError:
             raise RefexplorerError(f"No reference has the target {url!r}.") from None
 
     def _model(self, layout: TargetLayout, start: int, stop: int) -> Layout:
         shown = layout.ranges(start, stop, RANGES_SHOWN)
+        index = internals(self._refs).target_index
         return Layout(
-            layout.url,
+            index.name_of(layout.url),
             start,
             stop,
             layout.end,
@@ -207,7 +213,7 @@ class TargetMapView:
             layout.shared.total,
             tuple(map(MapArray, layout.arrays, layout.numbers)),
             None if shown is None else tuple(_range(each, layout) for each in shown),
-            internals(self._refs).target_index.unlisted,
+            index.unlisted,
         )
 
 

@@ -166,7 +166,8 @@ class TreeController:
         references = counted(self._refs.count, "reference")
         go_on(report, None, None, f"Sorting {references} by their targets")
         try:
-            found = TargetKeys(internals(self._refs).target_index, request.url)
+            index = internals(self._refs).target_index
+            found = TargetKeys(index, index.named(request.url))
         except KeyError:
             raise RefexplorerError(f"No reference has the target {request.url!r}.") from None
         with self._lock:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from refexplorer import memory
 from refexplorer.errors import RefexplorerError
+from refexplorer.masking import masked_text
 from refexplorer.views.wire.json_form import from_wire, to_wire
 from refexplorer.views.wire.messages import Event, Request, tag_of
 
@@ -83,4 +84,4 @@ def sentence(error: Exception) -> str:
         return str(error)
     if memory.is_lacking(error):
         return memory.too_little()
-    return f"Unexpected {type(error).__name__}: {error}".rstrip(": ")
+    return masked_text(f"Unexpected {type(error).__name__}: {error}".rstrip(": "))

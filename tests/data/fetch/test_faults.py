@@ -19,7 +19,7 @@ import fsspec
 import pytest
 import trustme
 from botocore.exceptions import EndpointConnectionError
-from refexplorer.data.check.asking import ask
+from refexplorer.checks.look.asking import ask
 
 import refexplorer as rx
 from refexplorer.data.access.policy import AccessPolicy

@@ -8,7 +8,7 @@ from typing import Any
 
 import fsspec
 import pytest
-from refexplorer.data.check.asking import ask
+from refexplorer.checks.look.asking import ask
 
 import refexplorer as rx
 from refexplorer.data.access.policy import AccessPolicy

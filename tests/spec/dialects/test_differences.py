@@ -207,7 +207,7 @@ ODD: list[tuple[str, Any]] = [
 ]
 PLAIN = [
     {"a": ["s3://bucket/some-path/f_1~2.nc", 0, 4]},
-    {"a": ["https://h.org:8443/d/f.nc?X-Amz-Signature=0%2F", 0, 4]},
+    {"a": ["https://h.org:8443/d/f.nc?id=0%2F", 0, 4]},
     {"a": ["file:///d/f.nc", 0, 4], "b/c": "text", "c_d-e.f": "base64:aGk="},
     {"a": ["/d/f.nc", 2**32, 4]},
     {".zattrs": '{"a": {"b": 1}, "b": "\\u00e9"}', "a b": "x"},

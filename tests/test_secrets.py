@@ -431,11 +431,11 @@ def test_logs_of_the_server_have_no_secrets(caplog: pytest.LogCaptureFixture) ->
     mask_logs()
     try:
         asked = "/?source=https%3A//h?sig=CANARYa"
-        logging.getLogger("tornado.access").warning("%d GET %s", 404, asked)
+        logging.getLogger("served.access").warning("%d GET %s", 404, asked)
         try:
             raise ValueError("https://h/f?sig=CANARYb")
         except ValueError:
-            logging.getLogger("tornado.application").exception("Uncaught")
+            logging.getLogger("served.application").exception("Uncaught")
     finally:
         logging.setLogRecordFactory(before)
     assert "404 GET /?sig=***" in caplog.text

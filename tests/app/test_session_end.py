@@ -155,9 +155,9 @@ def test_the_jobs_of_one_visitor_are_few_and_end_with_the_session(tmp_path: Path
             run(visit())
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
+@pytest.mark.parametrize(("name", "times"), [("SIGTERM", 3), ("SIGINT", 1), ("SIGHUP", 1)])
 def test_one_signal_ends_the_server_whatever_it_does(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -179,7 +179,7 @@ def test_one_signal_ends_the_server_whatever_it_does(
         await asyncio.gather(*(come_and_go(url, is_over) for _ in range(4)))
 
     with preloaded(LOAD_PAGE) as programs:
-        for _ in range(4):
+        for _ in range(times):
             program = programs.start(
                 FORGETTING, "serve", "--allow", str(tmp_path), "--no-browser", "--port", "0"
             )

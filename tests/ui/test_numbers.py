@@ -107,3 +107,31 @@ def test_a_mean_is_said_to_be_one_beside_the_value_at_the_index(opened: Page) ->
     expect(note).to_contain_text("Each cell is the mean of 2 × 2 values, not one value")
     header = panel.get_by_role("grid").get_by_role("columnheader")
     expect(header.nth(1)).to_have_text("0 to 1")
+
+
+def test_the_map_says_that_a_cell_is_a_mean(
+    panel_page: PanelPage, page: Page, tmp_path: Path
+) -> None:
+    values = np.where(np.add(*np.ogrid[:1100, :1500]) % 2, 1001, 1).astype("<f4")
+    values[100:300, 200:500] = np.inf
+    document = held_array(values, "<f4", ["lat", "lon"], [1100, 1500])
+    sides = {"lat": (np.linspace(80, -80, 1100), "degrees_north"),
+             "lon": (np.linspace(-170, 170, 1500), "degrees_east")}  # fmt: skip
+    for name, (places, units) in sides.items():
+        own = held_array(places, "<f8", [name], [len(places)])
+        own["x/.zattrs"]["units"] = units
+        document |= {key.replace("x/", f"{name}/"): each for key, each in own.items()}
+    (tmp_path / "set.json").write_text(json.dumps(document))
+    open_file(page, panel_page.url, tmp_path / "set.json", "view=data&key=x")
+    data = page.get_by_role("tabpanel", name="Data")
+    data.get_by_role("button", name=re.compile("^Decode ")).click()
+    data.get_by_role("button", name="Whole slice").click()
+    expect(data).to_contain_text("Each cell is the mean of")
+    data.get_by_role("button", name="On the map").click()
+    panel = page.get_by_role("tabpanel", name="Map")
+    picture = panel.get_by_role("application")
+    picture.focus()
+    picture.press("ArrowDown")
+    readout = panel.locator(".readout")
+    expect(readout).to_contain_text(re.compile(r"mean of 2 × 2: 501; at the index: (1|1,001) · "))
+    expect(panel.get_by_role("list", name="Infinite values")).to_have_text("inf")

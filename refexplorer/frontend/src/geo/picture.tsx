@@ -9,7 +9,8 @@ import { FAILED } from "../maps/cells.ts";
 import { Choice, Entries, type LegendEntry } from "../maps/mapparts.tsx";
 import type { GridPicture } from "../maps/maps.ts";
 import { inksOf, series } from "../maps/palette.ts";
-import { INFINITE, signsOf } from "../preview/colours.ts";
+import { signsOf } from "../preview/colours.ts";
+import { Infinite } from "../preview/drawing.tsx";
 import { cellWords } from "../preview/slices.ts";
 import { count, counted, fileName, grouped, moment, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
@@ -55,6 +56,7 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
   /** The value below the cursor where the cell is not that value. */
   const [own, setOwn] = useState<{ index: string; text: string } | null>(null);
   const drag = useRef<{ at: [number, number]; view: EarthView; moved: boolean } | null>(null);
+  const signs = useMemo(() => (drawn ? signsOf(drawn.values) : []), [drawn?.values]);
   const start = useMemo(() => fitted(null, mesh.longitude, mesh.latitude), [mesh]);
   const view = chosen ?? start;
   const size: Size = { width, height: Math.round(Math.min(TALLEST, Math.max(220, width * 0.5))) };
@@ -205,6 +207,7 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
           <button type="button" class="button" title="Want the values that the map shows now, as fine as a picture has them" onClick={wantView}>Values in view</button>
         </span>
         {drawn && by !== "state" && by !== "file" && <Bar drawn={drawn} times={reading?.times ?? false} />}
+        {drawn && by !== "state" && by !== "file" && <Infinite signs={signs} />}
       </div>
       <div
         class="figure earth-map"
@@ -273,7 +276,6 @@ const MOVES: Record<string, [number, number]> = { ArrowLeft: [-1, 0], ArrowRight
 
 function Bar({ drawn, times }: { drawn: EarthValues; times: boolean }) {
   const [low, high] = drawn.domain.map((at) => (times ? moment(at) : value(at)));
-  const signs = useMemo(() => signsOf(drawn.values), [drawn.values]);
   const stops = Array.from({ length: 9 }, (_, i) => {
     const at = 3 * Math.round((i / 8) * (drawn.table.length / 3 - 1));
     return `rgb(${drawn.table[at]},${drawn.table[at + 1]},${drawn.table[at + 2]})`;
@@ -283,7 +285,6 @@ function Bar({ drawn, times }: { drawn: EarthValues; times: boolean }) {
       <span>{drawn.label}</span> <span class="mono">{low}</span>
       <span class="earth-ramp" style={{ background: `linear-gradient(to right, ${stops.join(",")})` }} />
       <span class="mono">{high}</span>
-      {signs.map((sign) => <span key={sign} class="mono"> <span class="swatch" style={{ background: INFINITE[sign] }} /> {sign}</span>)}
     </span>
   );
 }

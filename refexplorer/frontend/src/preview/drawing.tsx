@@ -326,7 +326,7 @@ function FlagList({ flags }: { flags: Flag[] }) {
 }
 
 /** The colours of infinite values, which the bar of colours does not have. */
-function Infinite({ signs }: { signs: (keyof typeof INFINITE)[] }) {
+export function Infinite({ signs }: { signs: (keyof typeof INFINITE)[] }) {
   if (signs.length === 0) return null;
   return (
     <ul class="flags" aria-label="Infinite values">

@@ -18,11 +18,11 @@ from tests.helpers.verifying import Changed, joined, write_files
 VALUES = np.arange(24, dtype="<i4")
 
 
-def inlined(document: dict[str, Any], urls: set[str], name: str) -> dict[str, Any]:
-    """Return a set that holds the chunks of one array and some files itself."""
+def inlined(document: dict[str, Any], urls: set[str]) -> dict[str, Any]:
+    """Return a set that holds the chunks of some files itself."""
     mine = Changed(document)
     for key, value in mine.refs.items():
-        if key.startswith(f"{name}/") and isinstance(value, list) and value[0] in urls:
+        if isinstance(value, list) and value[0] in urls:
             with Path(value[0]).open("rb") as file:
                 file.seek(value[1])
                 data = file.read(value[2])
@@ -42,7 +42,7 @@ def read(document: Any, place: Path, path: str) -> np.ndarray:
 def test_an_array_that_is_partly_inline_is_not_cut(count: int, name: str, tmp_path: Path) -> None:
     files = write_files(tmp_path)
     whole = joined(files)
-    document = inlined(whole, {str(path) for path in files[-count:]}, name)
+    document = inlined(whole, {str(path) for path in files[-count:]})
     before = read(document, tmp_path, name)
     assert np.array_equal(before, read(whole, tmp_path, name), equal_nan=before.dtype.kind == "f")
     (tmp_path / "set.json").write_text(json.dumps(document))
@@ -55,7 +55,7 @@ def test_an_array_that_is_partly_inline_is_not_cut(count: int, name: str, tmp_pa
 def test_what_is_wrong_of_such_an_array_is_repaired_without_harm(tmp_path: Path) -> None:
     files = write_files(tmp_path)
     whole = joined(files)
-    mine = Changed(inlined(whole, {str(files[2])}, "foo"))
+    mine = Changed(inlined(whole, {str(files[2])}))
     mine.refs["foo/0.0.0"] = mine.refs["foo/0.0.1"]
     found = rx.repair(mine.document, allow=[str(tmp_path)])
     right = read(whole, tmp_path, "foo")

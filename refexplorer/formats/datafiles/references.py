@@ -30,7 +30,11 @@ from refexplorer.formats.datafiles.data_file import (
     Unread,
     with_used_filters,
 )
-from refexplorer.formats.datafiles.dimension_names import at_full_length, dimension_names
+from refexplorer.formats.datafiles.dimension_names import (
+    at_full_length,
+    axis_names,
+    dimension_names,
+)
 from refexplorer.markup import counted, size_text
 
 INLINE_BYTES = 2**16
@@ -39,7 +43,12 @@ _FILL_BYTES = 2**24
 """Most bytes of a chunk of fill values that is encoded."""
 _LZF_RATIO = 8
 """imagecodecs decodes no LZF into more than this multiple of its length, without a header."""
-_NUMCODECS = frozenset({"zlib", "shuffle", "fletcher32", "bz2", "blosc", "zstd", "lzma", "grib"})
+_NUMCODECS = frozenset(
+    {
+        "zlib", "shuffle", "fletcher32", "bz2", "blosc", "zstd", "lzma", "grib",
+        "fixedscaleoffset",
+    }
+)  # fmt: skip
 _WORDS = {"scaleoffset": "scale-offset", "nbit": "n-bit"}
 _SEVERAL = 64
 """Texts that are read at a time, until they are too many."""
@@ -73,6 +82,13 @@ class FileReferences:
             builder.add_ranges(keys, urls, chunks.offsets, chunks.lengths)
         return builder.finish()
 
+    def beyond(self, size: int) -> Iterator[tuple[str, int]]:
+        """Yield of each array with chunks that end after the file the first key, and how many."""
+        for name, chunks in self.chunks.items():
+            (rows,) = np.nonzero(chunks.offsets + chunks.lengths > size)
+            if len(rows):
+                yield f"{name}/{_key(chunks.indices[rows[0]].tolist())}", len(rows)
+
 
 def references_of(file: DataFile) -> FileReferences:
     """Make references to all that is in a file.
@@ -88,7 +104,8 @@ def references_of(file: DataFile) -> FileReferences:
         if _is_nameable(path, left_out):
             documents |= _group(path, attributes)
     arrays = at_full_length(_arrays(file, left_out), file.names())
-    for name, dimensions in dimension_names(arrays).items():
+    names = axis_names(arrays) if file.form == "FITS" else dimension_names(arrays)
+    for name, dimensions in names.items():
         array = arrays[name]
         try:
             made = _made(file, array)
@@ -288,7 +305,7 @@ def _fits_shuffle(array: FileArray, filters: Sequence[FileFilter]) -> bool:
 def _unknown(array: FileArray) -> str:
     """Return the name of the filter that no codec decodes."""
     if array.filters is None:
-        return "of this format"
+        return "of a text table"
     names = [each.name for each in array.filters if not _is_codec(each)]
     return _WORDS.get(names[0], names[0]) if names else "shuffle after another one"
 

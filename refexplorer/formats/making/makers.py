@@ -21,7 +21,6 @@ from refexplorer.formats.datafiles.data_file import (
     left_out_text,
 )
 from refexplorer.formats.datafiles.netcdf3 import NetCdf3File
-from refexplorer.formats.making.fits import of_fits
 from refexplorer.formats.making.grib import of_grib
 from refexplorer.formats.making.streams import PlainReferences, WatchedStream
 from refexplorer.markup import counted
@@ -48,9 +47,8 @@ def plain_references(stream: WatchedStream, kind: str, url: str, guarded: bool) 
         What a read of the stream raised.
     """
     try:
-        if kind in OWN:
-            return _own(OWN[kind](stream))
-        made = MAKERS[kind](stream, url, guarded)
+        own = _own(OWN[kind](stream), stream.size) if kind in OWN else None
+        made = {} if own is not None else MAKERS[kind](stream, url, guarded)
     except (ImportError, MemoryError):
         raise
     except Exception as error:  # each library has errors of its own
@@ -60,11 +58,13 @@ def plain_references(stream: WatchedStream, kind: str, url: str, guarded: bool) 
         stream.raise_again()  # some libraries pass over what a read raises
     finally:
         stream.forget()
+    if own is not None:
+        return own
     refs = {key: _plain(value) for key, value in made.get("refs", made).items()}
     return PlainReferences(refs, list(_beyond(refs, url, stream.size)))
 
 
-def _own(file: DataFile) -> PlainReferences:
+def _own(file: DataFile, size: int) -> PlainReferences:
     from refexplorer.formats.datafiles.references import references_of
 
     try:
@@ -75,7 +75,7 @@ def _own(file: DataFile) -> PlainReferences:
         raise UnmakeableError(f"nothing in it can be referenced: {left_out_text(made.left_out)}")
     return PlainReferences(
         dict(made.documents),
-        [],
+        list(made.beyond(size)),
         [(name, *_columns(each)) for name, each in made.chunks.items()],
         [(name, each.why, each.sentence) for name, each in made.left_out.items()],
         True,
@@ -169,17 +169,26 @@ def _netcdf3(stream: WatchedStream) -> DataFile:
     return NetCdf3File(StreamBlocks(cast("IO[bytes]", stream)))
 
 
-OWN: Mapping[str, Callable[[WatchedStream], DataFile]] = {"hdf5": _hdf5, "netcdf3": _netcdf3}
+def _fits(stream: WatchedStream) -> DataFile:
+    from refexplorer.formats.datafiles.fits import FitsFile
+
+    return FitsFile(cast("IO[bytes]", stream))
+
+
+OWN: Mapping[str, Callable[[WatchedStream], DataFile]] = {
+    "hdf5": _hdf5,
+    "netcdf3": _netcdf3,
+    "fits": _fits,
+}
 """What opens files whose references are our own."""
 MAKERS: Mapping[str, Maker] = {
-    "fits": of_fits,
     "tiff": _of_tiff,
     "grib": of_grib,
 }
 _PACKAGES = {
     "hdf5": ("refexplorer.formats.datafiles.hdf5", "refexplorer.formats.datafiles.references"),
     "netcdf3": ("refexplorer.formats.datafiles.references",),
-    "fits": ("astropy.io.fits", "kerchunk.fits"),
+    "fits": ("refexplorer.formats.datafiles.fits", "refexplorer.formats.datafiles.references"),
     "tiff": ("tifffile",),
     "grib": ("eccodes", "cfgrib", "kerchunk.grib2"),
 }

@@ -158,6 +158,27 @@ class _Made:
     inline: Mapping[str, str]
 
 
+def array_documents(
+    name: str,
+    shape: Sequence[int],
+    chunks: Sequence[int],
+    kind: Any,
+    filters: list[dict[str, Any]],
+    dimensions: Sequence[str],
+    attributes: Mapping[str, Any],
+) -> dict[str, str]:
+    """Return the documents of an array whose chunks are all there."""
+    array = FileArray(name, tuple(shape), tuple(chunks), np.dtype(kind), None, None, None, {})
+    found = dict(attributes) | {"_ARRAY_DIMENSIONS": list(dimensions)}
+    metadata = _metadata(array, kind, tuple(chunks), filters, None)
+    return {f"{name}/.zarray": _json(metadata), f"{name}/.zattrs": _json(found)}
+
+
+def inline_text(values: np.ndarray) -> str:
+    """Return values as a reference that holds them."""
+    return _base64(values.tobytes())
+
+
 def _is_nameable(name: str, left_out: dict[str, Unread]) -> bool:
     """Say whether a name can stand in a key; one that cannot is left out."""
     try:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from refexplorer import memory
 from refexplorer.formats.datafiles.data_file import (
@@ -21,9 +21,11 @@ from refexplorer.formats.datafiles.data_file import (
     left_out_text,
 )
 from refexplorer.formats.datafiles.netcdf3 import NetCdf3File
-from refexplorer.formats.making.grib import of_grib
 from refexplorer.formats.making.streams import PlainReferences, WatchedStream
 from refexplorer.markup import counted
+
+if TYPE_CHECKING:
+    from refexplorer.formats.datafiles.references import FileReferences
 
 MadeReferences = Mapping[str, Any]
 Maker = Callable[[WatchedStream, str, bool], MadeReferences]
@@ -68,7 +70,7 @@ def _own(file: DataFile, size: int) -> PlainReferences:
     from refexplorer.formats.datafiles.references import references_of
 
     try:
-        made = references_of(file)
+        made = _grib_references(file) if file.form == "GRIB" else references_of(file)
     finally:
         file.close()
     if made.left_out and not any(key.endswith("/.zarray") for key in made.documents):
@@ -175,20 +177,34 @@ def _fits(stream: WatchedStream) -> DataFile:
     return FitsFile(cast("IO[bytes]", stream))
 
 
+def _grib(stream: WatchedStream) -> DataFile:
+    import kerchunk.codecs  # noqa: F401  its codec decodes the messages
+
+    from refexplorer.formats.datafiles.grib import GribFile
+
+    return GribFile(cast("IO[bytes]", stream))
+
+
+def _grib_references(file: Any) -> FileReferences:
+    from refexplorer.formats.datafiles.grib_references import grib_references
+
+    return grib_references(file)
+
+
 OWN: Mapping[str, Callable[[WatchedStream], DataFile]] = {
     "hdf5": _hdf5,
     "netcdf3": _netcdf3,
     "fits": _fits,
+    "grib": _grib,
 }
 """What opens files whose references are our own."""
 MAKERS: Mapping[str, Maker] = {
     "tiff": _of_tiff,
-    "grib": of_grib,
 }
 _PACKAGES = {
     "hdf5": ("refexplorer.formats.datafiles.hdf5", "refexplorer.formats.datafiles.references"),
     "netcdf3": ("refexplorer.formats.datafiles.references",),
     "fits": ("refexplorer.formats.datafiles.fits", "refexplorer.formats.datafiles.references"),
     "tiff": ("tifffile",),
-    "grib": ("eccodes", "cfgrib", "kerchunk.grib2"),
+    "grib": ("kerchunk.codecs", "refexplorer.formats.datafiles.grib_references"),
 }

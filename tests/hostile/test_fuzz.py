@@ -12,6 +12,11 @@ from tests.hostile.seeds import SEEDS
 
 pytestmark = pytest.mark.child
 CASES = 8
+FOUND = [
+    ("hdf5", 77), ("hdf5", 130), ("netcdf3_64", 72), ("zarr_3", 2151), ("parquet", 2190),
+    ("tiff_stack", 2321),
+]  # fmt: skip
+"""Cases of long runs that showed a fault, which was mended."""
 NEEDED = {
     "netcdf4": "netCDF4", "netcdf3": "netCDF4", "netcdf3_64": "netCDF4", "fits": "astropy",
     "grib": "eccodes", "icechunk": "icechunk",
@@ -30,6 +35,13 @@ def test_damaged_files(form: str, tried: Fuzzer) -> None:
         pytest.importorskip(NEEDED[form], reason=f"{NEEDED[form]} is not installed")
     faults = [tried.fault(form, seed) for seed in range(CASES)]
     assert not list(filter(None, faults))
+
+
+@pytest.mark.parametrize(("form", "seed"), FOUND)
+def test_cases_that_showed_a_fault(form: str, seed: int, tried: Fuzzer) -> None:
+    if form in NEEDED:
+        pytest.importorskip(NEEDED[form], reason=f"{NEEDED[form]} is not installed")
+    assert tried.fault(form, seed) is None
 
 
 def test_sound_files_have_the_values_of_their_library(tmp_path: Path, tried: Fuzzer) -> None:

@@ -44,9 +44,7 @@ def check_metadata(key: str, text: bytes) -> None:
     DecodeError
         Naming the key and what is wrong.
     """
-    document = parse_metadata(text.decode(errors="replace"))
-    if document is None:
-        raise _refused(key, "It is not a JSON object.")
+    document = _document(key, text)
     name = key.rpartition("/")[2]
     if name == ".zmetadata":
         members = document.get("metadata")
@@ -88,11 +86,19 @@ def check_array(key: str, text: bytes) -> None:
     DecodeError
         Naming the key and the rule.
     """
-    document = parse_metadata(text.decode(errors="replace"))
-    if document is None:
-        raise _refused(key, "It is not a JSON object.")
+    document = _document(key, text)
     if document.get("node_type") != "group" and (broken := _broken(document)) is not None:
         raise _refused(key, str(broken))
+
+
+def _document(key: str, text: bytes) -> Mapping[str, object]:
+    try:
+        document = parse_metadata(text.decode())
+    except UnicodeDecodeError:
+        raise _refused(key, "It is not UTF-8 text.") from None
+    if document is None:
+        raise _refused(key, "It is not a JSON object.")
+    return document
 
 
 def _broken(document: Mapping[str, object]) -> BadMetadata | None:

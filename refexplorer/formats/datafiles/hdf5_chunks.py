@@ -57,20 +57,29 @@ def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> File
     if len(places) and int((places + sizes).max()) > size:
         raise ValueError("some end after the file")
     indices, between = np.divmod(_int64(starts).reshape(-1, len(chunk)), np.array(chunk, np.int64))
-    if between.any() or _has_twice(indices):
-        raise ValueError("some are between or upon those of the grid")
+    if between.any() or not (_is_ascending(indices) or _may_be_turned(dataset)):
+        raise ValueError("some are between those of the grid, or not in its order")
     found = FileChunks(indices, places, sizes, np.array(masks, np.uint32))
     _check_plain(found, plist.get_nfilters(), math.prod(chunk) * dataset.get_type().get_size())
     return _turned(dataset, chunk, found, file)
 
 
-def _has_twice(indices: np.ndarray) -> bool:
-    """Say whether two chunks have one place; not of grids whose places have no numbers."""
-    sizes = indices.max(axis=0, initial=0) + 1
-    if math.prod(sizes.tolist()) > _INT64:
-        return False
-    numbers = np.ravel_multi_index(tuple(indices.T), tuple(sizes.tolist()))
-    return len(np.unique(numbers)) < len(numbers)
+def _is_ascending(indices: np.ndarray) -> bool:
+    """Say whether chunks are listed in the order of the grid, and none twice.
+
+    HDF5 seeks them in this order: it does not find those beside one that is not, and reads the
+    fill value.
+    """
+    steps = np.diff(indices, axis=0)
+    first = (steps != 0).argmax(axis=1)
+    return bool((steps[np.arange(len(steps)), first] > 0).all())
+
+
+def _may_be_turned(dataset: h5d.DatasetID) -> bool:
+    """Say whether HDF5 may list chunks in another order: see `_turned`."""
+    most = dataset.get_space().get_simple_extent_dims(True)
+    unlimited = [axis for axis, size in enumerate(most) if size == h5s.UNLIMITED]
+    return len(unlimited) == 1 and unlimited[0] > 0
 
 
 def _check_plain(chunks: FileChunks, filters: int, size: int) -> None:

@@ -72,6 +72,7 @@ class TiffFile:
         self._chunks: dict[str, FileChunks] = {}
         try:
             self._file = tifffile.TiffFile(file, name="target.tif", _multifile=False)
+            len(self._file.pages)  # first: else tifffile does not end with pages in a circle
             self._levels = dict(_named(self._file.series))
             self._places = set(_directories(file))
         except Exception as error:  # tifffile raises what it meets in broken tags

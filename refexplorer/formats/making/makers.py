@@ -132,15 +132,17 @@ def _of_tiff(stream: WatchedStream, url: str, guarded: bool) -> MadeReferences:
     by_path = not guarded and "://" not in url
     given: Any = stream
     opened = TiffFile(url) if by_path else TiffFile(given, name=name, _multifile=False)
-    with opened as file, file.aszarr() as store:
+    with opened as file:
         _check_tiff(file, stream.size)
-        store.write_fsspec(written, folder, version=0)
+        with file.aszarr() as store:
+            store.write_fsspec(written, folder, version=0)
     made: MadeReferences = json.loads(written.getvalue())
     return made
 
 
 def _check_tiff(file: Any, size: int) -> None:
     """Refuse images of more tiles or strips than the file lists: tifffile goes through them all."""
+    len(file.pages)  # first: else tifffile (2026.3) does not end with pages in a circle
     for level in (level for series in file.series for level in series.levels):
         page = level.keyframe
         wanted, listed = math.prod(page.chunked), len(page.dataoffsets)

@@ -134,7 +134,7 @@ class RecordFile:
         try:
             with self._filesystem.open(self._path, "rb") as file:
                 yield file
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             # Of the system's errors not the path, which is nobody else's business on a page.
             words = (getattr(error, "strerror", None) or str(error)).strip() or "empty"
             said = words.splitlines()[0].rstrip(".")

@@ -8,12 +8,14 @@ from __future__ import annotations
 import io
 import json
 import math
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from refexplorer import memory
+from refexplorer.errors import LeftOutWarning
 from refexplorer.formats.datafiles.data_file import (
     DataFile,
     FileChunks,
@@ -22,7 +24,7 @@ from refexplorer.formats.datafiles.data_file import (
 )
 from refexplorer.formats.datafiles.netcdf3 import NetCdf3File
 from refexplorer.formats.making.streams import PlainReferences, WatchedStream
-from refexplorer.markup import counted
+from refexplorer.markup import counted, escape
 
 if TYPE_CHECKING:
     from refexplorer.formats.datafiles.references import FileReferences
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
 MadeReferences = Mapping[str, Any]
 Maker = Callable[[WatchedStream, str, bool], MadeReferences]
 """Takes an open file, its path or URL, and whether somebody else chose it."""
+
+
+_NODATA = 42113
+"""The tag of GDAL that names the value of missing ones."""
 
 
 class UnmakeableError(Exception):
@@ -136,8 +142,24 @@ def _of_tiff(stream: WatchedStream, url: str, guarded: bool) -> MadeReferences:
         _check_tiff(file, stream.size)
         with file.aszarr() as store:
             store.write_fsspec(written, folder, version=0)
-    made: MadeReferences = json.loads(written.getvalue())
-    return made
+        others = [escape(each.name or str(at), 80) for at, each in enumerate(file.series) if at]
+        has_nodata = _NODATA in file.pages.first.tags
+    if others:
+        warnings.warn(
+            f"{escape(name)} has {counted(len(others), 'series', 'series')} of images that are "
+            f"left out, since tifffile makes references to the first: {', '.join(others[:5])}.",
+            LeftOutWarning,
+            stacklevel=2,
+        )
+    made: dict[str, Any] = json.loads(written.getvalue())
+    return made if has_nodata else {key: _unfilled(key, value) for key, value in made.items()}
+
+
+def _unfilled(key: str, value: Any) -> Any:
+    """Return metadata without the fill value, which tifffile makes 0: xarray would mask zeros."""
+    if key.rpartition("/")[2] != ".zarray":
+        return value
+    return json.dumps(json.loads(value) | {"fill_value": None})
 
 
 def _check_tiff(file: Any, size: int) -> None:

@@ -361,3 +361,20 @@ def test_a_pattern_of_other_files_or_none(tmp_path: Path) -> None:
     policy = AccessPolicy(None, [str(tmp_path)], served=True)
     with pytest.raises(rx.SourceError, match="There is no file"):
         open_guarded(str(tmp_path / "*.nc"), policy, rx.Limits())
+
+
+def test_zeros_of_tiff_are_values_unless_it_says_otherwise(tmp_path: Path) -> None:
+    values = np.array([[0, 1], [2, 0]], "u2")
+    for nodata in (None, "2"):
+        tags = [] if nodata is None else [(42113, "s", 2, nodata, True)]
+        tifffile.imwrite(tmp_path / "a.tif", values, extratags=tags, metadata=None)
+        array = rx.open_references(tmp_path / "a.tif").array("")
+        assert array.fill_value == (None if nodata is None else 2)
+
+
+def test_further_series_of_tiff_are_named(tmp_path: Path) -> None:
+    with tifffile.TiffWriter(tmp_path / "a.tif") as writer:
+        writer.write(VALUES.astype("u2"), metadata=None)
+        writer.write(VALUES.astype("f4"), metadata=None)
+    with pytest.warns(rx.LeftOutWarning, match="a.tif has 1 series of images that are left out"):
+        rx.open_references(tmp_path / "a.tif")

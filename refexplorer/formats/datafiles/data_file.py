@@ -13,6 +13,10 @@ from refexplorer.markup import escape
 _SHOWN = 5
 
 
+NO_PLAIN_FORM = "It is of a type without a plain form"
+"""How the reason begins why an attribute is not read that JSON, and netCDF, have no type for."""
+
+
 class BlockSource(Protocol):
     """An open file that is read in blocks, wherever it is."""
 

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from refexplorer.formats.buffers.arrow import number_column, text_column, text_scalar
 from refexplorer.formats.buffers.entries import Entries, EntriesBuilder
 from refexplorer.formats.datafiles.data_file import (
+    NO_PLAIN_FORM,
     DataFile,
     FileArray,
     FileChunks,
@@ -112,8 +113,11 @@ def references_of(file: DataFile) -> FileReferences:
         except Unread as error:
             left_out[name] = error
             continue
-        for attribute, why in array.unread.items():
-            left_out[f"{name} (attribute {attribute})"] = Unread("expression", why)
+        left_out |= {
+            f"{name} (attribute {attribute})": Unread("expression", why)
+            for attribute, why in array.unread.items()
+            if not why.startswith(NO_PLAIN_FORM)
+        }
         attributes = dict(array.attributes) | {"_ARRAY_DIMENSIONS": dimensions}
         if made.metadata["fill_value"] is not None:
             attributes.pop("_FillValue", None)  # readers have it from the metadata

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import refexplorer as rx
+from tests.helpers.commands import run
 
 pytestmark = pytest.mark.child
 netcdf4: Any = pytest.importorskip("netCDF4", reason="netCDF4 is not installed")
@@ -306,6 +307,10 @@ def test_what_cannot_be_referenced_is_named(tmp_path: Path) -> None:
         assert reason in reasons.pop(name)
     assert not reasons
     assert {why.why for why in refs.source.left_out.values()} == {"expression"}
+    (noted,) = refs.diagnostics
+    assert (noted.code, noted.severity, noted.count) == ("not-referenced", "error", 8)
+    assert "dense of the file has no references: 1 chunk" in noted.message
+    assert run("check", path).status == 1
 
 
 def test_chunks_that_skip_filters(tmp_path: Path) -> None:

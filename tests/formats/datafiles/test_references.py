@@ -347,3 +347,16 @@ def test_chunks_that_were_never_written(tmp_path: Path) -> None:
         for name in fills:
             expected: Any = file[name]
             assert np.array_equal(group[name][:], expected[:])
+
+
+def test_a_text_without_dimensions(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["note"] = "a text"
+        file["names"] = np.array(["é", "bb"], object)
+    refs = rx.open_references(path)
+    assert not refs.diagnostics
+    found: Any = refs.to_xarray()
+    assert (found["note"].item(), found["names"].values.tolist()) == ("a text", ["é", "bb"])
+    compared = refs.verify(values="all")
+    assert compared.good, str(compared)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from tests.helpers import browser as installed_browser
 from tests.helpers import newer_python
 from tests.helpers.guard import Guard
 from tests.helpers.hosts import Lab, PanelPage, running_lab, running_page
+
+with suppress(ImportError):
+    import pyproj  # noqa: F401  before eccodes: the libproj of its wheels breaks pyproj after it
 
 pytest_plugins = ["tests.helpers.costs"]
 

@@ -131,7 +131,7 @@ def _decode(
         seen.reason = seen.reason or said(error)
         return
     spans = (slice(0, part.stop - part.start) for part in region(array, index))
-    inside = values[(*spans, ...)]  # which leaves an array of what has no dimensions
+    inside = np.asarray(values[tuple(spans)])
     seen.chunks += 1
     seen.values += inside.size
     if values.dtype.kind in "iuf" and isinstance(array.fill_value, int | float):

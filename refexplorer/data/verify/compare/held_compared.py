@@ -66,7 +66,7 @@ def compare_held(
     if not _has_same_calendar(ours, native, record):
         return True
     place = tuple(slice(int(a), int(b)) for a, b in zip(origin, stops, strict=True))
-    mine = held.values[(*place, ...)].reshape(filed.shape)
+    mine = np.asarray(held.values[place], held.values.dtype).reshape(filed.shape)
     try:
         found = compared(ours, mine, native, filed, marked(ours, native))
     except Unread as reason:

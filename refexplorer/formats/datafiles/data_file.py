@@ -130,12 +130,15 @@ class FileChunks:
     masks
         Filters that were left out for a chunk, bit by bit as HDF5 has them, shape ``(n,)`` uint32;
         None where a format has no such thing.
+    are_short
+        Which have fewer values than a whole chunk, shape ``(n,)``; None where none has.
     """
 
     indices: np.ndarray
     offsets: np.ndarray
     lengths: np.ndarray
     masks: np.ndarray | None = None
+    are_short: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True)

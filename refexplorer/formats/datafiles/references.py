@@ -88,7 +88,8 @@ class FileReferences:
         for name, chunks in self.chunks.items():
             (rows,) = np.nonzero(chunks.offsets + chunks.lengths > size)
             if len(rows):
-                yield f"{name}/{_key(chunks.indices[rows[0]].tolist())}", len(rows)
+                key = _key(chunks.indices[rows[0]].tolist())
+                yield f"{name}/{key}" if name else key, len(rows)
 
 
 def references_of(file: DataFile) -> FileReferences:
@@ -102,7 +103,7 @@ def references_of(file: DataFile) -> FileReferences:
     documents, chunks = dict[str, str](), dict[str, FileChunks]()
     left_out = dict[str, Unread]()
     for path, attributes in file.groups().items():
-        if _is_nameable(path, left_out):
+        if path not in file.names() and _is_nameable(path, left_out):
             documents |= _group(path, attributes)
     arrays = at_full_length(_arrays(file, left_out), file.names())
     names = axis_names(arrays) if file.form == "FITS" else dimension_names(arrays)
@@ -128,7 +129,15 @@ def references_of(file: DataFile) -> FileReferences:
             chunks[name] = made.chunks
     links = (each for each in file.objects() if each.kind == "link")
     left_out |= {each.name: each.barrier for each in links if each.barrier is not None}
+    if file.form == "TIFF" and list(arrays) == ["0"] and not left_out:
+        return _at_root(documents, chunks)
     return FileReferences(documents, chunks, left_out)
+
+
+def _at_root(documents: Mapping[str, str], chunks: Mapping[str, FileChunks]) -> FileReferences:
+    """Return a single image as an array at the root, as tifffile has it."""
+    moved = {key.removeprefix("0/"): text for key, text in documents.items() if key[:2] == "0/"}
+    return FileReferences(moved, {"": chunks["0"]} if "0" in chunks else {}, {})
 
 
 def _group(path: str, attributes: Mapping[str, Any]) -> dict[str, str]:
@@ -140,8 +149,13 @@ def _group(path: str, attributes: Mapping[str, Any]) -> dict[str, str]:
 def _arrays(file: DataFile, left_out: dict[str, Unread]) -> dict[str, FileArray]:
     """Return the arrays of a file that can be described and named."""
     arrays = dict[str, FileArray]()
+    names = set(file.names())
     for name in file.names():
         if not _is_nameable(name, left_out):
+            continue
+        if (folder := name.rpartition("/")[0]) in names:  # a series of TIFF beside a pyramid
+            words = f"It would be in {folder}, which is a level of another image."
+            left_out[name] = Unread("expression", words)
             continue
         try:
             array = file.array(name)
@@ -282,8 +296,9 @@ def _in_grid(array: FileArray, chunks: FileChunks) -> FileChunks:
     if inside.all():
         return chunks
     masks = None if chunks.masks is None else chunks.masks[inside]
+    are_short = None if chunks.are_short is None else chunks.are_short[inside]
     parts = chunks.indices[inside], chunks.offsets[inside], chunks.lengths[inside]
-    return FileChunks(*parts, masks)
+    return FileChunks(*parts, masks, are_short)
 
 
 def _grid(array: FileArray) -> tuple[int, ...]:
@@ -303,6 +318,8 @@ def _pipeline(
         masks, counts = np.unique(chunks.masks, return_counts=True)
         mask = int(masks[counts.argmax()])
         bad = chunks.masks != mask
+    if chunks.are_short is not None:
+        bad = bad | chunks.are_short
     used = [each for at, each in enumerate(array.filters) if not mask >> at & 1]
     if not all(map(_is_codec, used)) or not _fits_shuffle(array, used):
         return None, bad
@@ -330,7 +347,7 @@ def _fits_shuffle(array: FileArray, filters: Sequence[FileFilter]) -> bool:
 def _unknown(array: FileArray) -> str:
     """Return the name of the filter that no codec decodes."""
     if array.filters is None:
-        return "of a text table"
+        return "that this format has of its own"
     names = [each.name for each in array.filters if not _is_codec(each)]
     return _WORDS.get(names[0], names[0]) if names else "shuffle after another one"
 
@@ -409,10 +426,16 @@ def _encoded_again(
     """Return chunks that skipped other filters than most, with those that most have."""
     size = math.prod(array.chunks) * array.dtype.itemsize
     if size * len(indices) > INLINE_BYTES:
+        number = counted(len(indices), "chunk")
+        is_one, is_tiff = len(indices) == 1, file.form == "TIFF"
+        what = f"{'is' if is_one else 'are'} shorter than the others"
+        if not is_tiff:
+            what = f"{'skips' if is_one else 'skip'} filters that others have"
         raise Unread(
             "expression",
-            f"{counted(len(indices), 'chunk')} skip filters that others have, which Zarr cannot "
-            f"express, and take more than the {size_text(INLINE_BYTES)} that are kept inline.",
+            f"{number} {what}, which Zarr cannot express, and more than the "
+            f"{size_text(INLINE_BYTES)} that are kept inline; rewrite the file with "
+            f"{'tiles' if is_tiff else 'the same filters for all chunks'}.",
         )
     found = dict[str, str]()
     for index in indices.tolist():
@@ -441,15 +464,19 @@ def _encoded(block: np.ndarray, filters: list[dict[str, Any]]) -> bytes:
         codecs.append(get_codec(dict(each)))
     plain = block.tobytes()
     data: Any = plain
-    for codec in codecs:
-        data = bytes(codec.encode(np.frombuffer(data, np.uint8)))
+    for codec, each in zip(codecs, filters, strict=True):
+        is_predictor = each["id"] in ("imagecodecs_delta", "imagecodecs_floatpred")
+        given = np.frombuffer(data, each["dtype"] if is_predictor else np.uint8)
+        encoded = codec.encode(given.reshape(each["shape"]) if is_predictor else given)
+        data = encoded.tobytes() if isinstance(encoded, np.ndarray) else bytes(encoded)
     again: Any = data
     try:
         for codec in reversed(codecs):
             again = codec.decode(again)
     except Exception as error:  # codecs raise what they like
         raise Unread("expression", "A chunk of it cannot be encoded as the others are.") from error
-    if bytes(again) != plain:
+    found = again.tobytes() if isinstance(again, np.ndarray) else bytes(again)
+    if found != plain:
         raise Unread("expression", "A chunk of it cannot be encoded as the others are.")
     return bytes(data)
 
@@ -520,13 +547,15 @@ def _json_fill(dtype: np.dtype[Any], value: Any) -> Any:
 def _keys(name: str, indices: np.ndarray) -> pa.Array:
     """Return the keys of chunks."""
     if not indices.shape[1]:
-        return text_column([f"{name}/0"] * len(indices))
+        return text_column([f"{name}/0" if name else "0"] * len(indices))
     columns = [
         number_column(indices[:, axis]).cast(pa.large_string()) for axis in range(indices.shape[1])
     ]
     joined = (
         pc.binary_join_element_wise(*columns, text_scalar(".")) if len(columns) > 1 else columns[0]
     )
+    if not name:
+        return joined
     return pc.binary_join_element_wise(text_scalar(name), joined, text_scalar("/"))
 
 

@@ -58,7 +58,7 @@ class DataFile:
     name
         For messages.
     kind
-        One of `refexplorer.formats.making.makers.MAKERS`.
+        One of `refexplorer.formats.making.makers.OWN`.
     url
         Its path or URL, for the references.
     path

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from refexplorer.formats.datafiles.references import FileReferences
 
 MadeReferences = Mapping[str, Any]
-Maker = Callable[[WatchedStream, str, bool], MadeReferences]
-"""Takes an open file, its path or URL, and whether somebody else chose it."""
 
 
 _NODATA = 42113
@@ -55,8 +53,9 @@ def plain_references(stream: WatchedStream, kind: str, url: str, guarded: bool) 
         What a read of the stream raised.
     """
     try:
-        own = _own(OWN[kind](stream), stream.size) if kind in OWN else None
-        made = {} if own is not None else MAKERS[kind](stream, url, guarded)
+        file = OWN[kind](stream)
+        own = None if _needs_others(file, url, guarded) else _own(file, stream.size)
+        made = {} if own is not None else _of_tiff(stream, url)
     except (ImportError, MemoryError):
         raise
     except Exception as error:  # each library has errors of its own
@@ -70,6 +69,21 @@ def plain_references(stream: WatchedStream, kind: str, url: str, guarded: bool) 
         return own
     refs = {key: _plain(value) for key, value in made.get("refs", made).items()}
     return PlainReferences(refs, list(_beyond(refs, url, stream.size)))
+
+
+def _needs_others(file: Any, url: str, guarded: bool) -> bool:
+    """Say whether an image is in several files, which tifffile may open by their paths.
+
+    Raises
+    ------
+    UnmakeableError
+        If they may not be opened.
+    """
+    if file.form != "TIFF" or not file.has_other_files():
+        return False
+    if guarded or "://" in url:
+        raise UnmakeableError("some of its pages are in other files, which are not opened")
+    return True
 
 
 def _own(file: DataFile, size: int) -> PlainReferences:
@@ -128,17 +142,13 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _of_tiff(stream: WatchedStream, url: str, guarded: bool) -> MadeReferences:
-    """Take what tifffile writes: kerchunk's own way fails on tags that are tuples."""
+def _of_tiff(stream: WatchedStream, url: str) -> MadeReferences:
+    """Take what tifffile writes for an image in several files, which OME-XML names."""
     from tifffile import TiffFile
 
     folder, _, name = url.rpartition("/")
     written = io.StringIO()
-    # by its path the other files of a series in OME-XML are found; a visitor may not open those
-    by_path = not guarded and "://" not in url
-    given: Any = stream
-    opened = TiffFile(url) if by_path else TiffFile(given, name=name, _multifile=False)
-    with opened as file:
+    with TiffFile(url) as file:
         _check_tiff(file, stream.size)
         with file.aszarr() as store:
             store.write_fsspec(written, folder, version=0)
@@ -215,16 +225,20 @@ def _grib_references(file: Any) -> FileReferences:
     return grib_references(file)
 
 
+def _tiff(stream: WatchedStream) -> DataFile:
+    from refexplorer.formats.datafiles.tiff import TiffFile
+
+    return TiffFile(cast("IO[bytes]", stream))
+
+
 OWN: Mapping[str, Callable[[WatchedStream], DataFile]] = {
     "hdf5": _hdf5,
     "netcdf3": _netcdf3,
     "fits": _fits,
     "grib": _grib,
+    "tiff": _tiff,
 }
 """What opens files whose references are our own."""
-MAKERS: Mapping[str, Maker] = {
-    "tiff": _of_tiff,
-}
 _PACKAGES = {
     "hdf5": ("refexplorer.formats.datafiles.hdf5", "refexplorer.formats.datafiles.references"),
     "netcdf3": ("refexplorer.formats.datafiles.references",),

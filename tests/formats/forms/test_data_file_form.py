@@ -372,9 +372,29 @@ def test_zeros_of_tiff_are_values_unless_it_says_otherwise(tmp_path: Path) -> No
         assert array.fill_value == (None if nodata is None else 2)
 
 
-def test_further_series_of_tiff_are_named(tmp_path: Path) -> None:
-    with tifffile.TiffWriter(tmp_path / "a.tif") as writer:
+def test_each_series_of_tiff_is_an_array(tmp_path: Path) -> None:
+    path = tmp_path / "a.tif"
+    with tifffile.TiffWriter(path) as writer:
         writer.write(VALUES.astype("u2"), metadata=None)
-        writer.write(VALUES.astype("f4"), metadata=None)
-    with pytest.warns(rx.LeftOutWarning, match="a.tif has 1 series of images that are left out"):
-        rx.open_references(tmp_path / "a.tif")
+        writer.write(VALUES.astype("f4") / 2, metadata=None)
+    refs = rx.open_references(path)
+    assert {*refs.arrays()} == {"0", "1/0"}
+    group: Any = refs.to_zarr()
+    assert np.array_equal(group["0"][:], VALUES)
+    assert np.array_equal(group["1/0"][:], VALUES / 2)
+    assert refs.verify(values="all").good
+
+
+@pytest.mark.parametrize("compression", [None, "zlib", "lzw"])
+def test_a_last_strip_that_is_shorter(compression: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "a.tif"
+    options: Any = {"rowsperstrip": 16, "compression": compression, "metadata": None}
+    values = np.arange(2 * 50 * 40, dtype="f4").reshape(2, 50, 40)
+    tifffile.imwrite(path, values, predictor=compression is not None, **options)
+    refs = rx.open_references(path)
+    array: Any = refs.to_zarr()
+    assert np.array_equal(array[:], values)
+    assert refs.verify(values="all").good
+    tifffile.imwrite(path, np.zeros((50, 4000), "f4"), **options)
+    with pytest.raises(rx.SourceError, match=r"1 chunk is shorter than the others, .* with tiles"):
+        rx.open_references(path)

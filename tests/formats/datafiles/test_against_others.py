@@ -276,7 +276,7 @@ def test_tiff_as_tifffile(name: str, tmp_path: Path) -> None:
     values = np.arange(np.prod(shape)).astype("u2").reshape(shape)
     tifffile.imwrite(path, values, metadata=None, **TIFF[name])
     with tifffile.TiffFile(path) as file, file.aszarr() as store:
-        store.write_fsspec(written, str(tmp_path), version=0)  # type: ignore[union-attr]
+        store.write_fsspec(written, str(tmp_path), version=0)
     theirs: Any = json.loads(written.getvalue())
     ours: Any = rx.open_references(path).to_v0()
 
@@ -284,7 +284,8 @@ def test_tiff_as_tifffile(name: str, tmp_path: Path) -> None:
         found = json.loads(refs[".zarray"])
         used = [*(found["filters"] or ()), *filter(None, [found["compressor"]])]
         kept: dict[str, Any] = {key: found[key] for key in ("shape", "chunks", "dtype", "order")}
-        return kept | {"filters": used} | json.loads(refs[".zattrs"])
+        attributes: dict[str, Any] = json.loads(refs[".zattrs"])
+        return kept | {"filters": used} | attributes
 
     assert array(ours) == array(theirs)
     ranges = {key: value[1:] for key, value in ours.items() if isinstance(value, list)}

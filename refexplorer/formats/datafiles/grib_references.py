@@ -17,12 +17,8 @@ import numpy as np
 
 from refexplorer.formats.datafiles.data_file import FileChunks, Unread
 from refexplorer.formats.datafiles.grib import GribField, GribFile
-from refexplorer.formats.datafiles.references import (
-    INLINE_BYTES,
-    FileReferences,
-    array_documents,
-    inline_text,
-)
+from refexplorer.formats.datafiles.references import INLINE_BYTES, FileReferences
+from refexplorer.formats.datafiles.zarr_terms import array_documents, inline_text
 
 _AXES = ("number", "time", "step", "level")
 _TEXTS = {

@@ -8,8 +8,6 @@ kept inline as long as it is small. All else is left out with its reason.
 
 from __future__ import annotations
 
-import base64
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -35,6 +33,17 @@ from refexplorer.formats.datafiles.dimension_names import (
     at_full_length,
     axis_names,
     dimension_names,
+)
+from refexplorer.formats.datafiles.zarr_terms import (
+    array_metadata,
+    base64_text,
+    declared_fill,
+    grid_of,
+    index_text,
+    is_same_value,
+    json_fill,
+    json_text,
+    kind_of,
 )
 from refexplorer.markup import counted, size_text
 
@@ -88,7 +97,7 @@ class FileReferences:
         for name, chunks in self.chunks.items():
             (rows,) = np.nonzero(chunks.offsets + chunks.lengths > size)
             if len(rows):
-                key = _key(chunks.indices[rows[0]].tolist())
+                key = index_text(chunks.indices[rows[0]].tolist())
                 yield f"{name}/{key}" if name else key, len(rows)
 
 
@@ -122,8 +131,8 @@ def references_of(file: DataFile) -> FileReferences:
         attributes = dict(array.attributes) | {"_ARRAY_DIMENSIONS": dimensions}
         if made.metadata["fill_value"] is not None:
             attributes.pop("_FillValue", None)  # readers have it from the metadata
-        documents[f"{name}/.zarray"] = _json(made.metadata)
-        documents[f"{name}/.zattrs"] = _json(attributes)
+        documents[f"{name}/.zarray"] = json_text(made.metadata)
+        documents[f"{name}/.zattrs"] = json_text(attributes)
         documents |= {f"{name}/{key}": text for key, text in made.inline.items()}
         if made.chunks is not None and len(made.chunks.offsets):
             chunks[name] = made.chunks
@@ -142,7 +151,7 @@ def _at_root(documents: Mapping[str, str], chunks: Mapping[str, FileChunks]) -> 
 
 def _group(path: str, attributes: Mapping[str, Any]) -> dict[str, str]:
     start = f"{path}/" if path else ""
-    own = {f"{start}.zattrs": _json(attributes)} if attributes else {}
+    own = {f"{start}.zattrs": json_text(attributes)} if attributes else {}
     return {f"{start}.zgroup": '{"zarr_format":2}'} | own
 
 
@@ -176,27 +185,6 @@ class _Made:
     inline: Mapping[str, str]
 
 
-def array_documents(
-    name: str,
-    shape: Sequence[int],
-    chunks: Sequence[int],
-    kind: Any,
-    filters: list[dict[str, Any]],
-    dimensions: Sequence[str],
-    attributes: Mapping[str, Any],
-) -> dict[str, str]:
-    """Return the documents of an array whose chunks are all there."""
-    array = FileArray(name, tuple(shape), tuple(chunks), np.dtype(kind), None, None, None, {})
-    found = dict(attributes) | {"_ARRAY_DIMENSIONS": list(dimensions)}
-    metadata = _metadata(array, kind, tuple(chunks), filters, None)
-    return {f"{name}/.zarray": _json(metadata), f"{name}/.zattrs": _json(found)}
-
-
-def inline_text(values: np.ndarray) -> str:
-    """Return values as a reference that holds them."""
-    return _base64(values.tobytes())
-
-
 def _is_nameable(name: str, left_out: dict[str, Unread]) -> bool:
     """Say whether a name can stand in a key; one that cannot is left out."""
     try:
@@ -212,7 +200,7 @@ def _made(file: DataFile, array: FileArray) -> _Made:
     """Decide how an array is referenced."""
     if array.dtype.hasobject:
         return _held_texts(file, array)
-    kind = _kind(array)
+    kind = kind_of(array)
     try:
         chunks = file.chunks(array.name)
     except Unread as error:
@@ -242,56 +230,14 @@ def _made(file: DataFile, array: FileArray) -> _Made:
         kept = ~bad
         chunks = FileChunks(chunks.indices[kept], chunks.offsets[kept], chunks.lengths[kept])
     fill, filled = _fill(array, chunks, inline, filters)
-    return _Made(_metadata(array, kind, array.chunks, filters, fill), chunks, inline | filled)
-
-
-def _metadata(
-    array: FileArray,
-    kind: Any,
-    chunks: tuple[int, ...],
-    filters: list[dict[str, Any]],
-    fill: Any,
-) -> dict[str, Any]:
-    return {
-        "zarr_format": 2,
-        "shape": array.shape,
-        "chunks": [max(size, 1) for size in chunks],
-        "dtype": kind,
-        "fill_value": fill,
-        "order": array.order,
-        "filters": filters or None,
-        "compressor": None,
-        "dimension_separator": ".",
-    }
-
-
-def _kind(array: FileArray) -> Any:
-    """Return a data type as ``.zarray`` has it."""
-
-    def fields(dtype: np.dtype[Any]) -> Any:
-        if dtype.subdtype is not None:
-            words = "It has a field of several values, which Zarr has no data type for."
-            raise Unread("expression", words)
-        if dtype.fields is None:
-            return dtype.str
-        if (
-            dtype.names is None
-            or sum(dtype[name].itemsize for name in dtype.names) != dtype.itemsize
-        ):
-            words = "Its records have bytes between the fields, which Zarr has no data type for."
-            raise Unread("expression", words)
-        if any(dtype[name].names for name in dtype.names):
-            raise Unread("expression", "Its records have records in them, which Zarr cannot read.")
-        return [[name, fields(dtype[name])] for name in dtype.names]
-
-    return fields(array.dtype)
+    return _Made(array_metadata(array, kind, array.chunks, filters, fill), chunks, inline | filled)
 
 
 def _in_grid(array: FileArray, chunks: FileChunks) -> FileChunks:
     """Leave out chunks beyond the shape, which a file may keep after it became smaller."""
     if not array.shape:
         return chunks
-    grid = np.array(_grid(array), np.int64)
+    grid = np.array(grid_of(array), np.int64)
     inside = (chunks.indices < grid).all(axis=1)
     if inside.all():
         return chunks
@@ -299,11 +245,6 @@ def _in_grid(array: FileArray, chunks: FileChunks) -> FileChunks:
     are_short = None if chunks.are_short is None else chunks.are_short[inside]
     parts = chunks.indices[inside], chunks.offsets[inside], chunks.lengths[inside]
     return FileChunks(*parts, masks, are_short)
-
-
-def _grid(array: FileArray) -> tuple[int, ...]:
-    pairs = zip(array.shape, array.chunks, strict=True)
-    return tuple(-(-size // max(chunk, 1)) for size, chunk in pairs)
 
 
 def _pipeline(
@@ -360,10 +301,10 @@ def _held(file: DataFile, array: FileArray, kind: Any, why: Unread) -> _Made:
         raise Unread(why.why, f"{why.sentence} {words}")
     values = np.ascontiguousarray(_values(file, array), array.dtype)
     data = values.tobytes()
-    inline = {_key((0,) * len(array.shape)): _base64(data)} if data else {}
-    fill = _declared(array)
+    inline = {index_text((0,) * len(array.shape)): base64_text(data)} if data else {}
+    fill = declared_fill(array)
     return _Made(
-        _metadata(array, kind, array.shape, [], _json_fill(array.dtype, fill)), None, inline
+        array_metadata(array, kind, array.shape, [], json_fill(array.dtype, fill)), None, inline
     )
 
 
@@ -402,8 +343,10 @@ def _held_texts(file: DataFile, array: FileArray) -> _Made:
     whole[place] = _array_of(texts, shape)
     inline = dict[str, str]()
     if whole.size:
-        inline[_key((0,) * len(shape))] = _base64(bytes(VLenUTF8().encode(whole.ravel())))
-    return _Made(_metadata(array, "|O", array.shape, [{"id": "vlen-utf8"}], None), None, inline)
+        inline[index_text((0,) * len(shape))] = base64_text(bytes(VLenUTF8().encode(whole.ravel())))
+    return _Made(
+        array_metadata(array, "|O", array.shape, [{"id": "vlen-utf8"}], None), None, inline
+    )
 
 
 def _array_of(texts: list[str], shape: tuple[int, ...]) -> np.ndarray:
@@ -447,7 +390,7 @@ def _encoded_again(
         block[tuple(slice(0, span.stop - span.start) for span in spans)] = file.values(
             array.name, spans
         )
-        found[_key(index)] = _base64(_encoded(block, filters))
+        found[index_text(index)] = base64_text(_encoded(block, filters))
     return found
 
 
@@ -489,59 +432,24 @@ def _fill(
     Where chunks are missing, readers see the fill value: with null, all that are in use today take
     zeros. Another value than that would be taken for missing, unless the file declares it so.
     """
-    declared = _declared(array)
+    declared = declared_fill(array)
     stored = len(chunks.offsets) + len(inline)
-    missing = math.prod(_grid(array)) - stored
+    missing = math.prod(grid_of(array)) - stored
     written = array.fill_value
-    if missing <= 0 or written is None or _is_same(declared, written):
-        return _json_fill(array.dtype, declared), {}
+    if missing <= 0 or written is None or is_same_value(declared, written):
+        return json_fill(array.dtype, declared), {}
     if declared is None and not np.array(written, array.dtype).tobytes().strip(b"\0"):
         return None, {}
     text = ""
     if math.prod(array.chunks) * array.dtype.itemsize <= _FILL_BYTES:
         with suppress(Unread):
-            text = _base64(_encoded(np.full(array.chunks, written, array.dtype), filters))
+            text = base64_text(_encoded(np.full(array.chunks, written, array.dtype), filters))
     if text and len(text) * missing <= INLINE_BYTES:
         there = {tuple(index) for index in chunks.indices.tolist()}
-        lacking = (index for index in np.ndindex(*_grid(array)) if index not in there)
-        found = {key: text for index in lacking if (key := _key(index)) not in inline}
-        return _json_fill(array.dtype, declared), found
-    return _json_fill(array.dtype, written), {}
-
-
-def _declared(array: FileArray) -> Any:
-    """Return the missing value that the file declares, if it is one of the data type."""
-    value = array.attributes.get("_FillValue")
-    if value is None or array.dtype.kind not in "biufcS":
-        return None
-    try:
-        found = np.array(value.encode() if isinstance(value, str) else value, array.dtype)
-    except (ValueError, TypeError, OverflowError):
-        return None
-    is_number = array.dtype.kind in "biuf"
-    return found.item() if found.shape == () and (not is_number or _is_same(value, found)) else None
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    if one is None or other is None:
-        return one is other
-    try:
-        return bool(one == other) or bool(np.isnan(one) and np.isnan(other))
-    except TypeError:
-        return False
-
-
-def _json_fill(dtype: np.dtype[Any], value: Any) -> Any:
-    """Return a fill value as ``.zarray`` has it."""
-    if value is None:
-        return None
-    if dtype.kind in "SV":
-        return base64.standard_b64encode(np.array(value, dtype).tobytes()).decode()
-    if dtype.kind == "c":
-        return [_json_fill(np.dtype("f8"), part) for part in (value.real, value.imag)]
-    if dtype.kind == "f" and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value
+        lacking = (index for index in np.ndindex(*grid_of(array)) if index not in there)
+        found = {key: text for index in lacking if (key := index_text(index)) not in inline}
+        return json_fill(array.dtype, declared), found
+    return json_fill(array.dtype, written), {}
 
 
 def _keys(name: str, indices: np.ndarray) -> pa.Array:
@@ -557,15 +465,3 @@ def _keys(name: str, indices: np.ndarray) -> pa.Array:
     if not name:
         return joined
     return pc.binary_join_element_wise(text_scalar(name), joined, text_scalar("/"))
-
-
-def _key(index: Iterator[int] | tuple[int, ...] | list[int]) -> str:
-    return ".".join(map(str, index)) or "0"
-
-
-def _base64(data: bytes) -> str:
-    return "base64:" + base64.b64encode(data).decode()
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, separators=(",", ":"))

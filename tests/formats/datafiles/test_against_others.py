@@ -291,3 +291,13 @@ def test_tiff_as_tifffile(name: str, tmp_path: Path) -> None:
     ranges = {key: value[1:] for key, value in ours.items() if isinstance(value, list)}
     assert ranges == {key: value[1:] for key, value in theirs.items() if isinstance(value, list)}
     assert json.loads(ours[".zarray"])["fill_value"] is None
+
+
+def test_verify_finds_what_kerchunk_has_from_hdf5(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w", libver="latest") as file:
+        _last_unlimited(file)
+    refs = rx.open_references(translated(path))
+    compared = refs.verify(values="all")
+    assert not compared.good, str(compared)
+    assert rx.open_references(path).verify(values="all").good

@@ -51,7 +51,7 @@ class StreamBlocks:
         """Do nothing."""
 
 
-Why = Literal["damaged", "format", "library", "cost", "expression"]
+UnreadReason = Literal["damaged", "format", "library", "cost", "expression"]
 """Why something is not read: it is broken; nothing here reads its format; the library that would is
 missing or lacks a feature; it takes more time, memory or bytes than allowed; or it is sound, but
 references, or the comparison, have no way to express it."""
@@ -63,14 +63,14 @@ class Unread(Exception):
     Attributes
     ----------
     why
-        The kind of reason, one of `Why`.
+        The kind of reason, one of `UnreadReason`.
     sentence
         The reason for a person, one sentence; also what `str` returns.
     """
 
-    def __init__(self, why: Why, sentence: str) -> None:
+    def __init__(self, why: UnreadReason, sentence: str) -> None:
         super().__init__(why, sentence)
-        self.why: Why = why
+        self.why: UnreadReason = why
         self.sentence = sentence
 
     def __str__(self) -> str:
@@ -87,7 +87,7 @@ def left_out_text(left_out: Mapping[str, object]) -> str:
     return ", ".join(shown) + more
 
 
-def why_of(error: BaseException) -> Why:
+def why_of(error: BaseException) -> UnreadReason:
     """Return why a library did not read what it was given, by the error that it raised."""
     if isinstance(error, Unread):
         return error.why

@@ -22,7 +22,7 @@ from refexplorer.formats.datafiles.data_file import (
     FileFilter,
     FileObject,
     Unread,
-    Why,
+    UnreadReason,
     gaps,
 )
 from refexplorer.markup import escape
@@ -53,7 +53,7 @@ _REGULAR = frozenset({"regular_ll", "regular_gg"})
 _LEVEL_UNITS = {"isobaricInhPa": "hPa", "isobaricInPa": "Pa", "heightAboveGround": "m"}
 _BITMAP, _DATA, _BITMAP_BEFORE = 6, 7, 254
 _HEAD, _END = 16, b"7777"
-_WHY: Mapping[tuple[type[Exception], ...], Why] = {
+_WHY: Mapping[tuple[type[Exception], ...], UnreadReason] = {
     (
         eccodes.FunctionNotImplementedError,
         eccodes.FunctionalityNotEnabledError,
@@ -330,7 +330,9 @@ def _attributes(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unread(name: str, error: eccodes.CodesInternalError) -> Unread:
-    why: Why = next((why for kinds, why in _WHY.items() if isinstance(error, kinds)), "damaged")
+    why: UnreadReason = next(
+        (why for kinds, why in _WHY.items() if isinstance(error, kinds)), "damaged"
+    )
     words = escape(str(error).rstrip("."), 300)
     return Unread(why, f"eccodes cannot read message {name}: {words}.")
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from refexplorer.formats.datafiles.data_file import FileChunks, Unread
 from refexplorer.formats.datafiles.grib import GribField, GribFile
-from refexplorer.formats.datafiles.references import INLINE_BYTES, FileReferences
+from refexplorer.formats.datafiles.references import INLINE_BYTES, DataFileReferences
 from refexplorer.formats.datafiles.zarr_terms import array_documents, inline_text
 
 _AXES = ("number", "time", "step", "level")
@@ -46,7 +46,7 @@ _TEXTS = {
 
 
 @dataclass
-class _Variable:
+class _GribVariable:
     """The fields of one variable, and the values of its coordinates that vary."""
 
     name: str
@@ -64,7 +64,7 @@ class _Variable:
         return known[1:], (first.level_name, known[0]), first.grid
 
 
-def grib_references(file: GribFile) -> FileReferences:
+def grib_references(file: GribFile) -> DataFileReferences:
     """Make references to all fields of a file.
 
     Raises
@@ -84,7 +84,7 @@ def grib_references(file: GribFile) -> FileReferences:
                 documents |= _data(file, start, each, chunks)
             except Unread as error:
                 left_out[f"{start}{each.name}"] = error
-    return FileReferences(documents, chunks, left_out)
+    return DataFileReferences(documents, chunks, left_out)
 
 
 def _fields(file: GribFile, left_out: dict[str, Unread]) -> Iterator[GribField]:
@@ -95,7 +95,7 @@ def _fields(file: GribFile, left_out: dict[str, Unread]) -> Iterator[GribField]:
             left_out[f"message {name}"] = error
 
 
-def _variables(fields: Iterator[GribField]) -> Iterator[_Variable]:
+def _variables(fields: Iterator[GribField]) -> Iterator[_GribVariable]:
     """Put fields together that differ in coordinates alone; others stay apart."""
     found = dict[tuple[Any, ...], list[GribField]]()
     for each in fields:
@@ -106,9 +106,9 @@ def _variables(fields: Iterator[GribField]) -> Iterator[_Variable]:
         varying = {axis: values for axis, values in axes.items() if len(values) > 1}
         places = {tuple(each.at[axis] for axis in varying) for each in members}
         if len(places) == len(members) == math.prod(map(len, varying.values())):
-            yield _Variable(members[0].name, members, varying)
+            yield _GribVariable(members[0].name, members, varying)
         else:
-            yield from (_Variable(each.name, [each]) for each in members)
+            yield from (_GribVariable(each.name, [each]) for each in members)
 
 
 def _values(fields: Sequence[GribField], axis: str) -> list[float]:
@@ -121,7 +121,7 @@ def _values(fields: Sequence[GribField], axis: str) -> list[float]:
     return sorted(found, reverse=is_falling)
 
 
-def _grouped(variables: list[_Variable]) -> Iterator[tuple[str, list[_Variable]]]:
+def _grouped(variables: list[_GribVariable]) -> Iterator[tuple[str, list[_GribVariable]]]:
     """Yield the root with all variables if they fit, else a group for each."""
     levels = dict[str, set[Any]]()
     for each in variables:
@@ -148,7 +148,7 @@ def _grouped(variables: list[_Variable]) -> Iterator[tuple[str, list[_Variable]]
 
 
 def _coordinates(
-    file: GribFile, start: str, variable: _Variable, chunks: dict[str, FileChunks]
+    file: GribFile, start: str, variable: _GribVariable, chunks: dict[str, FileChunks]
 ) -> dict[str, str]:
     """Return the coordinates of a variable; those of a group are all alike."""
     first, documents = variable.first, dict[str, str]()
@@ -187,7 +187,7 @@ def _coordinates(
 
 
 def _data(
-    file: GribFile, start: str, variable: _Variable, chunks: dict[str, FileChunks]
+    file: GribFile, start: str, variable: _GribVariable, chunks: dict[str, FileChunks]
 ) -> dict[str, str]:
     """Return the metadata of a variable and its inline chunks, and note the others."""
     first = variable.first
@@ -233,7 +233,7 @@ def _data(
     return documents
 
 
-def _place(variable: _Variable, each: GribField) -> tuple[int, ...]:
+def _place(variable: _GribVariable, each: GribField) -> tuple[int, ...]:
     return tuple(values.index(each.at[axis]) for axis, values in variable.axes.items())
 
 

@@ -65,7 +65,7 @@ _SEVERAL = 64
 
 
 @dataclass(frozen=True)
-class FileReferences:
+class DataFileReferences:
     """References to a data file, in columns.
 
     Attributes
@@ -101,7 +101,7 @@ class FileReferences:
                 yield f"{name}/{key}" if name else key, len(rows)
 
 
-def references_of(file: DataFile) -> FileReferences:
+def references_of(file: DataFile) -> DataFileReferences:
     """Make references to all that is in a file.
 
     Raises
@@ -140,13 +140,13 @@ def references_of(file: DataFile) -> FileReferences:
     left_out |= {each.name: each.barrier for each in links if each.barrier is not None}
     if file.form == "TIFF" and list(arrays) == ["0"] and not left_out:
         return _at_root(documents, chunks)
-    return FileReferences(documents, chunks, left_out)
+    return DataFileReferences(documents, chunks, left_out)
 
 
-def _at_root(documents: Mapping[str, str], chunks: Mapping[str, FileChunks]) -> FileReferences:
+def _at_root(documents: Mapping[str, str], chunks: Mapping[str, FileChunks]) -> DataFileReferences:
     """Return a single image as an array at the root, as tifffile has it."""
     moved = {key.removeprefix("0/"): text for key, text in documents.items() if key[:2] == "0/"}
-    return FileReferences(moved, {"": chunks["0"]} if "0" in chunks else {}, {})
+    return DataFileReferences(moved, {"": chunks["0"]} if "0" in chunks else {}, {})
 
 
 def _group(path: str, attributes: Mapping[str, Any]) -> dict[str, str]:
@@ -177,7 +177,7 @@ def _arrays(file: DataFile, left_out: dict[str, Unread]) -> dict[str, FileArray]
 
 
 @dataclass(frozen=True)
-class _Made:
+class _ArrayReferences:
     """One array: its ``.zarray``, its chunks with byte ranges, and those that are inline."""
 
     metadata: dict[str, Any]
@@ -196,7 +196,7 @@ def _is_nameable(name: str, left_out: dict[str, Unread]) -> bool:
     return True
 
 
-def _made(file: DataFile, array: FileArray) -> _Made:
+def _made(file: DataFile, array: FileArray) -> _ArrayReferences:
     """Decide how an array is referenced."""
     if array.dtype.hasobject:
         return _held_texts(file, array)
@@ -230,7 +230,9 @@ def _made(file: DataFile, array: FileArray) -> _Made:
         kept = ~bad
         chunks = FileChunks(chunks.indices[kept], chunks.offsets[kept], chunks.lengths[kept])
     fill, filled = _fill(array, chunks, inline, filters)
-    return _Made(array_metadata(array, kind, array.chunks, filters, fill), chunks, inline | filled)
+    return _ArrayReferences(
+        array_metadata(array, kind, array.chunks, filters, fill), chunks, inline | filled
+    )
 
 
 def _in_grid(array: FileArray, chunks: FileChunks) -> FileChunks:
@@ -293,7 +295,7 @@ def _unknown(array: FileArray) -> str:
     return _WORDS.get(names[0], names[0]) if names else "shuffle after another one"
 
 
-def _held(file: DataFile, array: FileArray, kind: Any, why: Unread) -> _Made:
+def _held(file: DataFile, array: FileArray, kind: Any, why: Unread) -> _ArrayReferences:
     """Keep a small array inline, decoded by the library; raise why it has no references else."""
     size = math.prod(array.shape) * array.dtype.itemsize
     if size > INLINE_BYTES:
@@ -303,7 +305,7 @@ def _held(file: DataFile, array: FileArray, kind: Any, why: Unread) -> _Made:
     data = values.tobytes()
     inline = {index_text((0,) * len(array.shape)): base64_text(data)} if data else {}
     fill = declared_fill(array)
-    return _Made(
+    return _ArrayReferences(
         array_metadata(array, kind, array.shape, [], json_fill(array.dtype, fill)), None, inline
     )
 
@@ -319,7 +321,7 @@ def _values(file: DataFile, array: FileArray) -> np.ndarray:
     return whole
 
 
-def _held_texts(file: DataFile, array: FileArray) -> _Made:
+def _held_texts(file: DataFile, array: FileArray) -> _ArrayReferences:
     """Keep texts of varying length inline."""
     from numcodecs import VLenUTF8
 
@@ -344,7 +346,7 @@ def _held_texts(file: DataFile, array: FileArray) -> _Made:
     inline = dict[str, str]()
     if whole.size:
         inline[index_text((0,) * len(shape))] = base64_text(bytes(VLenUTF8().encode(whole.ravel())))
-    return _Made(
+    return _ArrayReferences(
         array_metadata(array, "|O", array.shape, [{"id": "vlen-utf8"}], None), None, inline
     )
 

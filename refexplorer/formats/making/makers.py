@@ -27,9 +27,7 @@ from refexplorer.formats.making.streams import PlainReferences, WatchedStream
 from refexplorer.markup import counted, escape
 
 if TYPE_CHECKING:
-    from refexplorer.formats.datafiles.references import FileReferences
-
-MadeReferences = Mapping[str, Any]
+    from refexplorer.formats.datafiles.references import DataFileReferences
 
 
 _NODATA = 42113
@@ -142,7 +140,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _of_tiff(stream: WatchedStream, url: str) -> MadeReferences:
+def _of_tiff(stream: WatchedStream, url: str) -> Mapping[str, Any]:
     """Take what tifffile writes for an image in several files, which OME-XML names."""
     from tifffile import TiffFile
 
@@ -219,7 +217,7 @@ def _grib(stream: WatchedStream) -> DataFile:
     return GribFile(cast("IO[bytes]", stream))
 
 
-def _grib_references(file: Any) -> FileReferences:
+def _grib_references(file: Any) -> DataFileReferences:
     from refexplorer.formats.datafiles.grib_references import grib_references
 
     return grib_references(file)

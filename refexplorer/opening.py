@@ -16,7 +16,12 @@ from refexplorer.formats.finding.source_finding import read_source
 from refexplorer.formats.forms.form import Locate, of_file
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet.store import read_store
-from refexplorer.formats.reader_notes import document_notes, note_beyond, note_encoding
+from refexplorer.formats.reader_notes import (
+    document_notes,
+    note_beyond,
+    note_encoding,
+    note_left_out,
+)
 from refexplorer.formats.reader_runs import repository_dialects, store_dialects
 from refexplorer.formats.reader_runs import run as run_readers
 from refexplorer.formats.source import DOCUMENTS, Source, cause
@@ -170,6 +175,7 @@ def set_of(
     named = replace(read, form=form, entries=None)
     opened = open_document(document, entries)
     note_beyond(read, findings)
+    note_left_out(read, findings)
     contents = Contents(opened, findings, document.templates)
     return ReferenceSet(named, contents, limits, trusted, storage_options)
 

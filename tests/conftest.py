@@ -6,6 +6,7 @@ import gc
 import re
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from tests.helpers import newer_python
 from tests.helpers.guard import Guard
 from tests.helpers.hosts import Lab, PanelPage, running_lab, running_page
 from tests.helpers.servers import RangeServer, range_server
+
+with suppress(ImportError):
+    import pyproj  # noqa: F401  before eccodes: the libproj of its wheels breaks pyproj after it
 
 pytest_plugins = ["tests.helpers.costs"]
 

@@ -130,11 +130,12 @@ def _decode(
         seen.failed.append(key)
         seen.reason = seen.reason or said(error)
         return
-    inside = tuple(slice(0, part.stop - part.start) for part in region(array, index))
+    spans = (slice(0, part.stop - part.start) for part in region(array, index))
+    inside = np.asarray(values[tuple(spans)])
     seen.chunks += 1
-    seen.values += values[inside].size
+    seen.values += inside.size
     if values.dtype.kind in "iuf" and isinstance(array.fill_value, int | float):
-        seen.masked += int(np.count_nonzero(values[inside] == array.fill_value))
+        seen.masked += int(np.count_nonzero(inside == array.fill_value))
 
 
 def _note_masked(opened: OpenedSet, seen: _Seen, base: str, findings: Findings) -> None:

@@ -28,7 +28,7 @@ from refexplorer.formats.datafiles.data_file import (
     FileFilter,
     FileObject,
     Unread,
-    Why,
+    UnreadReason,
     why_of,
 )
 from refexplorer.limits import Limits
@@ -299,7 +299,7 @@ def _native(array: ArrayMeta) -> FileArray:
     )
 
 
-def _why_undecoded(array: ArrayMeta, error: Exception) -> Why:
+def _why_undecoded(array: ArrayMeta, error: Exception) -> UnreadReason:
     """Say whether a chunk is too large, or of a codec that is not installed; else it is damaged."""
     if isinstance(error, LimitError):
         return "cost"

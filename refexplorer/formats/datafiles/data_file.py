@@ -13,6 +13,10 @@ from refexplorer.markup import escape
 _SHOWN = 5
 
 
+NO_PLAIN_FORM = "It is of a type without a plain form"
+"""How the reason begins why an attribute is not read that JSON, and netCDF, have no type for."""
+
+
 class BlockSource(Protocol):
     """An open file that is read in blocks, wherever it is."""
 
@@ -47,7 +51,7 @@ class StreamBlocks:
         """Do nothing."""
 
 
-Why = Literal["damaged", "format", "library", "cost", "expression"]
+UnreadReason = Literal["damaged", "format", "library", "cost", "expression"]
 """Why something is not read: it is broken; nothing here reads its format; the library that would is
 missing or lacks a feature; it takes more time, memory or bytes than allowed; or it is sound, but
 references, or the comparison, have no way to express it."""
@@ -59,14 +63,14 @@ class Unread(Exception):
     Attributes
     ----------
     why
-        The kind of reason, one of `Why`.
+        The kind of reason, one of `UnreadReason`.
     sentence
         The reason for a person, one sentence; also what `str` returns.
     """
 
-    def __init__(self, why: Why, sentence: str) -> None:
+    def __init__(self, why: UnreadReason, sentence: str) -> None:
         super().__init__(why, sentence)
-        self.why: Why = why
+        self.why: UnreadReason = why
         self.sentence = sentence
 
     def __str__(self) -> str:
@@ -83,7 +87,7 @@ def left_out_text(left_out: Mapping[str, object]) -> str:
     return ", ".join(shown) + more
 
 
-def why_of(error: BaseException) -> Why:
+def why_of(error: BaseException) -> UnreadReason:
     """Return why a library did not read what it was given, by the error that it raised."""
     if isinstance(error, Unread):
         return error.why
@@ -126,12 +130,15 @@ class FileChunks:
     masks
         Filters that were left out for a chunk, bit by bit as HDF5 has them, shape ``(n,)`` uint32;
         None where a format has no such thing.
+    are_short
+        Which have fewer values than a whole chunk, shape ``(n,)``; None where none has.
     """
 
     indices: np.ndarray
     offsets: np.ndarray
     lengths: np.ndarray
     masks: np.ndarray | None = None
+    are_short: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True)

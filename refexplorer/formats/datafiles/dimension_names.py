@@ -8,6 +8,7 @@ from dataclasses import replace
 from refexplorer.formats.datafiles.data_file import FileArray
 
 _MADE_UP = "phony_dim_"
+_AXES = ("z", "y", "x")
 
 
 def dimension_names(arrays: Mapping[str, FileArray]) -> dict[str, list[str]]:
@@ -100,3 +101,18 @@ def _named(arrays: Sequence[FileArray]) -> dict[str, tuple[int, bool]]:
         )
         if not name.startswith(_MADE_UP)
     }
+
+
+def axis_names(arrays: Mapping[str, FileArray]) -> dict[str, list[str]]:
+    """Return the axes of FITS, as kerchunk names them; with the name of each array if they differ.
+
+    One name stands for one length in xarray.
+    """
+    is_alike = len({array.shape for array in arrays.values()}) == 1
+    found = {}
+    for name, array in arrays.items():
+        rank = len(array.shape)
+        axes = [f"axis{rank - n}" for n in range(rank - len(_AXES))]
+        axes += _AXES[max(len(_AXES) - rank, 0) :]
+        found[name] = axes if is_alike else [f"{name}_{each}" for each in axes]
+    return found

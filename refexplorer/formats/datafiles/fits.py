@@ -19,6 +19,7 @@ from astropy.io import fits
 from refexplorer.formats.datafiles.data_file import (
     FileArray,
     FileChunks,
+    FileFilter,
     FileObject,
     Unread,
     gaps,
@@ -81,7 +82,10 @@ class FitsFile:
                 self._headers.append(part.name or str(number))
                 continue
             name = part.name or str(number)
-            name = str(number) if name in self._parts else name
+            if name in self._parts:
+                name = f"{name}_{part.ver}"
+            if name in self._parts:
+                name = f"{part.name}_{number}"
             self._parts[name] = part
             if name != str(number):
                 self._numbers[str(number)] = name
@@ -138,13 +142,19 @@ class FitsFile:
             key: value if isinstance(value, str | bool | int | float) else str(value)
             for key, value in header.items()
         }
-        missing = None if isinstance(part, fits.BinTableHDU) else undefined_value(header)
+        missing = undefined_value(header) if part.is_image and not _is_binary(part) else None
         if missing is not None:
             attributes["_FillValue"] = missing
+        filters: tuple[FileFilter, ...] | None = () if part.is_image or _is_binary(part) else None
+        unread = {}
         if scaled:
-            dtype = np.dtype("<f8")
-        filters = None if scaled else ()
-        return FileArray(name, shape, shape, dtype, filters, None, None, attributes)
+            filters, dtype = (_scaling(header, dtype),), np.dtype("<f8")
+            if missing is not None and _has_neighbours(header, missing):
+                unread["BLANK"] = (
+                    f"The numbers of {header['BITPIX']} bits are scaled: some next to its BLANK, "
+                    f"{header['BLANK']}, become the same, and are missing, too."
+                )
+        return FileArray(name, shape, shape, dtype, filters, None, None, attributes, unread)
 
     def chunks(self, name: str) -> FileChunks:
         """Return the one block of an image or a table; errors as of `array`."""
@@ -164,7 +174,9 @@ class FitsFile:
         array = self.array(name)
         part = self._parts[array.name]
         try:
-            if not isinstance(part, fits.BinTableHDU):
+            if isinstance(part, fits.TableHDU):
+                return np.array([tuple(row) for row in part.data[selection]], array.dtype)
+            if not _is_binary(part):
                 image = np.asarray(part.section[selection])
                 if _is_scaled(part):
                     scale, zero = part.header.get("BSCALE", 1), part.header.get("BZERO", 0)
@@ -184,10 +196,37 @@ class FitsFile:
         self._file.close()
 
 
+def _is_binary(part: Any) -> bool:
+    return isinstance(part, fits.BinTableHDU)
+
+
 def _ends(part: Any) -> tuple[int, int]:
     """Return where an extension begins and ends, its header among it."""
     at = part.fileinfo()
     return at["hdrLoc"], at["datLoc"] + at["datSpan"]
+
+
+def _scaling(header: Mapping[str, Any], dtype: np.dtype[Any]) -> FileFilter:
+    """Return the codec that scales: FITS multiplies where numcodecs divides."""
+    settings = {
+        "scale": 1 / float(header.get("BSCALE", 1)),
+        "offset": float(header.get("BZERO", 0)),
+        "dtype": "<f8",
+        "astype": dtype.str,
+    }
+    return FileFilter("fixedscaleoffset", settings)
+
+
+def _has_neighbours(header: Mapping[str, Any], missing: float) -> bool:
+    """Say whether integers beside that of undefined values become the same number as it."""
+    bits = header["BITPIX"]
+    limits = np.iinfo(f"{'u' if bits == 8 else 'i'}{bits // 8}")
+    around = (header["BLANK"] - 1, header["BLANK"] + 1)
+    return any(
+        undefined_value({**header, "BLANK": number}) == missing
+        for number in around
+        if limits.min <= number <= limits.max
+    )
 
 
 def undefined_value(header: Mapping[str, Any]) -> int | float | None:
@@ -204,19 +243,26 @@ def undefined_value(header: Mapping[str, Any]) -> int | float | None:
 
 def _is_scaled(part: Any) -> bool:
     """Say whether an extension is an image whose numbers stand for others."""
-    is_image = part.is_image and not isinstance(part, fits.BinTableHDU)
+    is_image = part.is_image and not _is_binary(part)
     return is_image and ("BSCALE" in part.header or "BZERO" in part.header)
 
 
 def _values(name: str, part: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """Return type and shape of the data of an extension."""
     header = part.header
-    if part.is_image and not isinstance(part, fits.BinTableHDU):
+    if header.get("ZIMAGE") is True:
+        raise Unread("expression", f"{escape(name)} is a compressed image.")
+    if isinstance(part, fits.GroupsHDU):
+        raise Unread("expression", f"{escape(name)} has random groups.")
+    if part.is_image and not _is_binary(part):
         rank = int(header["NAXIS"])
         shape = tuple(int(header[f"NAXIS{axis}"]) for axis in range(rank, 0, -1))
         return np.dtype(_TYPES[header["BITPIX"]]), shape
-    if not isinstance(part, fits.BinTableHDU):
-        raise Unread("expression", f"{escape(name)} is neither an image nor a binary table.")
+    if isinstance(part, fits.TableHDU):
+        kinds = [(column.name, column.format.recformat) for column in part.columns]
+        return np.dtype(kinds), (int(header["NAXIS2"]),)
+    if not _is_binary(part):
+        raise Unread("expression", f"{escape(name)} is neither an image nor a table.")
     if any(_VARYING.match(column.format) for column in part.columns):
         raise Unread("expression", f"{escape(name)} has columns of varying length.")
     dtype = np.dtype(part.columns.dtype).newbyteorder(">")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, Any
 
@@ -21,7 +22,7 @@ from refexplorer.formats.datafiles.data_file import (
     FileFilter,
     FileObject,
     Unread,
-    Why,
+    UnreadReason,
     gaps,
 )
 from refexplorer.markup import escape
@@ -35,7 +36,24 @@ _KEYS: dict[str, type] = {
     "level": float, "number": int, "dataType": str, "stepType": str,
 }  # fmt: skip
 
-_WHY: Mapping[tuple[type[Exception], ...], Why] = {
+_FIELD_KEYS: dict[str, type] = _KEYS | {
+    "name": str, "cfName": str, "paramId": int, "md5GridSection": str,
+    "jPointsAreConsecutive": int, "alternativeRowScanning": int, "Nx": int, "Ny": int,
+    "missingValue": float,
+}  # fmt: skip
+_SHOWN = (
+    "paramId", "shortName", "name", "units", "typeOfLevel", "gridType", "dataType", "stepType",
+    "cfName", "cfVarName", "Nx", "Ny", "jPointsAreConsecutive", "missingValue",
+)  # fmt: skip
+_NOT_FIRST = Unread(
+    "expression",
+    "It is not the first field of its message, which alone the codec for GRIB decodes.",
+)
+_REGULAR = frozenset({"regular_ll", "regular_gg"})
+_LEVEL_UNITS = {"isobaricInhPa": "hPa", "isobaricInPa": "Pa", "heightAboveGround": "m"}
+_BITMAP, _DATA, _BITMAP_BEFORE = 6, 7, 254
+_HEAD, _END = 16, b"7777"
+_WHY: Mapping[tuple[type[Exception], ...], UnreadReason] = {
     (
         eccodes.FunctionNotImplementedError,
         eccodes.FunctionalityNotEnabledError,
@@ -46,6 +64,54 @@ _WHY: Mapping[tuple[type[Exception], ...], Why] = {
     (eccodes.MemoryAllocationError, eccodes.MessageTooLargeError): "cost",
 }
 """Why eccodes does not read a message; otherwise it is damaged."""
+
+
+@dataclass(frozen=True)
+class GribField:
+    """One field of a message.
+
+    Attributes
+    ----------
+    label
+        The number of its message, and of a message with several fields ``.1``, ``.2``, … for those
+        after the first.
+    part
+        Its place among the fields of the message, from 0.
+    offset, length
+        Of the message.
+    name, level_name, level_units, step_type, data_type
+        As cfgrib says.
+    grid
+        What is equal for equal grids.
+    at
+        The coordinates ``number``, ``time`` in seconds since 1970, ``step`` in hours, and
+        ``level``; None for one that it has not.
+    shape, dimensions
+        Of its values, as they follow each other.
+    is_regular
+        Whether each row has one latitude, and each column one longitude.
+    is_alternating
+        Whether each second row runs backwards.
+    attributes
+        As cfgrib gives them.
+    """
+
+    label: str
+    part: int
+    offset: int
+    length: int
+    name: str
+    level_name: str
+    level_units: str | None
+    step_type: str
+    data_type: str
+    grid: str
+    at: Mapping[str, Any]
+    shape: tuple[int, ...]
+    dimensions: tuple[str, ...]
+    is_regular: bool
+    is_alternating: bool
+    attributes: Mapping[str, Any]
 
 
 class GribFile:
@@ -73,7 +139,7 @@ class GribFile:
             raise Unread("damaged", "The file has no message of GRIB.")
 
     def names(self) -> tuple[str, ...]:
-        """Return the numbers of all messages."""
+        """Return the numbers of all messages; further fields of a message have other labels."""
         return tuple(map(str, range(len(self._places))))
 
     def other_names(self) -> Mapping[str, str]:
@@ -81,20 +147,72 @@ class GribFile:
         return {}
 
     def objects(self) -> Iterator[FileObject]:
-        """Yield all messages, and the bytes that belong to none."""
-        for number, (_, length) in enumerate(self._places):
+        """Yield all fields of all messages, and the bytes that belong to none."""
+        for label in self.field_names():
             shape, barrier = None, None
             try:
-                shape = self.array(str(number)).shape
+                shape = self.array(label).shape
+                if "." in label:
+                    barrier = _NOT_FIRST
             except Unread as error:
                 barrier = error
-            yield FileObject(str(number), "array", shape, length, barrier)
+            yield FileObject(label, "array", shape, self._place(label)[1], barrier)
         size = self._file.seek(0, 2)
         yield from gaps(((start, start + length) for start, length in self._places), size)
 
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the root, without attributes."""
         return {"": {}}
+
+    def field_names(self) -> Iterator[str]:
+        """Yield the labels of all fields of all messages."""
+        for number in range(len(self._places)):
+            for part in range(self._count(number)):
+                yield f"{number}.{part}" if part else str(number)
+
+    def field(self, label: str) -> GribField:
+        """Describe a field; errors as of `array`."""
+        offset, length = self._place(label)
+        with self._message(label) as message:
+            found = {key: _get(message, key, kind) for key, kind in _FIELD_KEYS.items()}
+            shape = _shape(message)
+            times = _times(message)
+        if "time" not in times:
+            raise Unread("damaged", f"Message {label} has no time.")
+        name = found["cfVarName"]
+        if name in (None, "unknown", "~"):
+            name = found["shortName"]
+        if name in (None, "unknown", "~"):
+            name = f"param{found['paramId']}"
+        is_regular = len(shape) == 2 and found["gridType"] in _REGULAR
+        names = ("latitude", "longitude") if is_regular else ("y", "x")
+        if len(shape) == 2 and found["jPointsAreConsecutive"]:
+            names = names[::-1]
+        at = {"number": found["number"], "level": found["level"], **times}
+        level_name = found["typeOfLevel"] or "level"
+        return GribField(
+            label,
+            int(label.partition(".")[2] or 0),
+            offset,
+            length,
+            name,
+            level_name,
+            _LEVEL_UNITS.get(level_name),
+            str(found["stepType"]),
+            str(found["dataType"]),
+            str(found["md5GridSection"]),
+            at,
+            shape,
+            names if len(shape) == 2 else ("values",),
+            is_regular,
+            bool(found["alternativeRowScanning"]),
+            _attributes(found),
+        )
+
+    def _count(self, number: int) -> int:
+        """Return how many fields a message has: sections of data."""
+        offset, length = self._places[number]
+        return max(sum(kind == _DATA for kind, _, _ in _sections(self._file, offset, length)), 1)
 
     def array(self, name: str) -> FileArray:
         """Return the metadata of a message.
@@ -145,16 +263,16 @@ class GribFile:
         """Do nothing: the file is closed by who opened it."""
 
     def _place(self, name: str) -> tuple[int, int]:
-        if not name.isdecimal() or int(name) >= len(self._places):
+        number = name.partition(".")[0]
+        if not number.isdecimal() or int(number) >= len(self._places):
             raise KeyError(name)
-        return self._places[int(name)]
+        return self._places[int(number)]
 
     @contextmanager
     def _message(self, name: str) -> Iterator[Any]:
         offset, length = self._place(name)
-        self._file.seek(offset)
         try:
-            message = eccodes.codes_new_from_message(self._file.read(length))
+            message = eccodes.codes_new_from_message(self._bytes_of(name, offset, length))
         except eccodes.CodesInternalError as error:
             raise _unread(name, error) from error
         try:
@@ -164,9 +282,57 @@ class GribFile:
         finally:
             eccodes.codes_release(message)
 
+    def _bytes_of(self, name: str, offset: int, length: int) -> bytes:
+        """Return a message, of one with several fields that of one alone."""
+        part = int(name.partition(".")[2] or 0)
+        self._file.seek(offset)
+        whole = self._file.read(length)
+        if not part:
+            return whole
+        used, count = dict[int, bytes](), 0
+        for kind, start, size in _sections(self._file, offset, length):
+            section = whole[start - offset : start - offset + size]
+            if kind == _BITMAP and section[5] == _BITMAP_BEFORE and _BITMAP in used:
+                continue
+            used[kind] = section
+            count += kind == _DATA
+            if count > part:
+                body = b"".join(section for _, section in sorted(used.items()))
+                size = _HEAD + len(body) + len(_END)
+                return whole[:8] + size.to_bytes(8, "big") + body + _END
+        raise KeyError(name)
+
+
+def _sections(file: IO[bytes], offset: int, length: int) -> Iterator[tuple[int, int, int]]:
+    """Yield number, place and length of the sections of a message of GRIB 2."""
+    at, end = offset + _HEAD, offset + length - len(_END)
+    file.seek(offset)
+    if file.read(8)[7:] != b"\2":
+        return
+    while at + 5 <= end:
+        file.seek(at)
+        head = file.read(5)
+        size = int.from_bytes(head[:4], "big")
+        if size < 5 or at + size > end:
+            raise Unread(
+                "damaged", f"The message at byte {offset:,} has a section of {size:,} bytes."
+            )
+        yield head[4], at, size
+        at += size
+
+
+def _attributes(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a field as cfgrib names them."""
+    attributes = {f"GRIB_{key}": found[key] for key in _SHOWN if found[key] is not None}
+    named = {"long_name": found["name"], "units": found["units"], "standard_name": found["cfName"]}
+    known = {key: value for key, value in named.items() if value not in (None, "unknown", "~")}
+    return attributes | known
+
 
 def _unread(name: str, error: eccodes.CodesInternalError) -> Unread:
-    why: Why = next((why for kinds, why in _WHY.items() if isinstance(error, kinds)), "damaged")
+    why: UnreadReason = next(
+        (why for kinds, why in _WHY.items() if isinstance(error, kinds)), "damaged"
+    )
     words = escape(str(error).rstrip("."), 300)
     return Unread(why, f"eccodes cannot read message {name}: {words}.")
 
@@ -185,7 +351,14 @@ def _messages(file: IO[bytes]) -> Iterator[tuple[int, int]]:
         if head[7] == 1 and length & 0x800000:
             raise Unread("format", "Messages of GRIB 1 of more than 8 MB are not compared.")
         if length < 16 or start + length > end:
-            raise Unread("damaged", f"The message at byte {start:,} is not whole.")
+            raise Unread(
+                "damaged",
+                f"The message at byte {start:,} is not whole: it gives its length as {length:,} "
+                "bytes.",
+            )
+        file.seek(start + length - len(_END))
+        if file.read(len(_END)) != _END:
+            raise Unread("damaged", f"The message at byte {start:,} does not end where it says.")
         yield start, length
         count += 1
         if count > MESSAGES:
@@ -210,7 +383,7 @@ def _shape(message: Any) -> tuple[int, ...]:
     size = eccodes.codes_get_size(message, "values")
     rows, columns = _get(message, "Ny", int), _get(message, "Nx", int)
     if rows and columns and rows * columns == size:
-        return rows, columns
+        return (columns, rows) if _get(message, "jPointsAreConsecutive", int) else (rows, columns)
     return (size,)
 
 

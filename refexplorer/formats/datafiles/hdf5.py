@@ -21,7 +21,7 @@ from refexplorer.formats.datafiles.data_file import (
     FileChunks,
     FileObject,
     Unread,
-    Why,
+    UnreadReason,
 )
 from refexplorer.formats.datafiles.hdf5_chunks import chunk_table
 from refexplorer.formats.datafiles.hdf5_metadata import (
@@ -402,7 +402,7 @@ def _require_own_values(path: str, plist: h5p.PropDCID) -> None:
         raise Unread("expression", f"The values of {escape(path)} are in other files.")
 
 
-def _why_undecoded(dataset: h5d.DatasetID) -> Why:
+def _why_undecoded(dataset: h5d.DatasetID) -> UnreadReason:
     """Say whether values are not read because a filter is not installed."""
     plist = dataset.get_create_plist()
     codes = (plist.get_filter(number)[0] for number in range(plist.get_nfilters()))

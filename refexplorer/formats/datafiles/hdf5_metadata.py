@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 from h5py import h5a, h5d, h5p, h5s, h5t
 
-from refexplorer.formats.datafiles.data_file import FileFilter, Unread
+from refexplorer.formats.datafiles.data_file import NO_PLAIN_FORM, FileFilter, Unread
 from refexplorer.markup import counted, escape, size_text
 
 ATTRIBUTE_BYTES = 2**20
@@ -46,7 +46,7 @@ def plain(value: Any) -> Any:
         return [value.real, value.imag]
     if isinstance(value, str | bool | int | float):
         return value
-    raise Unread("expression", f"It is of a type without a plain form, {type(value).__name__}.")
+    raise Unread("expression", f"{NO_PLAIN_FORM}, {type(value).__name__}.")
 
 
 def attribute_value(attribute: h5a.AttrID) -> Any:

@@ -8,8 +8,6 @@ kept inline as long as it is small. All else is left out with its reason.
 
 from __future__ import annotations
 
-import base64
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -23,6 +21,7 @@ import pyarrow.compute as pc
 from refexplorer.formats.buffers.arrow import number_column, text_column, text_scalar
 from refexplorer.formats.buffers.entries import Entries, EntriesBuilder
 from refexplorer.formats.datafiles.data_file import (
+    NO_PLAIN_FORM,
     DataFile,
     FileArray,
     FileChunks,
@@ -30,7 +29,22 @@ from refexplorer.formats.datafiles.data_file import (
     Unread,
     with_used_filters,
 )
-from refexplorer.formats.datafiles.dimension_names import at_full_length, dimension_names
+from refexplorer.formats.datafiles.dimension_names import (
+    at_full_length,
+    axis_names,
+    dimension_names,
+)
+from refexplorer.formats.datafiles.zarr_terms import (
+    array_metadata,
+    base64_text,
+    declared_fill,
+    grid_of,
+    index_text,
+    is_same_value,
+    json_fill,
+    json_text,
+    kind_of,
+)
 from refexplorer.markup import counted, size_text
 
 INLINE_BYTES = 2**16
@@ -39,14 +53,19 @@ _FILL_BYTES = 2**24
 """Most bytes of a chunk of fill values that is encoded."""
 _LZF_RATIO = 8
 """imagecodecs decodes no LZF into more than this multiple of its length, without a header."""
-_NUMCODECS = frozenset({"zlib", "shuffle", "fletcher32", "bz2", "blosc", "zstd", "lzma", "grib"})
+_NUMCODECS = frozenset(
+    {
+        "zlib", "shuffle", "fletcher32", "bz2", "blosc", "zstd", "lzma", "grib",
+        "fixedscaleoffset",
+    }
+)  # fmt: skip
 _WORDS = {"scaleoffset": "scale-offset", "nbit": "n-bit"}
 _SEVERAL = 64
 """Texts that are read at a time, until they are too many."""
 
 
 @dataclass(frozen=True)
-class FileReferences:
+class DataFileReferences:
     """References to a data file, in columns.
 
     Attributes
@@ -73,8 +92,16 @@ class FileReferences:
             builder.add_ranges(keys, urls, chunks.offsets, chunks.lengths)
         return builder.finish()
 
+    def beyond(self, size: int) -> Iterator[tuple[str, int]]:
+        """Yield of each array with chunks that end after the file the first key, and how many."""
+        for name, chunks in self.chunks.items():
+            (rows,) = np.nonzero(chunks.offsets + chunks.lengths > size)
+            if len(rows):
+                key = index_text(chunks.indices[rows[0]].tolist())
+                yield f"{name}/{key}" if name else key, len(rows)
 
-def references_of(file: DataFile) -> FileReferences:
+
+def references_of(file: DataFile) -> DataFileReferences:
     """Make references to all that is in a file.
 
     Raises
@@ -85,42 +112,59 @@ def references_of(file: DataFile) -> FileReferences:
     documents, chunks = dict[str, str](), dict[str, FileChunks]()
     left_out = dict[str, Unread]()
     for path, attributes in file.groups().items():
-        if _is_nameable(path, left_out):
+        if path not in file.names() and _is_nameable(path, left_out):
             documents |= _group(path, attributes)
     arrays = at_full_length(_arrays(file, left_out), file.names())
-    for name, dimensions in dimension_names(arrays).items():
+    names = axis_names(arrays) if file.form == "FITS" else dimension_names(arrays)
+    for name, dimensions in names.items():
         array = arrays[name]
         try:
             made = _made(file, array)
         except Unread as error:
             left_out[name] = error
             continue
-        for attribute, why in array.unread.items():
-            left_out[f"{name} (attribute {attribute})"] = Unread("expression", why)
+        left_out |= {
+            f"{name} (attribute {attribute})": Unread("expression", why)
+            for attribute, why in array.unread.items()
+            if not why.startswith(NO_PLAIN_FORM)
+        }
         attributes = dict(array.attributes) | {"_ARRAY_DIMENSIONS": dimensions}
         if made.metadata["fill_value"] is not None:
             attributes.pop("_FillValue", None)  # readers have it from the metadata
-        documents[f"{name}/.zarray"] = _json(made.metadata)
-        documents[f"{name}/.zattrs"] = _json(attributes)
+        documents[f"{name}/.zarray"] = json_text(made.metadata)
+        documents[f"{name}/.zattrs"] = json_text(attributes)
         documents |= {f"{name}/{key}": text for key, text in made.inline.items()}
         if made.chunks is not None and len(made.chunks.offsets):
             chunks[name] = made.chunks
     links = (each for each in file.objects() if each.kind == "link")
     left_out |= {each.name: each.barrier for each in links if each.barrier is not None}
-    return FileReferences(documents, chunks, left_out)
+    if file.form == "TIFF" and list(arrays) == ["0"] and not left_out:
+        return _at_root(documents, chunks)
+    return DataFileReferences(documents, chunks, left_out)
+
+
+def _at_root(documents: Mapping[str, str], chunks: Mapping[str, FileChunks]) -> DataFileReferences:
+    """Return a single image as an array at the root, as tifffile has it."""
+    moved = {key.removeprefix("0/"): text for key, text in documents.items() if key[:2] == "0/"}
+    return DataFileReferences(moved, {"": chunks["0"]} if "0" in chunks else {}, {})
 
 
 def _group(path: str, attributes: Mapping[str, Any]) -> dict[str, str]:
     start = f"{path}/" if path else ""
-    own = {f"{start}.zattrs": _json(attributes)} if attributes else {}
+    own = {f"{start}.zattrs": json_text(attributes)} if attributes else {}
     return {f"{start}.zgroup": '{"zarr_format":2}'} | own
 
 
 def _arrays(file: DataFile, left_out: dict[str, Unread]) -> dict[str, FileArray]:
     """Return the arrays of a file that can be described and named."""
     arrays = dict[str, FileArray]()
+    names = set(file.names())
     for name in file.names():
         if not _is_nameable(name, left_out):
+            continue
+        if (folder := name.rpartition("/")[0]) in names:  # a series of TIFF beside a pyramid
+            words = f"It would be in {folder}, which is a level of another image."
+            left_out[name] = Unread("expression", words)
             continue
         try:
             array = file.array(name)
@@ -133,7 +177,7 @@ def _arrays(file: DataFile, left_out: dict[str, Unread]) -> dict[str, FileArray]
 
 
 @dataclass(frozen=True)
-class _Made:
+class _ArrayReferences:
     """One array: its ``.zarray``, its chunks with byte ranges, and those that are inline."""
 
     metadata: dict[str, Any]
@@ -152,11 +196,11 @@ def _is_nameable(name: str, left_out: dict[str, Unread]) -> bool:
     return True
 
 
-def _made(file: DataFile, array: FileArray) -> _Made:
+def _made(file: DataFile, array: FileArray) -> _ArrayReferences:
     """Decide how an array is referenced."""
     if array.dtype.hasobject:
         return _held_texts(file, array)
-    kind = _kind(array)
+    kind = kind_of(array)
     try:
         chunks = file.chunks(array.name)
     except Unread as error:
@@ -186,67 +230,23 @@ def _made(file: DataFile, array: FileArray) -> _Made:
         kept = ~bad
         chunks = FileChunks(chunks.indices[kept], chunks.offsets[kept], chunks.lengths[kept])
     fill, filled = _fill(array, chunks, inline, filters)
-    return _Made(_metadata(array, kind, array.chunks, filters, fill), chunks, inline | filled)
-
-
-def _metadata(
-    array: FileArray,
-    kind: Any,
-    chunks: tuple[int, ...],
-    filters: list[dict[str, Any]],
-    fill: Any,
-) -> dict[str, Any]:
-    return {
-        "zarr_format": 2,
-        "shape": array.shape,
-        "chunks": [max(size, 1) for size in chunks],
-        "dtype": kind,
-        "fill_value": fill,
-        "order": array.order,
-        "filters": filters or None,
-        "compressor": None,
-        "dimension_separator": ".",
-    }
-
-
-def _kind(array: FileArray) -> Any:
-    """Return a data type as ``.zarray`` has it."""
-
-    def fields(dtype: np.dtype[Any]) -> Any:
-        if dtype.subdtype is not None:
-            words = "It has a field of several values, which Zarr has no data type for."
-            raise Unread("expression", words)
-        if dtype.fields is None:
-            return dtype.str
-        if (
-            dtype.names is None
-            or sum(dtype[name].itemsize for name in dtype.names) != dtype.itemsize
-        ):
-            words = "Its records have bytes between the fields, which Zarr has no data type for."
-            raise Unread("expression", words)
-        if any(dtype[name].names for name in dtype.names):
-            raise Unread("expression", "Its records have records in them, which Zarr cannot read.")
-        return [[name, fields(dtype[name])] for name in dtype.names]
-
-    return fields(array.dtype)
+    return _ArrayReferences(
+        array_metadata(array, kind, array.chunks, filters, fill), chunks, inline | filled
+    )
 
 
 def _in_grid(array: FileArray, chunks: FileChunks) -> FileChunks:
     """Leave out chunks beyond the shape, which a file may keep after it became smaller."""
     if not array.shape:
         return chunks
-    grid = np.array(_grid(array), np.int64)
+    grid = np.array(grid_of(array), np.int64)
     inside = (chunks.indices < grid).all(axis=1)
     if inside.all():
         return chunks
     masks = None if chunks.masks is None else chunks.masks[inside]
+    are_short = None if chunks.are_short is None else chunks.are_short[inside]
     parts = chunks.indices[inside], chunks.offsets[inside], chunks.lengths[inside]
-    return FileChunks(*parts, masks)
-
-
-def _grid(array: FileArray) -> tuple[int, ...]:
-    pairs = zip(array.shape, array.chunks, strict=True)
-    return tuple(-(-size // max(chunk, 1)) for size, chunk in pairs)
+    return FileChunks(*parts, masks, are_short)
 
 
 def _pipeline(
@@ -261,6 +261,8 @@ def _pipeline(
         masks, counts = np.unique(chunks.masks, return_counts=True)
         mask = int(masks[counts.argmax()])
         bad = chunks.masks != mask
+    if chunks.are_short is not None:
+        bad = bad | chunks.are_short
     used = [each for at, each in enumerate(array.filters) if not mask >> at & 1]
     if not all(map(_is_codec, used)) or not _fits_shuffle(array, used):
         return None, bad
@@ -288,12 +290,12 @@ def _fits_shuffle(array: FileArray, filters: Sequence[FileFilter]) -> bool:
 def _unknown(array: FileArray) -> str:
     """Return the name of the filter that no codec decodes."""
     if array.filters is None:
-        return "of this format"
+        return "that this format has of its own"
     names = [each.name for each in array.filters if not _is_codec(each)]
     return _WORDS.get(names[0], names[0]) if names else "shuffle after another one"
 
 
-def _held(file: DataFile, array: FileArray, kind: Any, why: Unread) -> _Made:
+def _held(file: DataFile, array: FileArray, kind: Any, why: Unread) -> _ArrayReferences:
     """Keep a small array inline, decoded by the library; raise why it has no references else."""
     size = math.prod(array.shape) * array.dtype.itemsize
     if size > INLINE_BYTES:
@@ -301,10 +303,10 @@ def _held(file: DataFile, array: FileArray, kind: Any, why: Unread) -> _Made:
         raise Unread(why.why, f"{why.sentence} {words}")
     values = np.ascontiguousarray(_values(file, array), array.dtype)
     data = values.tobytes()
-    inline = {_key((0,) * len(array.shape)): _base64(data)} if data else {}
-    fill = _declared(array)
-    return _Made(
-        _metadata(array, kind, array.shape, [], _json_fill(array.dtype, fill)), None, inline
+    inline = {index_text((0,) * len(array.shape)): base64_text(data)} if data else {}
+    fill = declared_fill(array)
+    return _ArrayReferences(
+        array_metadata(array, kind, array.shape, [], json_fill(array.dtype, fill)), None, inline
     )
 
 
@@ -319,7 +321,7 @@ def _values(file: DataFile, array: FileArray) -> np.ndarray:
     return whole
 
 
-def _held_texts(file: DataFile, array: FileArray) -> _Made:
+def _held_texts(file: DataFile, array: FileArray) -> _ArrayReferences:
     """Keep texts of varying length inline."""
     from numcodecs import VLenUTF8
 
@@ -343,8 +345,10 @@ def _held_texts(file: DataFile, array: FileArray) -> _Made:
     whole[place] = _array_of(texts, shape)
     inline = dict[str, str]()
     if whole.size:
-        inline[_key((0,) * len(shape))] = _base64(bytes(VLenUTF8().encode(whole.ravel())))
-    return _Made(_metadata(array, "|O", array.shape, [{"id": "vlen-utf8"}], None), None, inline)
+        inline[index_text((0,) * len(shape))] = base64_text(bytes(VLenUTF8().encode(whole.ravel())))
+    return _ArrayReferences(
+        array_metadata(array, "|O", array.shape, [{"id": "vlen-utf8"}], None), None, inline
+    )
 
 
 def _array_of(texts: list[str], shape: tuple[int, ...]) -> np.ndarray:
@@ -367,10 +371,16 @@ def _encoded_again(
     """Return chunks that skipped other filters than most, with those that most have."""
     size = math.prod(array.chunks) * array.dtype.itemsize
     if size * len(indices) > INLINE_BYTES:
+        number = counted(len(indices), "chunk")
+        is_one, is_tiff = len(indices) == 1, file.form == "TIFF"
+        what = f"{'is' if is_one else 'are'} shorter than the others"
+        if not is_tiff:
+            what = f"{'skips' if is_one else 'skip'} filters that others have"
         raise Unread(
             "expression",
-            f"{counted(len(indices), 'chunk')} skip filters that others have, which Zarr cannot "
-            f"express, and take more than the {size_text(INLINE_BYTES)} that are kept inline.",
+            f"{number} {what}, which Zarr cannot express, and more than the "
+            f"{size_text(INLINE_BYTES)} that are kept inline; rewrite the file with "
+            f"{'tiles' if is_tiff else 'the same filters for all chunks'}.",
         )
     found = dict[str, str]()
     for index in indices.tolist():
@@ -382,7 +392,7 @@ def _encoded_again(
         block[tuple(slice(0, span.stop - span.start) for span in spans)] = file.values(
             array.name, spans
         )
-        found[_key(index)] = _base64(_encoded(block, filters))
+        found[index_text(index)] = base64_text(_encoded(block, filters))
     return found
 
 
@@ -399,15 +409,19 @@ def _encoded(block: np.ndarray, filters: list[dict[str, Any]]) -> bytes:
         codecs.append(get_codec(dict(each)))
     plain = block.tobytes()
     data: Any = plain
-    for codec in codecs:
-        data = bytes(codec.encode(np.frombuffer(data, np.uint8)))
+    for codec, each in zip(codecs, filters, strict=True):
+        is_predictor = each["id"] in ("imagecodecs_delta", "imagecodecs_floatpred")
+        given = np.frombuffer(data, each["dtype"] if is_predictor else np.uint8)
+        encoded = codec.encode(given.reshape(each["shape"]) if is_predictor else given)
+        data = encoded.tobytes() if isinstance(encoded, np.ndarray) else bytes(encoded)
     again: Any = data
     try:
         for codec in reversed(codecs):
             again = codec.decode(again)
     except Exception as error:  # codecs raise what they like
         raise Unread("expression", "A chunk of it cannot be encoded as the others are.") from error
-    if bytes(again) != plain:
+    found = again.tobytes() if isinstance(again, np.ndarray) else bytes(again)
+    if found != plain:
         raise Unread("expression", "A chunk of it cannot be encoded as the others are.")
     return bytes(data)
 
@@ -420,81 +434,36 @@ def _fill(
     Where chunks are missing, readers see the fill value: with null, all that are in use today take
     zeros. Another value than that would be taken for missing, unless the file declares it so.
     """
-    declared = _declared(array)
+    declared = declared_fill(array)
     stored = len(chunks.offsets) + len(inline)
-    missing = math.prod(_grid(array)) - stored
+    missing = math.prod(grid_of(array)) - stored
     written = array.fill_value
-    if missing <= 0 or written is None or _is_same(declared, written):
-        return _json_fill(array.dtype, declared), {}
+    if missing <= 0 or written is None or is_same_value(declared, written):
+        return json_fill(array.dtype, declared), {}
     if declared is None and not np.array(written, array.dtype).tobytes().strip(b"\0"):
         return None, {}
     text = ""
     if math.prod(array.chunks) * array.dtype.itemsize <= _FILL_BYTES:
         with suppress(Unread):
-            text = _base64(_encoded(np.full(array.chunks, written, array.dtype), filters))
+            text = base64_text(_encoded(np.full(array.chunks, written, array.dtype), filters))
     if text and len(text) * missing <= INLINE_BYTES:
         there = {tuple(index) for index in chunks.indices.tolist()}
-        lacking = (index for index in np.ndindex(*_grid(array)) if index not in there)
-        found = {key: text for index in lacking if (key := _key(index)) not in inline}
-        return _json_fill(array.dtype, declared), found
-    return _json_fill(array.dtype, written), {}
-
-
-def _declared(array: FileArray) -> Any:
-    """Return the missing value that the file declares, if it is one of the data type."""
-    value = array.attributes.get("_FillValue")
-    if value is None or array.dtype.kind not in "biufcS":
-        return None
-    try:
-        found = np.array(value.encode() if isinstance(value, str) else value, array.dtype)
-    except (ValueError, TypeError, OverflowError):
-        return None
-    is_number = array.dtype.kind in "biuf"
-    return found.item() if found.shape == () and (not is_number or _is_same(value, found)) else None
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    if one is None or other is None:
-        return one is other
-    try:
-        return bool(one == other) or bool(np.isnan(one) and np.isnan(other))
-    except TypeError:
-        return False
-
-
-def _json_fill(dtype: np.dtype[Any], value: Any) -> Any:
-    """Return a fill value as ``.zarray`` has it."""
-    if value is None:
-        return None
-    if dtype.kind in "SV":
-        return base64.standard_b64encode(np.array(value, dtype).tobytes()).decode()
-    if dtype.kind == "c":
-        return [_json_fill(np.dtype("f8"), part) for part in (value.real, value.imag)]
-    if dtype.kind == "f" and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value
+        lacking = (index for index in np.ndindex(*grid_of(array)) if index not in there)
+        found = {key: text for index in lacking if (key := index_text(index)) not in inline}
+        return json_fill(array.dtype, declared), found
+    return json_fill(array.dtype, written), {}
 
 
 def _keys(name: str, indices: np.ndarray) -> pa.Array:
     """Return the keys of chunks."""
     if not indices.shape[1]:
-        return text_column([f"{name}/0"] * len(indices))
+        return text_column([f"{name}/0" if name else "0"] * len(indices))
     columns = [
         number_column(indices[:, axis]).cast(pa.large_string()) for axis in range(indices.shape[1])
     ]
     joined = (
         pc.binary_join_element_wise(*columns, text_scalar(".")) if len(columns) > 1 else columns[0]
     )
+    if not name:
+        return joined
     return pc.binary_join_element_wise(text_scalar(name), joined, text_scalar("/"))
-
-
-def _key(index: Iterator[int] | tuple[int, ...] | list[int]) -> str:
-    return ".".join(map(str, index)) or "0"
-
-
-def _base64(data: bytes) -> str:
-    return "base64:" + base64.b64encode(data).decode()
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, separators=(",", ":"))

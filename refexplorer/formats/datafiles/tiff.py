@@ -47,6 +47,8 @@ _COMPRESSORS = {
 }
 """As tifffile names them in reference sets; those are left out that need settings of the page."""
 _SUBIFDS = 330
+_NODATA = 42113
+"""The tag of GDAL that names the value of missing ones."""
 _DELTA = {2: 1, 34892: 2, 34893: 4}
 _FLOAT = {3: 1, 34894: 2, 34895: 4}
 """Predictors, and the distance of the values that they subtract."""
@@ -111,9 +113,18 @@ class TiffFile:
             if page.offset not in self._of_levels:
                 yield FileObject(f"page at byte {page.offset:,}", "page")
 
+    def has_other_files(self) -> bool:
+        """Say whether pages are in other files, which OME-XML names."""
+        return any(page is None for level in self._levels.values() for page in level.pages)
+
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the root, without attributes."""
-        return {"": {}}
+        """Return the root and the further series; of pyramids what their levels are."""
+        found: dict[str, Mapping[str, Any]] = {}
+        for number, series in enumerate(self._file.series):
+            levels = [{"path": str(level)} for level in range(len(series.levels))]
+            scales = [{"datasets": levels, "metadata": {}, "name": series.name, "version": "0.1"}]
+            found[str(number) if number else ""] = {"multiscales": scales} if levels[1:] else {}
+        return found
 
     def array(self, name: str) -> FileArray:
         """Return the metadata of a level of a series.
@@ -147,7 +158,7 @@ class TiffFile:
             _filters(page, chunks, dtype),
             page.nodata or self._first(name).keyframe.nodata,
             self._dimensions(name, series),
-            {},
+            {"_FillValue": page.nodata} if _NODATA in page.tags else {},
         )
 
     def _dimensions(self, name: str, series: Any) -> tuple[str, ...]:
@@ -205,7 +216,13 @@ def _located(array: FileArray, series: Any) -> FileChunks:
     places = np.array(list(_segments(series)), np.int64).reshape(-1, 3)
     numbers, offsets, lengths = places[(places[:, 1] > 0) & (places[:, 2] > 0)].T
     indices = np.stack(np.unravel_index(numbers, _grid(array.shape, array.chunks)), axis=1)
-    return FileChunks(indices.astype(np.int64), offsets, lengths)
+    page = series.keyframe
+    rows = page.imagelength % page.rowsperstrip if not page.is_tiled and page.rowsperstrip else 0
+    are_short = None
+    if rows:
+        strips = -(-page.imagelength // page.rowsperstrip)
+        are_short = numbers % strips == strips - 1
+    return FileChunks(indices.astype(np.int64), offsets, lengths, are_short=are_short)
 
 
 def _directories(file: IO[bytes]) -> Iterator[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.forms.form import OpeningTerms, SourceFile, SourceForm, warn_of_left_out
 from refexplorer.formats.forms.other_files import PROBE, kind_of
-from refexplorer.formats.making.confined_making import DataFile, made_references
+from refexplorer.formats.making.confined_making import DataFileSource, made_references
 from refexplorer.formats.making.streams import RangeStream
 from refexplorer.formats.source import LeftOut, Source
 
@@ -33,7 +33,7 @@ class DataFileForm(SourceForm):
                 terms.progress(0, file.size)
             path = None if file.local is None or terms.files.guarded else url
             guarded = terms.files.guarded
-            given = DataFile(file.name, kind, url, path, stream, file.size, guarded)
+            given = DataFileSource(file.name, kind, url, path, stream, file.size, guarded)
             try:
                 made = made_references(given, terms.progress)
             except ImportError:

@@ -33,7 +33,7 @@ _MAKE = (
 _MAKE_ALONE = "make references to it with {} and open those"
 _MAKE_GRIB = (
     "make references to it with `kerchunk.grib2.scan_grib` and open those; with "
-    "`refexplorer[virtual]`, eccodes and cfgrib installed, Python and the commands open such a "
+    "`refexplorer[virtual]` and eccodes installed, Python and the commands open such a "
     "file by itself"
 )
 _GRIB1 = "no tool makes references to its messages; convert it to GRIB2 or NetCDF4"

@@ -50,7 +50,7 @@ _NAME = __spec__.name if __spec__ else __name__
 
 
 @dataclass(frozen=True, slots=True)
-class DataFile:
+class DataFileSource:
     """A data file to which references are made.
 
     Attributes
@@ -58,7 +58,7 @@ class DataFile:
     name
         For messages.
     kind
-        One of `refexplorer.formats.making.makers.MAKERS`.
+        One of `refexplorer.formats.making.makers.OWN`.
     url
         Its path or URL, for the references.
     path
@@ -100,7 +100,7 @@ class MadeReferences:
     left_out: Mapping[str, Unread]
 
 
-def made_references(file: DataFile, progress: Progress | None) -> MadeReferences:
+def made_references(file: DataFileSource, progress: Progress | None) -> MadeReferences:
     """Return references; `progress` is called with bytes that were read, and all.
 
     Raises
@@ -134,18 +134,18 @@ def _unpacked(made: PlainReferences, url: str) -> MadeReferences:
     import numpy as np
 
     from refexplorer.formats.datafiles.data_file import FileChunks, Unread
-    from refexplorer.formats.datafiles.references import FileReferences
+    from refexplorer.formats.datafiles.references import DataFileReferences
 
     chunks = {}
     for name, rank, *columns in made.chunks:
         indices, offsets, lengths = (np.frombuffer(column, "<i8") for column in columns)
         chunks[name] = FileChunks(indices.reshape(len(offsets), rank), offsets, lengths)
     left_out = {name: Unread(why, sentence) for name, why, sentence in made.left_out}
-    references = FileReferences(made.refs, chunks, left_out)
+    references = DataFileReferences(made.refs, chunks, left_out)
     return MadeReferences(None, references.entries(url), beyond, left_out)
 
 
-def _made_here(file: DataFile, progress: Progress | None) -> PlainReferences:
+def _made_here(file: DataFileSource, progress: Progress | None) -> PlainReferences:
     from refexplorer.formats.making.makers import UnmakeableError, plain_references
 
     watched = WatchedStream(file.stream, file.size, progress)
@@ -155,7 +155,7 @@ def _made_here(file: DataFile, progress: Progress | None) -> PlainReferences:
         raise _failed(file, str(error)) from None
 
 
-def _answer(file: DataFile, progress: Progress | None) -> tuple[Head, bytes]:
+def _answer(file: DataFileSource, progress: Progress | None) -> tuple[Head, bytes]:
     """Return what a child answers."""
 
     def hear(said: Head) -> bytes | None:
@@ -179,7 +179,7 @@ def _answer(file: DataFile, progress: Progress | None) -> tuple[Head, bytes]:
         raise _failed(file, f"the process that read its metadata {lost.ending_text()}") from None
 
 
-def _failed(file: DataFile, why: str) -> SourceError:
+def _failed(file: DataFileSource, why: str) -> SourceError:
     from refexplorer.markup import escape  # takes numpy, and a child is started before that
 
     return SourceError(

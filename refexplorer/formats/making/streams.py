@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
 from refexplorer.errors import LimitError, SourceError
-from refexplorer.formats.datafiles.data_file import Why
+from refexplorer.formats.datafiles.data_file import UnreadReason
 from refexplorer.formats.files.compression import Progress
 
 BLOCK = 2**17
@@ -67,7 +67,7 @@ class PlainReferences(NamedTuple):
     refs: dict[str, Any]
     beyond: list[tuple[str, int]]
     chunks: Sequence[tuple[str, int, bytes, bytes, bytes]] = ()
-    left_out: Sequence[tuple[str, Why, str]] = ()
+    left_out: Sequence[tuple[str, UnreadReason, str]] = ()
     is_own: bool = False
 
 

@@ -150,6 +150,10 @@ REFERENCES = {
         "Two byte ranges of a target overlap without being identical.",
         '{"a": ["http://h/f", 0, 10], "b": ["http://h/f", 5, 10]}',
     ),
+    "not-referenced": _warning(
+        "A part of the data file that was opened has no references.",
+        "a dataset of HDF5 whose values vary in length",
+    ),
     "range-past-end": _warning(
         "A byte range ends after the data file that was opened.",
         "the references to a TIFF of which the second half is missing",

@@ -233,6 +233,13 @@ REFERENCES = {
         rule="byte-range",
         command="`refexplorer verify` compares them.",
     ),
+    "not-referenced": _of(
+        "Its values are in other files, vary in length, are damaged, or are stored with a filter "
+        "that no Zarr codec decodes, and are too large to be kept inline.",
+        "Read this part with the library of the format, or rewrite the file: with fixed types, in "
+        "chunks, with zlib or zstd.",
+        "Readers do not see that it exists.",
+    ),
     "range-past-end": _of(
         "The download or copy stopped early, or bytes of the file were changed.",
         "Compare the size of the file with the original, and copy it again.",

@@ -5,6 +5,7 @@ Each row of the tables is a difference that is meant; any other is a failure.
 
 from __future__ import annotations
 
+import io
 import json
 import warnings
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+import tifffile
 
 import refexplorer as rx
 from tests.helpers.kerchunk_sets import translated
@@ -253,3 +255,49 @@ def test_netcdf3_as_kerchunk(version_of: int, tmp_path: Path) -> None:
     plain = {key: value for key, value in ours.items() if not isinstance(value, str)}
     other = {key: list(value) for key, value in theirs.items() if isinstance(value, list | tuple)}
     assert plain == other
+
+
+TIFF: dict[str, dict[str, Any]] = {
+    "tiles": {"tile": (16, 16)},
+    "deflated": {"tile": (16, 16), "compression": "zlib"},
+    "predictor": {"tile": (16, 16), "compression": "zlib", "predictor": 2},
+    "lzw": {"rowsperstrip": 8, "compression": "lzw", "predictor": 2},
+    "big endian": {"tile": (16, 16), "byteorder": ">"},
+    "bands": {"tile": (16, 16), "planarconfig": "separate", "photometric": "minisblack"},
+    "bigtiff": {"bigtiff": True, "rowsperstrip": 8},
+}
+
+
+@pytest.mark.parametrize("name", TIFF)
+def test_tiff_as_tifffile(name: str, tmp_path: Path) -> None:
+    """The fill value alone differs: null, unless GDAL's tag names one."""
+    path, written = tmp_path / "a.tif", io.StringIO()
+    shape = (3, 32, 48) if name == "bands" else (32, 48)
+    values = np.arange(np.prod(shape)).astype("u2").reshape(shape)
+    tifffile.imwrite(path, values, metadata=None, **TIFF[name])
+    with tifffile.TiffFile(path) as file, file.aszarr() as store:
+        store.write_fsspec(written, str(tmp_path), version=0)
+    theirs: Any = json.loads(written.getvalue())
+    ours: Any = rx.open_references(path).to_v0()
+
+    def array(refs: Mapping[str, Any]) -> dict[str, Any]:
+        found = json.loads(refs[".zarray"])
+        used = [*(found["filters"] or ()), *filter(None, [found["compressor"]])]
+        kept: dict[str, Any] = {key: found[key] for key in ("shape", "chunks", "dtype", "order")}
+        attributes: dict[str, Any] = json.loads(refs[".zattrs"])
+        return kept | {"filters": used} | attributes
+
+    assert array(ours) == array(theirs)
+    ranges = {key: value[1:] for key, value in ours.items() if isinstance(value, list)}
+    assert ranges == {key: value[1:] for key, value in theirs.items() if isinstance(value, list)}
+    assert json.loads(ours[".zarray"])["fill_value"] is None
+
+
+def test_verify_finds_what_kerchunk_has_from_hdf5(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w", libver="latest") as file:
+        _last_unlimited(file)
+    refs = rx.open_references(translated(path))
+    compared = refs.verify(values="all")
+    assert not compared.good, str(compared)
+    assert rx.open_references(path).verify(values="all").good

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import refexplorer as rx
+from tests.helpers.commands import run
 
 pytestmark = pytest.mark.child
 netcdf4: Any = pytest.importorskip("netCDF4", reason="netCDF4 is not installed")
@@ -301,11 +302,15 @@ def test_what_cannot_be_referenced_is_named(tmp_path: Path) -> None:
         "texts": "100 texts vary in length",
         "scaled": "filter scale-offset, which no Zarr codec decodes",
         "dense": "the codec for LZF refuses",
-        "mixed": "skip filters that others have",
+        "mixed": "1 chunk skips filters that others have",
     }.items():
         assert reason in reasons.pop(name)
     assert not reasons
     assert {why.why for why in refs.source.left_out.values()} == {"expression"}
+    (noted,) = refs.diagnostics
+    assert (noted.code, noted.severity, noted.count) == ("not-referenced", "warning", 8)
+    assert "dense of the file has no references: 1 chunk" in noted.message
+    assert "not-referenced" in run("check", path).out
 
 
 def test_chunks_that_skip_filters(tmp_path: Path) -> None:
@@ -342,3 +347,16 @@ def test_chunks_that_were_never_written(tmp_path: Path) -> None:
         for name in fills:
             expected: Any = file[name]
             assert np.array_equal(group[name][:], expected[:])
+
+
+def test_a_text_without_dimensions(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["note"] = "a text"
+        file["names"] = np.array(["é", "bb"], object)
+    refs = rx.open_references(path)
+    assert not refs.diagnostics
+    found: Any = refs.to_xarray()
+    assert (found["note"].item(), found["names"].values.tolist()) == ("a text", ["é", "bb"])
+    compared = refs.verify(values="all")
+    assert compared.good, str(compared)

@@ -20,8 +20,8 @@ DAMAGED = FOLDER / "damaged"
 
 
 def test_more_tiles_than_a_file_lists() -> None:
-    why = r"has \d[\d,]+ tiles or strips, and the file lists the places of 16"
-    with pytest.raises(rx.SourceError, match=rf"^height.tif is a data file, .*: .*{why}"):
+    why = r"lists the places of 16 of 715,473,584 tiles or strips"
+    with pytest.raises(rx.SourceError, match=rf"^height\.tif is a data file, .*: .*{why}"):
         rx.open_references(DAMAGED / "height.tif")
 
 

@@ -27,6 +27,7 @@ UNSHOWN = {
     "readers-not-compared",
     "odd-encoding",
     "range-past-end",
+    "not-referenced",
     *PARQUET,
 }
 STORES = [code for code in PARQUET if code != "parquet-too-large"]

@@ -379,20 +379,18 @@ def test_files_are_asked_again_when_a_run_resumes(
 ) -> None:
     mine = case("joined")
     kept = tmp_path / "kept"
-    options = {
-        "audit": (["--decode", "all", "--results", kept], ["--resume"]),
-        "verify": (["--results", kept], ["--resume"]),
-        "check": (["--targets", "--resume", kept], []),
-    }[verb]
-    assert run(verb, mine.source, *options[0]).status == 0
+    options = {"audit": "--decode all --results", "verify": "--results",
+               "check": "--targets --resume"}[verb]  # fmt: skip
+    first: list[str | Path] = [*options.split(), kept]
+    again = first if verb == "check" else [*first, "--resume"]
+    assert run(verb, mine.source, *first).status == 0
     path = mine.folder / "f2.nc"
     if change == "gone":
         path.unlink()
     else:
         path.write_bytes(path.read_bytes()[:900])
         os.utime(path, (1, 1))
-    again = run(verb, mine.source, *options[0], *options[1])
-    is_named(again, "f2.nc")
+    is_named(run(verb, mine.source, *again), "f2.nc")
 
 
 # A set that readers cannot open

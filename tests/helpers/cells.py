@@ -118,7 +118,7 @@ def _array(refs: Mapping[str, Any], name: str, folder: Path) -> Cells:
     values = np.full(shape, 0 if fill is None else np.array(fill).astype(dtype), dtype)
     readable = np.full(shape, True)
     for place, box in _boxes(shape, chunks):
-        key = f"{name}/{'.'.join(map(str, place))}"
+        key = f"{name}/{'.'.join(map(str, place)) or '0'}"
         if key in refs:
             try:
                 chunk = _chunk(refs[key], how, folder)

@@ -499,8 +499,8 @@ METADATA: dict[str, Fault] = {
     "a filter of a plain coordinate": _metadata("lat/.zarray", filters=[_ZLIB]),
     "order of the values in a chunk": _metadata(_W, order="F"),
     "fill value of an unwritten chunk": _metadata(_T, fill_value=7),
-    "missing values marked otherwise": _metadata(_TA, _FillValue=-1),
-    "missing values not marked": Fault(
+    "another value marked as missing": _metadata(_TA, _FillValue=-1),
+    "missing values no longer marked": Fault(
         both(fields(_TA, _FillValue=...), fields(_T, fill_value=None)), "temp", (_TA,), "f0.nc"),
     "more values missing": _metadata(_TA, missing_value=50),
     "scale_factor": _metadata(_TA, scale_factor=0.2),
@@ -528,7 +528,8 @@ METADATA: dict[str, Fault] = {
     "root group lost": Fault(drop(".zgroup"), None, (".zgroup",), None),
 }  # fmt: skip
 FILES_CHANGED: dict[str, Fault] = {
-    "file compressed otherwise": Fault(rewrite(2, level=1, extra=40), "temp", ("temp/4.0.0",)),
+    "file compressed at another level": Fault(
+        rewrite(2, level=1, extra=40), "temp", ("temp/4.0.0",)),
     "file with a dataset in front": Fault(rewrite(2, extra=300), "temp", ("temp/4.0.0",)),
     "file with another scale_factor": _stale("temp", _TA, scale=0.2),
     "file with another add_offset": _stale("temp", _TA, offset=0.0),

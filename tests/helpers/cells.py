@@ -19,6 +19,9 @@ from tests.helpers.planted_sets import FILES, name_of
 EPOCH = np.datetime64("2000-01-01T00")
 
 
+_PACKING = (("scale_factor", 1), ("add_offset", 0))
+
+
 class Cells(NamedTuple):
     """An array as xarray would show it.
 
@@ -83,9 +86,8 @@ def _joined(name: str, parts: list[Cells | None]) -> Cells:
         return usual
     lost = Cells(usual.values * np.nan, ~usual.readable, usual.about)
     found = [part or lost for part in parts]
-    return Cells(
-        *(np.concatenate(each) for each in list(zip(*found, strict=True))[:2]), usual.about
-    )
+    values = np.concatenate([part.values for part in found])
+    return Cells(values, np.concatenate([part.readable for part in found]), usual.about)
 
 
 def right(mine: Cells | None, theirs: Cells) -> np.ndarray:
@@ -116,7 +118,7 @@ def _array(refs: Mapping[str, Any], name: str, folder: Path) -> Cells:
     values = np.full(shape, 0 if fill is None else np.array(fill).astype(dtype), dtype)
     readable = np.full(shape, True)
     for place, box in _boxes(shape, chunks):
-        key = f"{name}/{'.'.join(map(str, place))}"
+        key = f"{name}/{'.'.join(map(str, place)) or '0'}"
         if key in refs:
             try:
                 chunk = _chunk(refs[key], how, folder)
@@ -142,12 +144,14 @@ def _chunk(ref: str | list[Any], how: dict[str, Any], folder: Path) -> np.ndarra
     compressor = [how["compressor"]] if how["compressor"] else []
     for filter_ in reversed([*(how["filters"] or []), *compressor]):
         data = numcodecs.get_codec(filter_).decode(data)
-    return np.frombuffer(data, how["dtype"]).reshape(how["chunks"], order=how["order"])
+    chunk: np.ndarray = np.frombuffer(data, how["dtype"]).reshape(how["chunks"], order=how["order"])
+    return chunk
 
 
 def _bytes(ref: str | list[Any], folder: Path) -> bytes:
     if isinstance(ref, str):
         return base64.b64decode(ref[7:]) if ref.startswith("base64:") else ref.encode()
+    data: bytes
     try:
         data = (folder / ref[0]).read_bytes()
     except OSError:
@@ -162,7 +166,8 @@ def _shown(stored: np.ndarray, attributes: dict[str, Any]) -> np.ndarray:
     values = stored.astype("f8")
     for value in missing:
         values[stored == value] = np.nan
-    values = values * attributes.get("scale_factor", 1.0) + attributes.get("add_offset", 0.0)
+    scale, offset = (float(attributes.get(*each)) for each in _PACKING)
+    values = values * scale + offset
     if since := re.match(r"(days|hours) since ([-\d]+)", attributes.get("units", "")):
         hours = float((np.datetime64(since[2], "h") - EPOCH) / np.timedelta64(1, "h"))
         values = values * (24 if since[1] == "days" else 1) + hours

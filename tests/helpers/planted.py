@@ -49,8 +49,8 @@ class Case:
 
 def unnamed(fault: Fault, text: Run, data: Run) -> list[str]:
     """Return what the text, or the JSON, of a run does not say of a fault."""
-    group = fault.keys[0].rpartition("/.")[0] if fault.array is None else ""
     if fault.array is None:
+        group = fault.keys[0].rpartition("/")[0]
         named = f"`{group}`" in text.out if group else "root" in text.out
         return [] if named and "group" in text.out else ["the group"]
     said = [
@@ -63,7 +63,7 @@ def unnamed(fault: Fault, text: Run, data: Run) -> list[str]:
     words = [f"`{fault.array}`", *([fault.file] if fault.file else [])]
     missing = [word for word in words if word not in text.out]
     alike = {key for finding in said for key in finding["keys"]} | {*fault.keys}
-    if any(_last(key)[0] != "." for key in fault.keys):
+    if any(_last(key)[0] not in ".z" for key in fault.keys):
         missing += [] if any(key in text.out for key in alike) else ["a key, in the text"]
     return missing if said else ["an error in the JSON", *missing]
 
@@ -499,8 +499,8 @@ METADATA: dict[str, Fault] = {
     "a filter of a plain coordinate": _metadata("lat/.zarray", filters=[_ZLIB]),
     "order of the values in a chunk": _metadata(_W, order="F"),
     "fill value of an unwritten chunk": _metadata(_T, fill_value=7),
-    "missing values marked otherwise": _metadata(_TA, _FillValue=-1),
-    "missing values not marked": Fault(
+    "another value marked as missing": _metadata(_TA, _FillValue=-1),
+    "missing values no longer marked": Fault(
         both(fields(_TA, _FillValue=...), fields(_T, fill_value=None)), "temp", (_TA,), "f0.nc"),
     "more values missing": _metadata(_TA, missing_value=50),
     "scale_factor": _metadata(_TA, scale_factor=0.2),
@@ -521,14 +521,15 @@ METADATA: dict[str, Fault] = {
     "dimensions of another name": _metadata(_TA, _ARRAY_DIMENSIONS=["time", "y", "x"]),
     "dimensions lost": _metadata(_TA, _ARRAY_DIMENSIONS=...)._replace(file=None),
     "consolidated metadata of another scale_factor": Fault(
-        consolidated, "temp", (".zmetadata",), None),
+        consolidated, "temp", (), None),
     "attributes of two variables swapped": Fault(swap(_TA, _WA), "temp", (_TA,), "f0.nc"),
     "metadata of an array lost": Fault(drop(_W), "wind", ("wind/0.0.0",), None, mends=False),
     "attributes of an array lost": Fault(drop(_TA), "temp", (_TA,), "f0.nc"),
     "root group lost": Fault(drop(".zgroup"), None, (".zgroup",), None),
 }  # fmt: skip
 FILES_CHANGED: dict[str, Fault] = {
-    "file compressed otherwise": Fault(rewrite(2, level=1, extra=40), "temp", ("temp/4.0.0",)),
+    "file compressed at another level": Fault(
+        rewrite(2, level=1, extra=40), "temp", ("temp/4.0.0",)),
     "file with a dataset in front": Fault(rewrite(2, extra=300), "temp", ("temp/4.0.0",)),
     "file with another scale_factor": _stale("temp", _TA, scale=0.2),
     "file with another add_offset": _stale("temp", _TA, offset=0.0),
@@ -649,6 +650,27 @@ FORMS: dict[str, Fault] = {
         drop("run/.zgroup"), None, ("run/.zgroup",), None, "in groups"),
     "chunk lost in a group": Fault(
         drop("run/second/v/3"), "run/second/v", ("run/second/v/3",), "f0.nc", "in groups"),
+    "chunk lost in Zarr v3": Fault(
+        drop("v/c/1/0"), "v", ("v/c/1/0",), "f0.nc", "in Zarr v3"),
+    "two chunks swapped in Zarr v3": Fault(
+        swap("v/c/0/0", "v/c/3/0"), "v", ("v/c/0/0",), "f0.nc", "in Zarr v3"),
+    "data type in Zarr v3": _metadata("v/zarr.json", "in Zarr v3", data_type="float32"),
+    "byte order in Zarr v3": _metadata(
+        "v/zarr.json", "in Zarr v3",
+        codecs=[{"name": "bytes", "configuration": {"endian": "little"}}]),
+    "a codec in Zarr v3": _metadata(
+        "v/zarr.json", "in Zarr v3", codecs=[
+            {"name": "bytes", "configuration": {"endian": "big"}}, {"name": "crc32c"}]),
+    "scale_factor in Zarr v3": _metadata(
+        "v/zarr.json", "in Zarr v3", attributes={"units": "K", "scale_factor": 2.0}),
+    "chunks of another shape in Zarr v3": _metadata(
+        "v/zarr.json", "in Zarr v3",
+        chunk_grid={"name": "regular", "configuration": {"chunk_shape": [4, 3]}}),
+    "shape too short in Zarr v3": _metadata("v/zarr.json", "in Zarr v3", shape=[6, 6]),
+    "dimensions lost in Zarr v3": _metadata(
+        "v/zarr.json", "in Zarr v3", dimension_names=...)._replace(file=None),
+    "root group lost in Zarr v3": Fault(
+        drop("zarr.json"), None, ("zarr.json",), None, "in Zarr v3"),
     "message of another step": Fault(
         swap("t2m/1.0.0", "t2m/2.0.0"), "t2m", ("t2m/1.0.0",), "a.grib2", "of messages"),
     "message of another member": Fault(

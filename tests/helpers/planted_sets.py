@@ -198,6 +198,31 @@ def in_groups(folder: Path) -> Document:
     return refs
 
 
+def in_v3(folder: Path) -> Document:
+    """V0 in Zarr v3 of one file, big-endian."""
+    with h5py.File(folder / name_of(0), "w") as file:
+        data = np.arange(1, 49, dtype=">i4").reshape(8, 6)
+        v = file.create_dataset("v", data=data, chunks=(2, 6))
+        v.attrs["units"] = "K"
+        for axis, (name, size) in enumerate((("y", 8), ("x", 6))):
+            scale = file.create_dataset(name, data=np.arange(1.0, size + 1))
+            scale.make_scale(name)
+            v.dims[axis].attach_scale(scale)
+        chunks = [v.id.get_chunk_info(number) for number in range(4)]
+    array = {
+        "zarr_format": 3, "node_type": "array", "shape": [8, 6], "data_type": "int32",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 6]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "codecs": [{"name": "bytes", "configuration": {"endian": "big"}}], "fill_value": 0,
+        "attributes": {"units": "K"}, "dimension_names": ["y", "x"],
+    }  # fmt: skip
+    group = {"zarr_format": 3, "node_type": "group", "attributes": {}}
+    refs: Document = {"zarr.json": json.dumps(group), "v/zarr.json": json.dumps(array)}
+    for number, chunk in enumerate(chunks):
+        refs[f"v/c/{number}/0"] = [name_of(0), chunk.byte_offset, chunk.size]
+    return refs
+
+
 def messages(folder: Path) -> Document:
     """V1 of GRIB: three steps of the first member, joined; of another member, too, in the file."""
     eccodes = pytest.importorskip("eccodes", reason="GRIB is read with eccodes, which is optional")
@@ -243,6 +268,7 @@ SETS: Mapping[str, Callable[[Path], Document]] = {
     "with templates": with_templates,
     "with gen": generated,
     "in groups": in_groups,
+    "in Zarr v3": in_v3,
     "of messages": messages,
 }
 """Sound sets that are JSON; `"in parquet"` is `joined` in records."""

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import math
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from refexplorer import memory
+from refexplorer.errors import LeftOutWarning
 from refexplorer.formats.datafiles.data_file import (
     DataFile,
     FileChunks,
@@ -22,17 +23,15 @@ from refexplorer.formats.datafiles.data_file import (
     left_out_text,
 )
 from refexplorer.formats.datafiles.netcdf3 import NetCdf3File
-from refexplorer.formats.making.fits import of_fits
-from refexplorer.formats.making.grib import of_grib
 from refexplorer.formats.making.streams import PlainReferences, WatchedStream
-from refexplorer.markup import counted
+from refexplorer.markup import counted, escape
 
-MadeReferences = Mapping[str, Any]
-Maker = Callable[[WatchedStream, str, bool], MadeReferences]
-"""Takes an open file, its path or URL, and whether somebody else chose it."""
-for _name in ("fits-to-zarr", "grib2-to-zarr", "tifffile", "cfgrib"):
-    # without any handler Python writes what they log to stderr
-    logging.getLogger(_name).addHandler(logging.NullHandler())
+if TYPE_CHECKING:
+    from refexplorer.formats.datafiles.references import DataFileReferences
+
+
+_NODATA = 42113
+"""The tag of GDAL that names the value of missing ones."""
 
 
 class UnmakeableError(Exception):
@@ -52,9 +51,9 @@ def plain_references(stream: WatchedStream, kind: str, url: str, guarded: bool) 
         What a read of the stream raised.
     """
     try:
-        if kind in OWN:
-            return _own(OWN[kind](stream))
-        made = MAKERS[kind](stream, url, guarded)
+        file = OWN[kind](stream)
+        own = None if _needs_others(file, url, guarded) else _own(file, stream.size)
+        made = {} if own is not None else _of_tiff(stream, url)
     except (ImportError, MemoryError):
         raise
     except Exception as error:  # each library has errors of its own
@@ -64,22 +63,39 @@ def plain_references(stream: WatchedStream, kind: str, url: str, guarded: bool) 
         stream.raise_again()  # some libraries pass over what a read raises
     finally:
         stream.forget()
+    if own is not None:
+        return own
     refs = {key: _plain(value) for key, value in made.get("refs", made).items()}
     return PlainReferences(refs, list(_beyond(refs, url, stream.size)))
 
 
-def _own(file: DataFile) -> PlainReferences:
+def _needs_others(file: Any, url: str, guarded: bool) -> bool:
+    """Say whether an image is in several files, which tifffile may open by their paths.
+
+    Raises
+    ------
+    UnmakeableError
+        If they may not be opened.
+    """
+    if file.form != "TIFF" or not file.has_other_files():
+        return False
+    if guarded or "://" in url:
+        raise UnmakeableError("some of its pages are in other files, which are not opened")
+    return True
+
+
+def _own(file: DataFile, size: int) -> PlainReferences:
     from refexplorer.formats.datafiles.references import references_of
 
     try:
-        made = references_of(file)
+        made = _grib_references(file) if file.form == "GRIB" else references_of(file)
     finally:
         file.close()
     if made.left_out and not any(key.endswith("/.zarray") for key in made.documents):
         raise UnmakeableError(f"nothing in it can be referenced: {left_out_text(made.left_out)}")
     return PlainReferences(
         dict(made.documents),
-        [],
+        list(made.beyond(size)),
         [(name, *_columns(each)) for name, each in made.chunks.items()],
         [(name, each.why, each.sentence) for name, each in made.left_out.items()],
         True,
@@ -124,22 +140,34 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _of_tiff(stream: WatchedStream, url: str, guarded: bool) -> MadeReferences:
-    """Take what tifffile writes: kerchunk's own way fails on tags that are tuples."""
+def _of_tiff(stream: WatchedStream, url: str) -> Mapping[str, Any]:
+    """Take what tifffile writes for an image in several files, which OME-XML names."""
     from tifffile import TiffFile
 
     folder, _, name = url.rpartition("/")
     written = io.StringIO()
-    # by its path the other files of a series in OME-XML are found; a visitor may not open those
-    by_path = not guarded and "://" not in url
-    given: Any = stream
-    opened = TiffFile(url) if by_path else TiffFile(given, name=name, _multifile=False)
-    with opened as file:
+    with TiffFile(url) as file:
         _check_tiff(file, stream.size)
         with file.aszarr() as store:
             store.write_fsspec(written, folder, version=0)
-    made: MadeReferences = json.loads(written.getvalue())
-    return made
+        others = [escape(each.name or str(at), 80) for at, each in enumerate(file.series) if at]
+        has_nodata = _NODATA in file.pages.first.tags
+    if others:
+        warnings.warn(
+            f"{escape(name)} has {counted(len(others), 'series', 'series')} of images that are "
+            f"left out, since tifffile makes references to the first: {', '.join(others[:5])}.",
+            LeftOutWarning,
+            stacklevel=2,
+        )
+    made: dict[str, Any] = json.loads(written.getvalue())
+    return made if has_nodata else {key: _unfilled(key, value) for key, value in made.items()}
+
+
+def _unfilled(key: str, value: Any) -> Any:
+    """Return metadata without the fill value, which tifffile makes 0: xarray would mask zeros."""
+    if key.rpartition("/")[2] != ".zarray":
+        return value
+    return json.dumps(json.loads(value) | {"fill_value": None})
 
 
 def _check_tiff(file: Any, size: int) -> None:
@@ -175,17 +203,44 @@ def _netcdf3(stream: WatchedStream) -> DataFile:
     return NetCdf3File(StreamBlocks(cast("IO[bytes]", stream)))
 
 
-OWN: Mapping[str, Callable[[WatchedStream], DataFile]] = {"hdf5": _hdf5, "netcdf3": _netcdf3}
-"""What opens files whose references are our own."""
-MAKERS: Mapping[str, Maker] = {
-    "fits": of_fits,
-    "tiff": _of_tiff,
-    "grib": of_grib,
+def _fits(stream: WatchedStream) -> DataFile:
+    from refexplorer.formats.datafiles.fits import FitsFile
+
+    return FitsFile(cast("IO[bytes]", stream))
+
+
+def _grib(stream: WatchedStream) -> DataFile:
+    import kerchunk.codecs  # noqa: F401  its codec decodes the messages
+
+    from refexplorer.formats.datafiles.grib import GribFile
+
+    return GribFile(cast("IO[bytes]", stream))
+
+
+def _grib_references(file: Any) -> DataFileReferences:
+    from refexplorer.formats.datafiles.grib_references import grib_references
+
+    return grib_references(file)
+
+
+def _tiff(stream: WatchedStream) -> DataFile:
+    from refexplorer.formats.datafiles.tiff import TiffFile
+
+    return TiffFile(cast("IO[bytes]", stream))
+
+
+OWN: Mapping[str, Callable[[WatchedStream], DataFile]] = {
+    "hdf5": _hdf5,
+    "netcdf3": _netcdf3,
+    "fits": _fits,
+    "grib": _grib,
+    "tiff": _tiff,
 }
+"""What opens files whose references are our own."""
 _PACKAGES = {
     "hdf5": ("refexplorer.formats.datafiles.hdf5", "refexplorer.formats.datafiles.references"),
     "netcdf3": ("refexplorer.formats.datafiles.references",),
-    "fits": ("astropy.io.fits", "kerchunk.fits"),
+    "fits": ("refexplorer.formats.datafiles.fits", "refexplorer.formats.datafiles.references"),
     "tiff": ("tifffile",),
-    "grib": ("eccodes", "cfgrib", "kerchunk.grib2"),
+    "grib": ("kerchunk.codecs", "refexplorer.formats.datafiles.grib_references"),
 }

@@ -19,9 +19,9 @@ import fsspec
 import pytest
 import trustme
 from botocore.exceptions import EndpointConnectionError
-from refexplorer.checks.look.asking import ask
 
 import refexplorer as rx
+from refexplorer.checks.look.asking import ask
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch import http
 from refexplorer.data.fetch.background import wait_for

@@ -8,9 +8,9 @@ from typing import Any
 
 import fsspec
 import pytest
-from refexplorer.checks.look.asking import ask
 
 import refexplorer as rx
+from refexplorer.checks.look.asking import ask
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.fetch_many import fetch_many

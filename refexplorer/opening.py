@@ -20,7 +20,6 @@ from refexplorer.formats.reader_notes import (
     document_notes,
     note_beyond,
     note_encoding,
-    note_left_out,
 )
 from refexplorer.formats.reader_runs import repository_dialects, store_dialects
 from refexplorer.formats.reader_runs import run as run_readers
@@ -175,7 +174,6 @@ def set_of(
     named = replace(read, form=form, entries=None)
     opened = open_document(document, entries)
     note_beyond(read, findings)
-    note_left_out(read, findings)
     contents = Contents(opened, findings, document.templates)
     return ReferenceSet(named, contents, limits, trusted, storage_options)
 

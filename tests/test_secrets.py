@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from refexplorer.data.audit.work.auditor import Auditor
 
 import refexplorer as rx
 from refexplorer.app.address import is_shareable
 from refexplorer.app.logs import mask_logs
+from refexplorer.checks.look.targets import Auditor
 from refexplorer.errors import SecretsWarning
 from refexplorer.limits import DEFAULT_LIMITS
 from refexplorer.masking import masked_options, masked_text

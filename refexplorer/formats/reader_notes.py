@@ -155,13 +155,6 @@ def _forms(urls: pa.LargeStringArray) -> np.ndarray:
     return numbers_of(forms.dictionary_encode().indices).astype(np.int64)
 
 
-def note_left_out(source: Source, findings: Findings) -> None:
-    """Note the parts of a data file that have no references."""
-    for name, why in source.left_out.items():
-        message = f"{escape(name, 200)} of the file has no references: {why.sentence}"
-        findings.add("not-referenced", "", message)
-
-
 def note_beyond(source: Source, findings: Findings) -> None:
     """Note the byte ranges of a data file that end after it."""
     for key, count in source.beyond:

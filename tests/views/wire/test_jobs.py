@@ -14,7 +14,7 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.limits import Limits
 from refexplorer.spec.core.references import Range
 from refexplorer.views.wire.explorer.data_messages import ReadChunk
-from refexplorer.views.wire.jobs import MOST_RUNNING, MOST_WAITING, JobAnswer, Jobs, Report
+from refexplorer.views.wire.jobs import MOST_RUNNING, MOST_WAITING, JobAnswer, Jobs, JobReport
 from refexplorer.views.wire.messages import Cancel, Done
 from tests.helpers.servers import RangeServer, range_server
 
@@ -48,7 +48,7 @@ def stalled(server: RangeServer, number: int) -> Any:
     """Return work that waits for a server which says nothing more."""
     reader = Targets(AccessPolicy(None, [server.url]), None, Limits())
 
-    def work(report: Report) -> JobAnswer:
+    def work(report: JobReport) -> JobAnswer:
         return Done(), [reader.fetch("x", Range(f"{server.url}/f", number, 500_000))]
 
     return work
@@ -97,7 +97,7 @@ def test_jobs_of_one_view_are_few_at_a_time_and_end_with_it(posted: Posted, jobs
 def test_what_waits_is_done_when_there_is_room(posted: Posted, jobs: Jobs) -> None:
     go_on = threading.Event()
 
-    def work(report: Report) -> JobAnswer:
+    def work(report: JobReport) -> JobAnswer:
         go_on.wait(60)
         return Done(), []
 
@@ -114,7 +114,7 @@ def test_what_waits_for_its_turn_holds_up_nothing_else(posted: Posted, jobs: Job
     go_on, order = threading.Event(), list[int]()
 
     def turn(number: int) -> Any:
-        def work(report: Report) -> JobAnswer:
+        def work(report: JobReport) -> JobAnswer:
             go_on.wait(60)
             order.append(number)
             return Done(), []
@@ -134,7 +134,7 @@ def test_a_job_that_waits_is_cancelled_before_it_begins(posted: Posted, jobs: Jo
     go_on, begun = threading.Event(), list[int]()
 
     def work(number: int) -> Any:
-        def run(report: Report) -> JobAnswer:
+        def run(report: JobReport) -> JobAnswer:
             begun.append(number)
             go_on.wait(60)
             return Done(), []
@@ -156,7 +156,7 @@ def test_a_job_that_no_thread_can_be_started_for_waits_for_one(
 ) -> None:
     go_on, ran_in = threading.Event(), list[str]()
 
-    def work(report: Report) -> JobAnswer:
+    def work(report: JobReport) -> JobAnswer:
         ran_in.append(threading.current_thread().name)
         go_on.wait(60)
         return Done(), []

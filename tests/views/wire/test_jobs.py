@@ -14,7 +14,7 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.limits import Limits
 from refexplorer.spec.core.references import Range
 from refexplorer.views.wire.explorer.data_messages import ReadChunk
-from refexplorer.views.wire.jobs import MOST_RUNNING, MOST_WAITING, JobAnswer, Jobs, JobReport
+from refexplorer.views.wire.jobs import MOST_RUNNING, MOST_WAITING, JobAnswer, JobReport, Jobs
 from refexplorer.views.wire.messages import Cancel, Done
 from tests.helpers.servers import RangeServer, range_server
 

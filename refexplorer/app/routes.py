@@ -46,7 +46,7 @@ class PageHandler(Nonced):
         await super().prepare()  # type: ignore[no-untyped-call]
 
 
-class PageConnection(WSHandler):
+class PageSocket(WSHandler):
     """The connection of a page to its session, without Bokeh's pauses and log lines."""
 
     async def prepare(self) -> None:
@@ -87,7 +87,7 @@ class Health(RequestHandler):
 
 OF_A_PAGE: dict[str, tuple[type[RequestHandler], type[RequestHandler]]] = {
     "/?": (DocHandler, PageHandler),
-    "/ws": (WSHandler, PageConnection),
+    "/ws": (WSHandler, PageSocket),
 }
 """Routes below the path of a page: the framework's handler, and what is put before it."""
 OF_THE_SERVER: dict[str, Route] = {

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.server
 
 OPEN = {
     "/?": "PageHandler",
-    "/ws": "Connection",
+    "/ws": "PageSocket",
     "/healthz": "Health",
     "/static/extensions/(.*)": "MultiRootStaticHandler",
     "/static/(.*)": "StaticHandler",

@@ -32,7 +32,7 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(eq=False)
-class _Connection:
+class _FtpConnection:
     """A filesystem, and how many may read with it."""
 
     filesystem: Any
@@ -59,7 +59,7 @@ class RemoteReader:
         self._policy = policy
         self._options = options
         self._versions = Versions()
-        self._connections: dict[tuple[str, str], _Connection] = {}
+        self._connections: dict[tuple[str, str], _FtpConnection] = {}
         self._making: dict[tuple[str, str], asyncio.Lock] = {}
 
     async def read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
@@ -131,12 +131,12 @@ class RemoteReader:
                         connection.has_answered = True
                         return answer
 
-    def _forget(self, connection: _Connection) -> None:
+    def _forget(self, connection: _FtpConnection) -> None:
         self._connections = {
             key: each for key, each in self._connections.items() if each is not connection
         }
 
-    async def _connect(self, place: Place) -> _Connection:
+    async def _connect(self, place: Place) -> _FtpConnection:
         import fsspec
 
         await asyncio.to_thread(fsspec.get_filesystem_class, place.protocol)
@@ -156,7 +156,7 @@ class RemoteReader:
                 turns = (
                     1 if place.protocol == "ftp" else _READS_AT_A_TIME
                 )  # ftplib has one connection
-                connection = _Connection(made, asyncio.Semaphore(turns))
+                connection = _FtpConnection(made, asyncio.Semaphore(turns))
                 session = None if made.async_impl else getattr(made, "session", None)
                 if session is not None:  # of requests, which leaves sockets open
                     weakref.finalize(connection, session.close)

@@ -124,7 +124,6 @@ def written(folder: Path, make: Callable[[h5py.File], None]) -> Path:
     return path
 
 
-@open_fault
 @pytest.mark.parametrize("make", [compact, checksummed, scaled, unfiltered])
 def test_a_dataset_of_a_file_opened_directly(
     tmp_path: Path, make: Callable[[h5py.File], None]
@@ -135,7 +134,6 @@ def test_a_dataset_of_a_file_opened_directly(
     is_read_or_named(path, "v", right)
 
 
-@open_fault
 @pytest.mark.parametrize("make", [text, records])
 def test_text_of_a_file_opened_directly(tmp_path: Path, make: Callable[[h5py.File], None]) -> None:
     """The text is in the set, or it is said that it is not."""
@@ -148,7 +146,6 @@ def test_text_of_a_file_opened_directly(tmp_path: Path, make: Callable[[h5py.Fil
     assert "Traceback" not in ran.err
 
 
-@open_fault
 @pytest.mark.parametrize("make", [compact, text])
 def test_a_dataset_without_reference_in_a_set_of_kerchunk(
     tmp_path: Path, make: Callable[[h5py.File], None]
@@ -221,7 +218,6 @@ def test_an_inline_chunk_that_cannot_be_decoded(tmp_path: Path) -> None:
     is_named(run("check", source), "`v`", "v/2")
 
 
-@open_fault
 @pytest.mark.parametrize("verb", ["verify", "repair"])
 def test_a_set_that_is_rightly_without_filters(tmp_path: Path, verb: str) -> None:
     """HDF5 stored every chunk without its filters, so the set has none."""
@@ -335,7 +331,6 @@ def test_a_file_that_is_dropped_in_the_middle(tmp_path: Path) -> None:
     assert [each for each in findings(run("verify", source, "--json")) if each["array"] == "v"]
 
 
-@open_fault
 def test_repair_does_not_cut_a_set_that_holds_its_chunks(tmp_path: Path) -> None:
     source = write_set(
         joined([day(tmp_path, number) for number in range(3)], inline_threshold=500), tmp_path
@@ -351,7 +346,6 @@ def test_repair_does_not_cut_a_set_that_holds_its_chunks(tmp_path: Path) -> None
 # What is unknown is not good
 
 
-@open_fault
 @pytest.mark.parametrize("size", [len(b"<html>"), None], ids=["small", "of the same size"])
 def test_a_file_of_an_unknown_format_beside_sound_ones(
     case: Callable[[str], Case], size: int | None
@@ -364,7 +358,6 @@ def test_a_file_of_an_unknown_format_beside_sound_ones(
     assert not headline(ran).startswith(SAME)
 
 
-@open_fault
 def test_files_of_which_only_some_are_allowed(case: Callable[[str], Case], tmp_path: Path) -> None:
     mine = case("joined")
     away = tmp_path / "away"
@@ -380,7 +373,6 @@ def test_files_of_which_only_some_are_allowed(case: Callable[[str], Case], tmp_p
     assert run("verify", mine.source, "--allow", away).status == 0
 
 
-@open_fault
 @pytest.mark.parametrize("values", ["none", "all"])
 def test_the_coverage_is_always_said(sound: Callable[[str], Path], values: str) -> None:
     """A chunk that was never written is in its place, too."""
@@ -390,7 +382,6 @@ def test_the_coverage_is_always_said(sound: Callable[[str], Path], values: str) 
     assert "Not compared: nothing" not in ran.out
 
 
-@open_fault
 def test_the_coverage_of_a_set_that_differs(case: Callable[[str], Case]) -> None:
     mine = case("joined")
     drop("temp/0.0.0")(mine)
@@ -408,7 +399,6 @@ def test_check_and_audit_do_not_say_the_same(sound: Callable[[str], Path]) -> No
 # Nothing is certified from memory
 
 
-@open_fault
 @pytest.mark.parametrize("change", ["cut", "gone"])
 @pytest.mark.parametrize("verb", ["audit", "verify", "check"])
 def test_files_are_asked_again_when_a_run_resumes(
@@ -433,7 +423,6 @@ def test_files_are_asked_again_when_a_run_resumes(
 # A set that readers cannot open
 
 
-@open_fault
 @pytest.mark.parametrize("key", [".zgroup", "run/.zgroup", "run/first/.zgroup"])
 def test_a_group_that_is_missing(case: Callable[[str], Case], key: str) -> None:
     """xarray and Zarr refuse the set, or show an empty dataset."""
@@ -450,7 +439,6 @@ def test_a_root_array_is_no_missing_group(tmp_path: Path) -> None:
     assert run("check", source).status == 0
 
 
-@open_fault
 def test_chunks_of_no_array(case: Callable[[str], Case]) -> None:
     """Their maker meant data."""
     mine = case("joined")
@@ -480,7 +468,6 @@ def grouped(folder: Path) -> Path:
     return path
 
 
-@open_fault
 def test_dimensions_of_a_group_in_a_file_opened_directly(tmp_path: Path) -> None:
     """As netCDF4 names them; an intact file is no fault."""
     path = grouped(tmp_path)
@@ -578,7 +565,6 @@ DMRPP = """<?xml version="1.0" encoding="UTF-8"?>
 </Dataset>"""
 
 
-@open_fault
 @pytest.mark.parametrize(
     "storage",
     [
@@ -621,7 +607,6 @@ def grib(folder: Path, *fields: dict[str, Any]) -> Path:
     return path
 
 
-@open_fault
 def test_coordinates_of_messages_opened_directly(tmp_path: Path) -> None:
     """Step and level are no zeros, and there is nothing to warn of."""
     path = grib(tmp_path, {"shortName": "2t", "step": 6})
@@ -673,7 +658,6 @@ def winds(folder: Path) -> Path:
     return both
 
 
-@open_fault
 def test_the_second_field_of_a_message(tmp_path: Path) -> None:
     path = winds(tmp_path)
     cfgrib = pytest.importorskip("cfgrib")

@@ -97,7 +97,7 @@ def _lint_array(array: ArrayMeta, missing: int | None, base: str, findings: Find
             f"{reads}."
         )
         hint = "If its files have values, make the references to them again."
-        findings.add("no-references", base + pointer(key), said, hint, key=key)
+        findings.add("array-without-references", base + pointer(key), said, hint, key=key)
         return
     findings.add(
         "missing-chunks",

@@ -150,10 +150,6 @@ REFERENCES = {
         "Two byte ranges of a target overlap without being identical.",
         '{"a": ["http://h/f", 0, 10], "b": ["http://h/f", 5, 10]}',
     ),
-    "not-referenced": _warning(
-        "A part of the data file that was opened has no references.",
-        "a dataset of HDF5 whose values vary in length",
-    ),
     "range-past-end": _warning(
         "A byte range ends after the data file that was opened.",
         "the references to a TIFF of which the second half is missing",
@@ -449,7 +445,7 @@ ARRAYS = {
         '"chunks": [2], "dtype": "<i4", "compressor": null, "filters": null, "order": "C", '
         '"fill_value": 0}, "g/x/0": ["http://h/f", 0, 8]}',
     ),
-    "no-references": _warning(
+    "array-without-references": _warning(
         "An array of several values has no reference at all; it reads as the fill value.",
         _ARRAY % ("<i4", "0", ""),
     ),

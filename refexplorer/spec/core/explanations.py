@@ -233,13 +233,6 @@ REFERENCES = {
         rule="byte-range",
         command="`refexplorer verify` compares them.",
     ),
-    "not-referenced": _of(
-        "Its values are in other files, vary in length, are damaged, or are stored with a filter "
-        "that no Zarr codec decodes, and are too large to be kept inline.",
-        "Read this part with the library of the format, or rewrite the file: with fixed types, in "
-        "chunks, with zlib or zstd.",
-        "Readers do not see that it exists.",
-    ),
     "range-past-end": _of(
         "The download or copy stopped early, or bytes of the file were changed.",
         "Compare the size of the file with the original, and copy it again.",
@@ -566,7 +559,7 @@ ARRAYS = {
         "Add `.zgroup` (Zarr v2) or `zarr.json` (v3) of the group, as the message shows.",
         "xarray shows a dataset without the arrays, and raises an error when it opens the group.",
     ),
-    "no-references": _of(
+    "array-without-references": _of(
         "Its files never wrote the array; or the references to it were lost, or were never made.",
         "Nothing, if the files have no values; else make the set again from its files.",
         _FILL,

@@ -306,10 +306,7 @@ def test_what_cannot_be_referenced_is_named(tmp_path: Path) -> None:
     }.items():
         assert reason in reasons.pop(name)
     assert not reasons
-    (noted,) = refs.diagnostics
-    assert (noted.code, noted.severity, noted.count) == ("left-out", "error", 8)
-    assert "dense of the file has no references: 1 chunk" in noted.message
-    assert "not-referenced" in run("check", path).out
+    assert [(each.code, each.severity) for each in refs.diagnostics] == [("left-out", "error")] * 8
 
 
 def test_chunks_that_skip_filters(tmp_path: Path) -> None:

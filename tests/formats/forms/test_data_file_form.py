@@ -177,7 +177,9 @@ def test_tables_of_fits(tmp_path: Path) -> None:
     group: Any = refs.to_zarr()
     assert group["TEXT"][:].tolist() == [(1, b"a"), (20, b"bcd")]
     assert group["BINARY"][:].tolist() == [(1, 0.5), (2, 1.0)]
-    assert refs.verify(values="all").good
+    report = refs.verify(values="all")
+    assert report.headline.text == "incomplete: its files hold 1 variable that it lacks"
+    assert [(each.code, each.array) for each in report.findings] == [("left-out", "VECTORS")]
 
 
 def test_fits_of_what_has_no_bytes_of_its_own(tmp_path: Path) -> None:

@@ -27,7 +27,6 @@ UNSHOWN = {
     "readers-not-compared",
     "odd-encoding",
     "range-past-end",
-    "not-referenced",
     *PARQUET,
 }
 STORES = [code for code in PARQUET if code != "parquet-too-large"]

@@ -214,7 +214,8 @@ def _lost_places(opened: OpenedSet, base: str) -> Iterator[VerifyFinding]:
     lint_lost_places(opened, base, lost)
     for each in lost:
         key = each.key or ""
-        path = key.rpartition("/")[0]
+        owner = opened.arrays.of_key(key)
+        path = key.rpartition("/")[0] if owner is None else owner[0].path
         yield VerifyFinding(each.code, each.severity, path, each.message, key, each.pointer)
 
 

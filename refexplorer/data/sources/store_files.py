@@ -61,7 +61,7 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
         if versioned.is_s3(self._filesystem) and end is not None and not named:
             # which notes each piece, so that a slow line is no stalled one
             work = versioned.read(self._filesystem, path, start or 0, end)
-            return self._in_time(path, work)[0]
+            return cast(bytes, self._in_time(path, work)[0])
         return cast(bytes, self._ask("cat_file", path, start=start, end=end, **named))
 
     def _open(self, path: str, mode: str = "rb", **named: Any) -> Any:

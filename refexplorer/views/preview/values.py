@@ -193,6 +193,14 @@ def integers_of(values: ArrayValues, numbers: ArrayValues) -> ArrayValues | None
     return None if is_exact else ticks
 
 
+def integer_bytes(values: ArrayValues, numbers: ArrayValues) -> bytes:
+    """Return what `integers_of` does as it travels; empty where it returns None."""
+    found = integers_of(values, numbers)
+    if found is None:
+        return b""
+    return found.astype("<u8" if found.dtype.kind == "u" else "<i8").tobytes()
+
+
 def subtract_integers(left: ArrayValues, right: ArrayValues) -> ArrayValues:
     """Return right less left as float64, each difference rounded once."""
     gap: ArrayValues = right.astype(object) - left.astype(object)

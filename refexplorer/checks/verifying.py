@@ -46,6 +46,8 @@ from refexplorer.formats.source import LeftOut
 from refexplorer.limits import Limits
 from refexplorer.markup import counted, escape
 from refexplorer.refset.lint.absent_rules import lint_lost_places
+from refexplorer.refset.lint.group_rules import lint_groups
+from refexplorer.refset.lint.metadata_rules import lint_copies
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.spec.core.catalogue import Severity
 from refexplorer.spec.core.diagnostics import Findings, pointer
@@ -59,7 +61,7 @@ VERIFY_SIZES = PlanSizes(
 LENT_CHUNKS = 16
 """A coordinate of more chunks than this is not read from the file that the set refers to."""
 # another number here makes results of older versions start anew, since they hold other columns
-_FORM = 4
+_FORM = 5
 
 
 @dataclass(frozen=True)
@@ -195,7 +197,7 @@ def verify(
     gathering = ReportBuilder(arrays, held, ledger, sorter.urls, terms.base)
     for results in store.tables():
         gathering.add(results)
-    found = (*gathering.finish(is_complete), *_lost_places(opened, terms.base), *_left_out(terms),
+    found = (*gathering.finish(is_complete), *_of_set(opened, terms.base), *_left_out(terms),
              *_of_no_array(ledger, terms.base))  # fmt: skip
     ledger.files.total = sum(url is not None for url in sorter.urls) if is_complete else None
     if is_complete:
@@ -206,14 +208,18 @@ def verify(
     return Report(source, found, errors, ledger, looks, counts, store)
 
 
-def _lost_places(opened: OpenedSet, base: str) -> Iterator[VerifyFinding]:
-    """Yield where no array has a reference: no file that could be compared says so."""
-    lost = Findings()
-    lint_lost_places(opened, base, lost)
-    for each in lost:
-        key = each.key or ""
+def _of_set(opened: OpenedSet, base: str) -> Iterator[VerifyFinding]:
+    """Yield what no file says: places without a reference, missing groups, odd copies."""
+    odd = Findings()
+    lint_lost_places(opened, base, odd)
+    lint_groups(opened, base, odd)
+    lint_copies(opened, base, odd)
+    for each in odd:
+        key = each.key or each.pointer.removeprefix(base)[1:].replace("~1", "/").replace("~0", "~")
         path = key.rpartition("/")[0]
-        yield VerifyFinding(each.code, each.severity, path, each.message, key, each.pointer)
+        # what consolidated metadata say is what xarray reads, whatever the keys that were compared
+        severity = Severity.ERROR if each.code == "metadata-copies-differ" else each.severity
+        yield VerifyFinding(each.code, severity, path, each.message, key, each.pointer, (key,))
 
 
 def _left_out(terms: VerifyTerms) -> Iterator[VerifyFinding]:

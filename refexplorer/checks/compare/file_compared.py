@@ -105,19 +105,18 @@ class FileComparison:
             self._remake(path, record)
             yield record, self._states[path]
         for path in matched.arrays:
-            other: Record | None = None
-            if path in matched.held.arrays:
-                other = self._of_held(path)
-            elif path not in self._references:
+            held = matched.held.arrays.get(path)
+            others = [] if held is None else [self._of_held(path)]
+            if path not in self._references and (held is None or not held.known.all()):
                 other = self._of_unreferenced(path)
                 filled = self._of_filled(path) if path in self._bare else None
                 if other is not None and filled is not None:
                     other.findings += filled.findings
-                other = other or filled
-                if other is not None:
-                    self._remake(path, other)
-            if other is not None:
-                yield other, _NONE
+                others.append(other or filled)
+            for each in others:
+                if each is not None:
+                    self._remake(path, each)
+                    yield each, _NONE
 
     def objects(self, rows: Sequence[Record]) -> FileObjects:
         """Return what the set has of each object of the file, whose rows were made."""
@@ -290,7 +289,7 @@ class FileComparison:
         wanted = expected(known, group.lie, group.origin, group.ours, group.is_cut).numbers
         lacking = np.setdiff1d(wanted, self._references[group.ours.meta.path].numbers)
         record.lacking += numbers_bytes(lacking)
-        record.is_filled_alike = is_filled_alike(group.ours, group.native)
+        record.is_filled_alike = is_filled_alike(group.ours, group.native, True)
 
     def _of_unreferenced(self, path: str) -> Record | None:
         """Return the row of an array that the file has and no reference of the part leads to."""
@@ -306,8 +305,10 @@ class FileComparison:
             return None
         record = self._new(path, native)
         record.start, record.shape = origin.tolist(), list(lie.shape)
+        if (origin + np.array(lie.shape) > np.array(ours.meta.shape)).any():
+            record.findings.append(Finding("shape", said(ours.meta.shape), said(native.shape)))
         record.lacking = numbers_bytes(np.unique(expected(filed, lie, origin, ours, cut).numbers))
-        record.is_filled_alike = is_filled_alike(ours, native)
+        record.is_filled_alike = is_filled_alike(ours, native, True)
         return record
 
     def _of_filled(self, path: str) -> Record | None:

@@ -62,6 +62,7 @@ def compare_held(
     stops = origin + np.array(lie.shape, np.int64)
     if (stops > np.array(ours.meta.shape, np.int64)).any():
         record.findings.append(Finding("shape", said(ours.meta.shape), said(native.shape)))
+        record.start, record.shape = origin.tolist(), list(lie.shape)
         return True
     if not _has_same_calendar(ours, native, record):
         return True

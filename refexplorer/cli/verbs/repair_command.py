@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from refexplorer.cli import output
-from refexplorer.cli.program import HAS_ERRORS, AsJson, SourceArgument, app, open_set
+from refexplorer.cli.program import AsJson, SourceArgument, app, open_set
 from refexplorer.cli.verbs.convert_command import RenameRules, pairs
 from refexplorer.cli.verbs.long_runs import watching
 from refexplorer.cli.verbs.set_commands import Allow, Overwrite
@@ -87,4 +87,4 @@ def repair(
     if as_json:
         written = str(target) if writable else None
         output.write_object((found.to_dict() | {"output": written}).items())
-    return 0 if found.good else HAS_ERRORS if found.refused else found.after.status or HAS_ERRORS
+    return found.status

@@ -37,6 +37,7 @@ from refexplorer.checks.states import (
     Rank,
 )
 from refexplorer.checks.verify_finding import NAMED_FILES, VerifyFinding, named, sentence
+from refexplorer.markup import counted
 from refexplorer.spec.core.diagnostics import pointer
 
 KEPT_FINDINGS = 10_000
@@ -187,7 +188,7 @@ class ReportBuilder:
             self._ledger.mark_untouched(path, state)
         self._finish_objects()
         self._finish_shapes()
-        odd = list(self._odd())
+        odd = [*self._odd(), *self._undecodable()]
         found = [self._finding(cause, group) for cause, group in self._groups.items()]
         place = {path: number for number, path in enumerate(self._arrays)}
         both = sorted([*found, *odd], key=lambda f: (place.get(f.array, -1), _ORDER[f.code]))
@@ -351,15 +352,26 @@ class ReportBuilder:
             is_whole = bool(states) and all(
                 CHUNK_TERMS[state].rank is Rank.GOOD or state is LedgerState.OWN for state in states
             )
+            keys, holes = self._holes(path) if path in self._arrays else ([], False)
+            if holes and len(numbers) == 1:  # no other file has values of the array
+                self._ledger.mark_untouched(path, LedgerState.LACKING, LedgerState.HOLE)
             for number in numbers:
                 if is_whole:
                     self._ledger.objects.add(name, ObjectState.NOT_TAKEN, _OF_ANOTHER)
                     continue
                 self._ledger.objects.add(name, ObjectState.LACKING)
                 found: dict[str, Any] = {"cause": "lacking-object", "ours": None, "theirs": None}
-                found |= {"count": 0, "message": None, "keys": []}
+                such = f"such as {keys[0]}" if keys else None
+                found |= {"count": 0, "message": such, "keys": keys}
                 row = {"number": number, "target": self._urls[number]}
                 self._note(path, row, found)
+
+    def _holes(self, path: str) -> tuple[list[str], bool]:
+        """Return the first keys without a reference, and whether no chunk has one."""
+        chunks = self._ledger.chunks_in(path, LedgerState.HOLE, NAMED_KEYS)
+        meta = self._arrays[path].meta
+        keys = [meta.chunk_key(meta.index_at(number)) for number in chunks.tolist()]
+        return keys, set(self._ledger.counts(path)) == {LedgerState.HOLE}
 
     def _finish_held(self, is_read: bool) -> None:
         """Give the chunks that the set holds the state of the values that files compared."""
@@ -383,6 +395,10 @@ class ReportBuilder:
                 self._reason(path, told, int(np.count_nonzero(found == 0)))
                 known, found = known[found != 0], found[found != 0]
             self._ledger.restate(path, known, word[found])
+        for path, reasons in self._held.broken.items():
+            broken = np.array(sorted(reasons), np.int64)
+            state = np.full(len(broken), LedgerState.UNDECODABLE, np.uint8)
+            self._ledger.restate(path, broken, state)
 
     def _finish_shapes(self) -> None:
         """Compare the end of the last file with the shape, where all files were compared."""
@@ -409,6 +425,19 @@ class ReportBuilder:
                 for odd in of_files(ours, axis):
                     numbers = axis.files_at(odd.index)[:NAMED_FILES]
                     yield self._of_coordinate(ours, odd, [self._urls[n] for n in numbers])
+
+    def _undecodable(self) -> Iterator[VerifyFinding]:
+        """Yield the chunks that the set holds and that no codec decodes."""
+        for path, reasons in self._held.broken.items():
+            meta, numbers = self._arrays[path].meta, sorted(reasons)
+            keys = tuple(meta.chunk_key(meta.index_at(n)) for n in numbers[:NAMED_KEYS])
+            what = counted(len(numbers), "inline chunk")
+            message = f"{named(path)}: {what} cannot be decoded, such as {keys[0]}"
+            message += f" ({reasons[numbers[0]].rstrip('.')})"
+            yield VerifyFinding(
+                "undecodable-inline", CAUSES["undecodable-inline"].severity, path, message, keys[0],
+                self._base + pointer(keys[0]), keys, len(numbers),
+            )  # fmt: skip
 
     def _of_coordinate(self, ours: SetArray, odd: OddSteps, files: Any) -> VerifyFinding:
         meta = ours.meta

@@ -97,9 +97,10 @@ class MessageComparison:
         del rows  # which messages are in the set, their ranges tell
         taken = {owner for each in self._found.values() for owner in each.owners.tolist()}
         paths = {name_of(each): each.meta.path for each in self._arrays.values()}
+        titles = {each.name: each.title for each in self._filed.objects}
         found = []
         for place, native in enumerate(self._filed.arrays):
-            name = str(native.attributes.get("shortName") or native.name)
+            name = titles.get(native.name) or native.name
             mine = [paths[each] for each in names_of(native) - {None} if each in paths]
             if place in taken:
                 found.append(ObjectRow(name, ObjectState.IN_SET))
@@ -111,6 +112,9 @@ class MessageComparison:
         for each in self._filed.objects:
             if each.kind != "array":
                 found.append(ObjectRow(each.name, ObjectState.STRUCTURE))
+            elif each.barrier is not None and each.barrier.why == "expression":
+                name = each.title or each.name
+                found.append(ObjectRow(name, ObjectState.LEFT_OUT, str(each.barrier)))
             elif each.name not in known:
                 why = self._filed.untold.get(each.name, str(each.barrier or ""))
                 found.append(ObjectRow(each.name, ObjectState.UNREAD, why))
@@ -247,6 +251,10 @@ class MessageComparison:
             other = theirs.get("shortName")
             yield "other-array", _OddMessages(f"{key} is a message of `{other}`, not of `{mine}`")
             return
+        names = (ours.meta.dimensions or ())[-len(native.shape) :]
+        filed = native.dimensions or ()
+        if names != filed and sorted(names) == sorted(filed):
+            yield "dimensions", _OddMessages("", ", ".join(names), ", ".join(filed))
         units = ours.attribute("units")
         if units is not None and not same_value(units, theirs.get("units")):
             yield "units", _OddMessages("", said(units), said(theirs.get("units")))

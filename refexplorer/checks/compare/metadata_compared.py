@@ -270,6 +270,10 @@ def dimension_differences(ours: SetArray, native: FileArray) -> Iterator[Differi
         return
     if any(not name or name.startswith(_NO_NAME) for name in theirs):
         return
+    if all(len(name) == 1 and name.isupper() for name in theirs):  # letters of tifffile
+        theirs, names = (tuple(map(str.casefold, each)) for each in (theirs, names))
+        if sorted(theirs) != sorted(names):
+            return
     if len(theirs) == len(names):
         same = tuple(n.rpartition("/")[2] for n in theirs) == tuple(names)
     else:

@@ -238,7 +238,10 @@ def _note_place(
     said += f" nor the coordinate `{name}`." if lacks else "."
     if not others and not lacks:
         said = f"`{first.path}` has no reference at {where} along `{name}`."
-    said += " All values there read as fill values; a whole file may be missing."
+    index = [0] * len(first.shape)
+    index[data[0].place] = start // first.chunks[data[0].place]
+    said += f" All values there, such as those of `{first.chunk_key(index)}`, read as fill values; "
+    said += "a whole file may be missing."
     hint = "Add the references to the file again, or make the set without that place."
     key = (coordinate.array if lacks and coordinate is not None else first).metadata_key
     findings.add("no-references-at", base + pointer(key), said, hint, key=key, is_error=lacks)

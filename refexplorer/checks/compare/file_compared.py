@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import prod
 
 import numpy as np
 
@@ -107,7 +108,7 @@ class FileComparison:
         for path in matched.arrays:
             held = matched.held.arrays.get(path)
             others = [] if held is None else [self._of_held(path)]
-            if path not in self._references and (held is None or not held.known.all()):
+            if not self._has_inside(path) and (held is None or not held.known.all()):
                 other = self._of_unreferenced(path)
                 filled = self._of_filled(path) if path in self._bare else None
                 if other is not None and filled is not None:
@@ -165,6 +166,10 @@ class FileComparison:
             for start, size, length in zip(starts, sizes, native.shape, strict=True)
         )
         return (native, found) if all(0 <= s.start < s.stop for s in found) else None
+
+    def _has_inside(self, path: str) -> bool:
+        """Say whether references of chunks in the grid of an array lead to the file."""
+        return path in self._references and bool((self._references[path].numbers >= 0).any())
 
     def _remake(self, path: str, record: Record) -> None:
         """Note how references and metadata should be, where something is wrong of them."""
@@ -290,6 +295,11 @@ class FileComparison:
         lacking = np.setdiff1d(wanted, self._references[group.ours.meta.path].numbers)
         record.lacking += numbers_bytes(lacking)
         record.is_filled_alike = is_filled_alike(group.ours, group.native, True)
+        shape, size = group.native.shape, group.native.chunks
+        count = prod(-(-length // max(n, 1)) for length, n in zip(shape, size, strict=True))
+        if len(known.offsets) < count and not record.is_filled_alike:
+            what = said(group.ours.fill_value), said(group.native.fill_value)
+            record.findings.append(Finding("fill_value", *what, None, len(group.rows)))
 
     def _of_unreferenced(self, path: str) -> Record | None:
         """Return the row of an array that the file has and no reference of the part leads to."""

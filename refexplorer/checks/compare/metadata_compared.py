@@ -266,9 +266,11 @@ def _close(one: Any, other: Any) -> bool:
 def dimension_differences(ours: SetArray, native: FileArray) -> Iterator[Differing]:
     """Yield that both name the dimensions otherwise, or in another order."""
     names, theirs = ours.meta.dimensions, native.dimensions
-    if not names or not theirs or len(theirs) > len(names):
+    if not theirs or any(not name or name.startswith(_NO_NAME) for name in theirs):
         return
-    if any(not name or name.startswith(_NO_NAME) for name in theirs):
+    if not names and not all(map(str.isupper, theirs)) and len(theirs) == len(ours.meta.shape):
+        yield Differing("dimensions", "none", ", ".join(theirs))
+    if not names or len(theirs) > len(names):
         return
     if all(len(name) == 1 and name.isupper() for name in theirs):  # letters of tifffile
         theirs, names = (tuple(map(str.casefold, each)) for each in (theirs, names))

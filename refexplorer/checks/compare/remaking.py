@@ -56,7 +56,8 @@ def remade(
     if is_held and "held-values" in causes:
         causes.add("units")  # times may be right but for what they are counted in
     said = list(_said(ours, native, causes)) if is_held or found is not None else []
-    if "chunk-shape" in causes or "rank" in causes:
+    is_known = is_held and matched.held.arrays[path].known.all()
+    if is_known or "chunk-shape" in causes or "rank" in causes:
         return Remade(said)
     try:
         result = _references(matched, origins, ours, native, found or _NONE)

@@ -56,7 +56,7 @@ def patched(table: Table, arrays: Mapping[str, ArrayMeta], patch: Patch) -> Patc
     """
     texts, reasons = _texts(table, arrays, patch)
     tables = [build_table((key, Inline(text)) for key, text in texts.items())]
-    gone: list[int] = []
+    gone = [row for key in patch.idle if (row := table.find(key)) is not None]
     for path, each in patch.arrays.items():
         tables.append(_references(arrays[path], each, patch.urls))
         rows = table.index.find_many(chunk_keys(arrays[path], each.dropped))

@@ -9,15 +9,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from refexplorer.checks.compare.messages_compared import FORM as GRIB
-from refexplorer.checks.records import FAILED, FORBIDDEN, UNCOMPARED
+from refexplorer.checks.records import FORBIDDEN
 from refexplorer.checks.report import Report
-from refexplorer.checks.states import LedgerState
+from refexplorer.checks.states import FileState, LedgerState
 from refexplorer.markup import counted
 from refexplorer.refset.columns.chunk_keys import chunk_keys
 from refexplorer.refset.columns.table import Table
 from refexplorer.rewriting.repair.law import replaceable
+from refexplorer.spec.core.references import Range
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 COPIES = "metadata-copies-differ"
@@ -26,7 +28,6 @@ _GROUP_TEXTS = {
     ".zgroup": '{"zarr_format": 2}',
     "zarr.json": '{"zarr_format": 3, "node_type": "group"}',
 }
-_UNREAD = (UNCOMPARED, FAILED, FORBIDDEN)
 _ASTRAY = (LedgerState.WRONG_RANGE, LedgerState.PAST_END, LedgerState.UNREACHABLE)
 """States of references that are dropped where the file of the place never wrote a chunk."""
 _MOST_ASTRAY = 10**6
@@ -74,6 +75,8 @@ class Patch:
         Metadata of groups that have none, by key.
     copies
         Keys of consolidated metadata that are to be written again.
+    idle
+        Keys that no reader asks for, and whose bytes a new reference leads to.
     reasons
         By array, why something of it cannot be repaired.
     """
@@ -82,6 +85,7 @@ class Patch:
     arrays: Mapping[str, ArrayPatch]
     groups: Mapping[str, str]
     copies: tuple[str, ...]
+    idle: tuple[str, ...]
     reasons: tuple[tuple[str, str], ...]
 
     def without(self, paths: Collection[str]) -> Patch:
@@ -111,6 +115,7 @@ def plan(found: Report, table: Table, arrays: Mapping[str, ArrayMeta]) -> Patch:
         {path: each for path, each in patches.items() if each},
         {key: _GROUP_TEXTS[key.rpartition("/")[2]] for key in keys},
         tuple(each.key for each in found.findings if each.code == COPIES),
+        tuple(planner.idle(patches)),
         tuple(planner.reasons),
     )
 
@@ -148,7 +153,7 @@ class _Planner:
         if known is None:
             return
         made = row["remade"]
-        known.has_unread |= row["state"] in _UNREAD and row["native"] is None
+        known.has_unread |= row["file"] != FileState.READ or row["state"] == FORBIDDEN
         is_compared = row["references"] or (made is not None and made["said"])
         if row["native"] is not None and row["message"] is None and is_compared:
             known.files.add(row["number"])
@@ -178,6 +183,21 @@ class _Planner:
         dropped = self._dropped(meta, known, rows[0])
         fields = dict(self._fields(meta, known))
         return ArrayPatch(rows[0], rows[1], rows[2], rows[3], dropped, fields)
+
+    def idle(self, patches: Mapping[str, ArrayPatch]) -> Iterator[str]:
+        """Yield the keys of no array whose bytes new references of the array above lead to."""
+        if not any(each.code == "orphan-chunk" for each in self._found.findings):
+            return
+        urls, keys = list(self.urls), self._table.keys
+        for path, each in patches.items():
+            columns = (each.files.tolist(), each.offsets.tolist(), each.lengths.tolist())
+            new = {(urls[file], start, size) for file, start, size in zip(*columns, strict=True)}
+            below = pc.starts_with(keys, self._arrays[path].folder).to_numpy(zero_copy_only=False)
+            for row in np.flatnonzero(below).tolist() if new else ():
+                key, ref = self._table.key_at(row), self._table.reference_at(row)
+                is_new = isinstance(ref, Range) and (ref.url, ref.offset, ref.length) in new
+                if is_new and self._arrays[path].chunk_index(key) is None:
+                    yield key
 
     def _claimed(self, meta: ArrayMeta, known: _OfArray) -> np.ndarray:
         """Return the references that files claim and that may be written, ``(4, n)`` int64.

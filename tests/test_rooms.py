@@ -86,7 +86,6 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
     "checks": (
         {"causes", "states", "terms"},
         {"ledger", "records"},
-        {"law", "plan"},
         {"compare", "counts", "headlines", "keys", "verify_finding"},
         {"look"},
         {"run"},

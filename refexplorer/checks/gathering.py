@@ -77,6 +77,7 @@ class _Joined:
 
     files: int = 0
     last: int | None = None
+    starts: set[bytes] = field(default_factory=set)
     stops: np.ndarray | None = None
     axis: FileAxis = field(default_factory=FileAxis)
 
@@ -300,6 +301,8 @@ class ReportBuilder:
             return
         start, shape = np.array(row["start"], np.int64), np.array(row["shape"], np.int64)
         stops = start + shape
+        if len(joined.starts) < 2:
+            joined.starts.add(start.tobytes())
         joined.stops = stops if joined.stops is None else np.maximum(joined.stops, stops)
         if is_new and row["axis"] is not None:
             joined.axis.add(row["number"], int(start[0]), row["axis"])
@@ -355,8 +358,9 @@ class ReportBuilder:
             keys, holes = self._holes(path) if path in self._arrays else ([], False)
             if holes and len(numbers) == 1:  # no other file has values of the array
                 self._ledger.mark_untouched(path, LedgerState.LACKING, LedgerState.HOLE)
+            is_joined = path in self._joined and len(self._joined[path].starts) > 1
             for number in numbers:
-                if is_whole:
+                if is_whole and not is_joined:
                     self._ledger.objects.add(name, ObjectState.NOT_TAKEN, _OF_ANOTHER)
                     continue
                 self._ledger.objects.add(name, ObjectState.LACKING)
@@ -463,6 +467,8 @@ class ReportBuilder:
             field = code.replace("-", " ")
             said = f"{field} {theirs}, the set says {ours}"
         of = max(self._joined[path].files, group.file_count)
+        if group.keys and not any(key in (said or "") for key in group.keys):
+            said = f"{said}; {group.keys[0]}" if said else f"such as {group.keys[0]}"
         message = sentence(code, path, said, group.files, group.file_count, of)
         key = group.keys[0] if group.keys else meta.metadata_key
         if not group.keys and meta.zarr_format == 2 and code not in _OF_ZARRAY:
@@ -476,6 +482,6 @@ class ReportBuilder:
 
 _OF_ZARRAY = {
     "dtype", "byte-order", "rank", "shape", "ragged", "chunk-shape", "order", "filters",
-    "fill_value",
+    "fill_value", "lacking-object",
 }  # fmt: skip
 """What stands in ``.zarray``; the rest in ``.zattrs``."""

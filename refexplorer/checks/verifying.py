@@ -218,7 +218,8 @@ def _of_set(opened: OpenedSet, base: str) -> Iterator[VerifyFinding]:
     lint_copies(opened, base, odd)
     for each in odd:
         key = each.key or each.pointer.removeprefix(base)[1:].replace("~1", "/").replace("~0", "~")
-        path = key.rpartition("/")[0]
+        owner = opened.arrays.of_key(key)
+        path = key.rpartition("/")[0] if owner is None else owner[0].path
         # what consolidated metadata say is what xarray reads, whatever the keys that were compared
         severity = Severity.ERROR if each.code == "metadata-copies-differ" else each.severity
         yield VerifyFinding(each.code, severity, path, each.message, key, each.pointer, (key,))

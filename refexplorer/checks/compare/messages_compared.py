@@ -277,7 +277,8 @@ class MessageComparison:
             if both is None:
                 continue
             differs = not is_same(*both)
-            if differs and dimensions == (mine.name,):
+            is_alone = place in self._places[path]  # other messages of the place agree with the set
+            if differs and (dimensions == (mine.name,) or is_alone):
                 text = f"{key} is a message of {name} {said(both[1])}, the set says {said(both[0])}"
                 yield "misplaced", _OddMessages(text)
             else:
@@ -299,7 +300,8 @@ class MessageComparison:
         """Note that values that the set holds were compared."""
         if tuple(start) in self._places[path]:
             return
-        self._places[path].add(tuple(start))
+        if not differs:
+            self._places[path].add(tuple(start))
         record = Record(self._base.number, self._base.target, path, "messages", FORM)
         record.start, record.shape = start, shape
         if differs:

@@ -141,6 +141,11 @@ def _same_settings(codec: str, ours: Mapping[str, Any], theirs: Mapping[str, Any
     return True
 
 
+def _is_of_tiff(names: tuple[str, ...]) -> bool:
+    """Say whether names are the letters that tifffile gives axes: the file has none."""
+    return all(name[:1].isupper() and not name[1:].strip("0123456789") for name in names)
+
+
 def _is_idle(found: FileFilter) -> bool:
     return found.name == "shuffle" and found.settings.get("elementsize") == 1
 
@@ -268,11 +273,11 @@ def dimension_differences(ours: SetArray, native: FileArray) -> Iterator[Differi
     names, theirs = ours.meta.dimensions, native.dimensions
     if not theirs or any(not name or name.startswith(_NO_NAME) for name in theirs):
         return
-    if not names and not all(map(str.isupper, theirs)) and len(theirs) == len(ours.meta.shape):
+    if not names and len(theirs) == len(ours.meta.shape) and not _is_of_tiff(theirs):
         yield Differing("dimensions", "none", ", ".join(theirs))
     if not names or len(theirs) > len(names):
         return
-    if all(len(name) == 1 and name.isupper() for name in theirs):  # letters of tifffile
+    if _is_of_tiff(theirs):
         theirs, names = (tuple(map(str.casefold, each)) for each in (theirs, names))
         if sorted(theirs) != sorted(names):
             return

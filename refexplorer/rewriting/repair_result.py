@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -16,10 +16,9 @@ from refexplorer.checks.states import CHUNK_TERMS, Rank
 from refexplorer.checks.verify_finding import VerifyFinding, named
 from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.differing import Difference, diff
-from refexplorer.display.repair import repair_html, repair_text
-from refexplorer.errors import HarmError, RefexplorerError, SourceError
-from refexplorer.formats.files.atomic import check_free
-from refexplorer.markup import counted, escape
+from refexplorer.display.difference import difference_html, difference_text
+from refexplorer.errors import HarmError, RefexplorerError
+from refexplorer.markup import counted, escape, items, shown
 from refexplorer.masking import KEYS, masked
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
@@ -30,7 +29,8 @@ from refexplorer.rewriting.repair.law import fallen
 from refexplorer.rewriting.repair.remedies import remedy
 from refexplorer.spec.core.catalogue import Severity
 
-_SHOWN_ERRORS = 20
+_SHOWN = 50
+_CHARS = 500
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,6 @@ class Repair:
             If nothing could be repaired of a set that is not right, what was written differs more
             from the files than what was verified, or the output is there or cannot be written.
         """
-        check_output(self._terms.original, Path(output), overwrite)
         if not self.can_be_written:
             raise RefexplorerError(
                 f"Nothing of {self.source} could be repaired, so nothing was written."
@@ -258,10 +257,28 @@ class Repair:
         return f"<Repair of {escape(self.source)!r}: {self.verdict}>"
 
     def __str__(self) -> str:
-        return repair_text(self)
+        lines = [difference_text(self.difference)] if self.difference.total else []
+        lines.append(f"{escape(self.source, _CHARS)}: {self.verdict}")
+        for title, sentences in self._lists():
+            start = f"  {title}: " if title else "  "
+            lines += (start + each.replace("\n", "\n    ") for each in sentences[:_SHOWN])
+            lines += _more(sentences)
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return repair_html(self)
+        parts = [f"<p><b>{shown(self.source, _CHARS)}</b>: {shown(self.verdict)}</p>"]
+        for title, sentences in self._lists():
+            parts += [f"<p>{title.capitalize()}:</p>"] if title and sentences else []
+            listed = [shown(each.replace("\n", ". "), _CHARS) for each in sentences[:_SHOWN]]
+            parts.append(items([*listed, *_more(sentences)]) if listed else "")
+        if self.difference.total:
+            parts.append(difference_html(self.difference))
+        return f'<div class="refexplorer">{"".join(parts)}</div>'
+
+    def _lists(self) -> Iterator[tuple[str, Sequence[str]]]:
+        yield "repaired", self.repaired
+        yield "left", [f"{each.message}\n{each.remedy}." for each in self.left]
+        yield "", self.notes
 
     def _notes(self) -> Iterator[str]:
         for path, reason in self.refused.items():
@@ -274,25 +291,15 @@ class Repair:
             if bad and array.path not in named_arrays:
                 parts = (f"{counted(n, 'chunk')} {CHUNK_TERMS[s].meaning}" for s, n in bad.items())
                 yield f"{named(array.path)} still has {', '.join(parts)}."
-        for each in self.after.errors[:_SHOWN_ERRORS]:
+        for each in self.after.errors[:_SHOWN]:
             yield f"Rejected: {each.message}"
         yield f"After the repair: {self.after.summary[0]}"
         yield from self.after.summary[-1:] if len(self.after.summary) > 1 else ()
 
 
-def check_output(refs: ReferenceSet, output: Path, overwrite: bool) -> None:
-    """Refuse an output that is the source, or that is there, before files are read for it.
-
-    Raises
-    ------
-    SourceError
-        With the reason.
-    """
-    location, name = refs.source.location, refs.source.name
-    if location is not None and output.resolve() == Path(location, name).resolve():
-        raise SourceError(f"{str(output)!r} is the source itself; choose another name.")
-    if not overwrite:
-        check_free(output)
+def _more(sentences: Sequence[str]) -> Iterator[str]:
+    if (more := len(sentences) - _SHOWN) > 0:
+        yield f"  … {counted(more, 'more finding')}"
 
 
 def _errors(found: Report) -> Iterator[VerifyFinding]:

@@ -21,10 +21,11 @@ from refexplorer.refset.opened.contents import Contents
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.write.retargeting import Renames, retargeted
+from refexplorer.rewriting.conversion import Conversion, check_output
 from refexplorer.rewriting.repair.law import RepairLaw
 from refexplorer.rewriting.repair.patched import patched
 from refexplorer.rewriting.repair.plan import plan
-from refexplorer.rewriting.repair_result import Repair, RepairTerms, check_output
+from refexplorer.rewriting.repair_result import Repair, RepairTerms
 from refexplorer.spec.core.diagnostics import Findings
 from refexplorer.spec.document.expansion import check_expandable
 
@@ -80,7 +81,7 @@ def repair(
     """
     refs = source if isinstance(source, ReferenceSet) else open_references(source)
     if output is not None:
-        check_output(refs, Path(output), overwrite)
+        check_output(refs, Path(output), None, Conversion(form=form, overwrite=overwrite))
     check_expandable(refs.count, refs.limits)
     options = refs.storage_options if storage_options is None else storage_options
     terms = RepairTerms(refs, values, allowed_names(allow), options)

@@ -48,16 +48,14 @@ def repair(
     its name. What cannot be repaired is listed and left unchanged. Exit status 1 if the repaired
     set still differs from its files, 2 if nothing was compared, or files may not be read yet.
     """
-    from refexplorer.rewriting.conversion import form_of
-    from refexplorer.rewriting.repair_result import check_output
+    from refexplorer.rewriting.conversion import Conversion, check_output
     from refexplorer.rewriting.repairing import repair as repair_set
 
     if (target is None) != dry_run:
         raise typer.BadParameter("Pass either --output or --dry-run.")
     refs = open_set(source)
     if target is not None:
-        form_of(target, form)
-        check_output(refs, target, overwrite)
+        check_output(refs, target, None, Conversion(form=form, overwrite=overwrite))
     with watching("Verifying", None) as watch:
         found = repair_set(
             refs,

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 FILE_CHUNKS = 10
 """Chunks of one array and file that are decoded before and after."""
 _TOGETHER = 32
-_DECODING = {"dtype", "byte-order", "chunk-shape", "order", "filters"}
+_COMPARED = [LedgerState.HELD_EQUAL, LedgerState.WRONG_VALUES]
+"""States of chunks that the set holds, and that were compared with a file."""
+DECODING = {"dtype", "byte-order", "chunk-shape", "order", "filters"}
 """Fields that change how bytes become a chunk."""
 _BESIDE = {"shape", "dimensions"}
 """Fields that change the meaning of no stored value."""
@@ -159,10 +161,9 @@ class RepairLaw:
             yield "it has too many generated chunks to decode some before and after"
             return
         held, of_files = self._sorted(meta, chunks)
-        if not each.fields.keys() & _DECODING:
-            ranks = RANKS[self._before.ledger.at(meta.path, held)]
-            odd = int(np.count_nonzero((ranks == Rank.UNKNOWN) | (ranks == Rank.ALONE)))
-            if odd:
+        if not each.fields.keys() & DECODING:
+            states = self._before.ledger.at(meta.path, held)
+            if odd := int(np.count_nonzero(~np.isin(states, _COMPARED))):
                 verb = "chunk that the set holds would read", "chunks that the set holds would read"
                 yield f"{counted(odd, *verb)} differently, and no file says that it is wrong"
             return

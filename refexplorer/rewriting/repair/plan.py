@@ -18,7 +18,7 @@ from refexplorer.checks.states import FileState, LedgerState
 from refexplorer.markup import counted
 from refexplorer.refset.columns.chunk_keys import chunk_keys
 from refexplorer.refset.columns.table import Table
-from refexplorer.rewriting.repair.law import replaceable
+from refexplorer.rewriting.repair.law import DECODING, replaceable
 from refexplorer.spec.core.references import Range
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
@@ -182,6 +182,8 @@ class _Planner:
         rows = self._claimed(meta, known)
         dropped = self._dropped(meta, known, rows[0])
         fields = dict(self._fields(meta, known))
+        if fields.keys() & DECODING:  # what values mean is seen once they can be decoded
+            fields = {n: each for n, each in fields.items() if n in DECODING or n == "shape"}
         return ArrayPatch(rows[0], rows[1], rows[2], rows[3], dropped, fields)
 
     def idle(self, patches: Mapping[str, ArrayPatch]) -> Iterator[str]:

@@ -187,8 +187,8 @@ class Repair:
         """Write the repaired set; return how many keys were written.
 
         Before it gets its name it is read back, compared with `references`, and verified once more
-        as it was written. Templates and gen items are looked for anew if it is written as V1, so
-        that a repaired key is written out beside those that an item still makes.
+        as it was written. In V1, templates and gen items are inferred again: a repaired key is
+        explicit where no item makes it.
 
         Parameters
         ----------

@@ -45,12 +45,12 @@ def repair(
     overwrite: bool = False,
     watch: AuditWatch = lambda progress: True,
 ) -> Repair:
-    """Make a better set from what the files say of themselves.
+    """Repair a set with what the metadata of its files say.
 
-    References that are stale, shifted or lead to another array are made anew from the metadata of
-    the file, where the place of the file in the set is certain; chunks without a reference get
-    one. Metadata becomes that of the files where all of them agree. The result is verified before
-    anything is written, and the source is never changed.
+    The set is verified, what is wrong is planned as a patch, and the patched set is verified on the
+    same terms. A reference is replaced where it is wrong and the place of the chunk in a file is
+    certain; metadata where all files agree. No chunk may get worse: a change that would do so, and
+    what nothing says is wrong, is left with the reason. The source is never changed.
 
     Parameters
     ----------

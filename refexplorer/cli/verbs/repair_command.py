@@ -1,4 +1,4 @@
-"""The command that makes a better set from what its files say of themselves."""
+"""The command that repairs a set with what the metadata of its files say."""
 
 from __future__ import annotations
 
@@ -43,10 +43,11 @@ def repair(
     """Write a repaired set, made from the metadata of its files.
 
     References that are stale, shifted or lead to the wrong array are replaced where a file says
-    where the chunk is; metadata is replaced where all files agree. The differences are shown
-    first, and the result is verified before it is written, and as it was written before it gets
-    its name. What cannot be repaired is listed and left unchanged. Exit status 1 if the repaired
-    set still differs from its files, 2 if nothing was compared, or files may not be read yet.
+    where the chunk is; metadata is replaced where all files agree. No chunk may get worse: such a
+    change is left out, with the reason. The differences are shown first; the repaired set is
+    verified before it is written, and again before it gets its name. What cannot be repaired is
+    listed and left unchanged. The exit status is that of `verify` for the repaired set: 1 if it
+    still differs from its files, 2 if something is not known.
     """
     from refexplorer.rewriting.conversion import Conversion, check_output
     from refexplorer.rewriting.repairing import repair as repair_set

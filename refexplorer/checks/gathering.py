@@ -468,7 +468,8 @@ class ReportBuilder:
             said = f"{field} {theirs}, the set says {ours}"
         of = max(self._joined[path].files, group.file_count)
         if group.keys and not any(key in (said or "") for key in group.keys):
-            said = f"{said}; {group.keys[0]}" if said else f"such as {group.keys[0]}"
+            first = f"such as {group.keys[0]}"
+            said = f"{said.rstrip('.')}, {first}" if said else first
         message = sentence(code, path, said, group.files, group.file_count, of)
         key = group.keys[0] if group.keys else meta.metadata_key
         if not group.keys and meta.zarr_format == 2 and code not in _OF_ZARRAY:

@@ -296,7 +296,7 @@ def coverage_text(ledger: Ledger, terms: CheckTerms) -> str:
 
 def _objects_texts(ledger: Ledger) -> Iterator[str]:
     objects = ledger.objects
-    names = len(objects.files_by_name)
+    names = len(objects.names(*(state for state in ObjectState if state != ObjectState.STRUCTURE)))
     for state, title in (
         (ObjectState.NOT_TAKEN, "Not in the set"),
         (ObjectState.LEFT_OUT, "Left out"),

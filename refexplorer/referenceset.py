@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.display.html import references_html
@@ -25,7 +26,7 @@ from refexplorer.refset.grids.chunk_grid import ChunkReferences
 from refexplorer.refset.opened.batches import tables
 from refexplorer.refset.opened.contents import Contents
 from refexplorer.refset.opened.numbering import number_of, numbers_from
-from refexplorer.refset.queries.explaining import explain
+from refexplorer.refset.queries.derivation import derive
 from refexplorer.refset.queries.internals import Internals
 from refexplorer.refset.queries.summary import Summary, summarize
 from refexplorer.refset.targets.layout import TargetLayout, TargetSummary
@@ -38,7 +39,6 @@ from refexplorer.spec.core.diagnostics import Diagnostic, placed
 from refexplorer.spec.core.references import Kind, Reference, V0Value
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 from refexplorer.spec.document.expansion import check_expandable
-from refexplorer.spec.document.explanation import Explanation
 from refexplorer.spec.templates.trusted import compiler_for
 
 if TYPE_CHECKING:
@@ -58,11 +58,9 @@ if TYPE_CHECKING:
     from refexplorer.data.open.filesystem import ReferenceView
     from refexplorer.data.open.fsspec_options import CodeContext
     from refexplorer.data.read.estimates import Estimate
-    from refexplorer.data.read.ladder import Ladder
     from refexplorer.data.read.readings import Reading
     from refexplorer.data.read.selecting import ArrayReading, SelectionPart
-    from refexplorer.data.read.shards import Shard
-    from refexplorer.data.read.why import Why
+    from refexplorer.data.read.trace import Trace
     from refexplorer.spec.core.diagnostics import Locator
 
 
@@ -73,7 +71,7 @@ PAGE_KEYS = 10_000
 class ReferenceSet(Mapping[str, Reference]):
     """An opened reference set: a mapping from keys to references, and questions to it.
 
-    Made by `refexplorer.open_references`. Targets are read by `read`, `chunk`, `ladder` and
+    Made by `refexplorer.open_references`. Targets are read by `read`, `chunk`, `trace` and
     `audit`, asked for their sizes by `check_targets`, and read through what `filesystem`,
     `to_zarr`, `to_xarray` and `to_datatree` return. These methods take ``allow``, what may be read
     besides the folder of the reference file (such as ``"s3://bucket"``), and
@@ -341,18 +339,28 @@ class ReferenceSet(Mapping[str, Reference]):
             raise KeyError(key)
         return found[0].origin
 
-    def explain(self, key: str) -> Explanation:
-        """Tell how a key came about: its entry, gen item or record, each template, the reference.
+    def explain(self, key: str) -> Trace:
+        """Trace a key from its entry, gen item or record over each template to the reference.
+
+        Nothing of its target is read; `trace` goes on to the values.
 
         Raises
         ------
         KeyError
             If there is no such key.
         """
-        compiler = compiler_for(self.trusted)
-        return explain(
-            self._opened, key, self.source, self._base, self.templates, self.limits, compiler
+        from refexplorer.data.read.trace import Trace
+
+        steps = derive(
+            self._opened,
+            key,
+            self.source,
+            self._base,
+            self.templates,
+            self.limits,
+            compiler_for(self.trusted),
         )
+        return Trace(key, tuple(steps), self.origin(key), self[key])
 
     @property
     def v0(self) -> Mapping[str, V0Value]:
@@ -847,6 +855,57 @@ class ReferenceSet(Mapping[str, Reference]):
         targets = self._targets(allow, storage_options)
         return read_selection(self, array, selection, targets, failed=failed)
 
+    def trace(
+        self,
+        path: str,
+        index: Sequence[int] | None = None,
+        *,
+        inner: Sequence[int] | EllipsisType | None = None,
+        allow: Collection[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Trace:
+        """Trace a key, or one value of an array, from the document over the bytes to the values.
+
+        Parameters
+        ----------
+        path
+            A key: its chunk is read and decoded a step at a time. With `index` the path of an
+            array.
+        index
+            The position of a value, an integer for each dimension; negative ones count from the
+            end. The trace ends with what xarray shows and why.
+        inner
+            The index of an inner chunk in the grid of the shard at `path`. ``...`` reads the index
+            of the shard alone, as `Trace.shard`.
+        allow, storage_options
+            As the class says.
+
+        Returns
+        -------
+        Trace
+            ``steps``, ``state``, ``message`` (why it breaks), ``values``; `print` shows them.
+
+        Raises
+        ------
+        KeyError
+            If there is no such key, no chunk that would have it, or no such array.
+        DecodeError
+            If the array has no such position, the shard no such inner chunk, or it is no shard.
+        AccessError
+            If its target may not be read yet.
+        """
+        from refexplorer.data.read.trace import trace_key
+
+        if index is not None and inner is not None:
+            raise RefexplorerError(
+                "Give the index of a value or an inner chunk of a shard, not both."
+            )
+        if index is not None:
+            found = self.why(path, index, allow=allow, storage_options=storage_options)
+        else:
+            found = trace_key(self, path, self._targets(allow, storage_options), inner)
+        return found if found.reference is None else found.after(self.explain(found.key))
+
     def why(
         self,
         array: str,
@@ -854,112 +913,11 @@ class ReferenceSet(Mapping[str, Reference]):
         *,
         allow: Collection[str] = (),
         storage_options: Mapping[str, Any] | None = None,
-    ) -> Why:
-        """Find the reason for one value: no reference, failed, masked, scaled, or so in the data.
+    ) -> Trace:
+        """Trace one value as `trace` does, from the reference on: `Trace.cause` is the reason."""
+        from refexplorer.data.read.value_origin import trace_value
 
-        Parameters
-        ----------
-        array
-            The path of the array.
-        index
-            A place for each dimension; negative ones count from the end.
-        allow, storage_options
-            As the class says.
-
-        Raises
-        ------
-        KeyError
-            If there is no such array.
-        DecodeError
-            If the array has no such place.
-        AccessError
-            If its target may not be read yet.
-        """
-        from refexplorer.data.read.why import why
-
-        return why(self, array, index, self._targets(allow, storage_options))
-
-    def shard(
-        self,
-        array: str,
-        index: Sequence[int],
-        *,
-        allow: Collection[str] = (),
-        storage_options: Mapping[str, Any] | None = None,
-    ) -> Shard:
-        """Read the index of a shard: which inner chunks there are, and their byte ranges.
-
-        Parameters
-        ----------
-        array
-            The path of the array.
-        index
-            Of the shard in the grid of chunks.
-        allow, storage_options
-            As the class says.
-
-        Raises
-        ------
-        KeyError
-            If there is no such array.
-        DecodeError
-            If its chunks are no shards, or the grid has no such chunk.
-        AccessError
-            If its target may not be read yet.
-        """
-        from refexplorer.data.read.shards import read_shard
-
-        return read_shard(self, array, tuple(index), self._targets(allow, storage_options))
-
-    def inner_ladder(
-        self,
-        array: str,
-        index: Sequence[int],
-        inner: Sequence[int],
-        *,
-        allow: Collection[str] = (),
-        storage_options: Mapping[str, Any] | None = None,
-    ) -> Ladder:
-        """Read and decode an inner chunk of a shard a step at a time, as `ladder` does a key.
-
-        Parameters
-        ----------
-        array, index
-            Of the shard, as for `shard`.
-        inner
-            Of the inner chunk in the grid of the shard.
-        allow, storage_options
-            As the class says.
-
-        Raises
-        ------
-        KeyError, DecodeError, AccessError
-            As `shard`; also if the shard has no such inner chunk.
-        """
-        from refexplorer.data.read.shards import inner_ladder
-
-        targets = self._targets(allow, storage_options)
-        return inner_ladder(self, array, tuple(index), tuple(inner), targets)
-
-    def ladder(
-        self,
-        key: str,
-        *,
-        allow: Collection[str] = (),
-        storage_options: Mapping[str, Any] | None = None,
-    ) -> Ladder:
-        """Read and decode a key a step at a time: its bytes, after each codec, its values.
-
-        Raises
-        ------
-        KeyError
-            If there is no such key, and no chunk that would have it.
-        AccessError
-            If its target may not be read yet.
-        """
-        from refexplorer.data.read.ladder import ladder
-
-        return ladder(self, key, self._targets(allow, storage_options))
+        return trace_value(self, array, index, self._targets(allow, storage_options))
 
     def code(self, key: str | None = None, *, allow: Collection[str] = ()) -> str:
         """Return Python that opens the set, a group, an array or a key with fsspec alone.

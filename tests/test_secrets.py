@@ -164,7 +164,7 @@ def test_nothing_that_is_shown_in_python_has_a_secret(source: str, server: Range
             yield f"{key} node", shown(refs.node(key))
             yield f"{key} explain", shown(refs.explain(key))
             yield f"{key} code", refs.code(key, allow=allow)
-            yield f"{key} ladder", tried(refs.ladder, key, allow=allow)
+            yield f"{key} ladder", tried(refs.trace, key, allow=allow)
             yield f"{key} bytes", tried(refs.filesystem(allow=allow).cat, key)
         yield "code", refs.code() + refs.code("x")
         group, dataset = refs.to_zarr(allow=allow), refs.to_xarray(allow=allow)
@@ -284,7 +284,7 @@ def test_no_message_of_an_explorer_and_no_saved_notebook_has_a_secret(
         ("targets.summary", {}),
         ("compare.with", {"source": f"{server.url}/none?sig=CANARYcompared"}),
         *(("key.explain", {"path": f"x/{at}"}) for at in range(6)),
-        *(("key.ladder", {"path": f"x/{at}"}) for at in range(6)),
+        *(("key.trace", {"path": f"x/{at}"}) for at in range(6)),
         *(("key.bytes", {"path": f"x/{at}", "start": 0, "n": 4}) for at in range(6)),
         *(("key.code", {"path": path}) for path in ("", "x", "x/0", "x/3")),
         *(("value.why", {"array": "x", "index": [at]}) for at in range(6)),

@@ -76,6 +76,11 @@ class ArrayDecoder:
         """The data type of the values."""
         return self._opened.dtype
 
+    @property
+    def has_steps(self) -> bool:
+        """Whether the steps here decode as Zarr does."""
+        return bool(self._steps)
+
     def decode(self, index: Index, data: bytes) -> ArrayValues:
         """Return the values of a chunk, cut to the shape of the array.
 

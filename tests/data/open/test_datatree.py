@@ -94,7 +94,7 @@ def test_ladders_and_chunks_have_the_values_of_the_file(
 ) -> None:
     refs, path = groups
     with h5py.File(path) as file:
-        ladder = refs.ladder("a/values/0.1", allow=[str(path.parent)])
+        ladder = refs.trace("a/values/0.1", allow=[str(path.parent)])
         np.testing.assert_array_equal(ladder.values, file["a/values"][:4, 5:])
         chunk = refs.chunk("records", (0,), allow=[str(path.parent)])
         np.testing.assert_array_equal(chunk.values, file["records"][()])

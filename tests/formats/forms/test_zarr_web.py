@@ -155,8 +155,8 @@ def test_a_chunk_that_was_never_written_is_the_fill_value(
     assert np.array_equal(refs.read("g/x", (slice(None), slice(None))).values, wanted)
     assert refs.chunk("g/x", (1, 1)).state == "fill"
     assert refs.chunk("g/x", (1, 0)).state == "fetched"
-    found = refs.ladder(key)
-    assert (found.state, found.rungs[-1].form[:18]) == ("fill", "no such file (404)")
+    found = refs.trace(key)
+    assert (found.state, found.steps[-1].result[:18]) == ("fill", "no such file (404)")
     why = refs.why("g/x", (3, 5))
     assert why.cause == "no reference"
     assert "The server has no file of the chunk" in str(why)

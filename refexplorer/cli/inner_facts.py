@@ -83,7 +83,7 @@ def _row(snapshot: dict[str, Any]) -> tuple[str, ...]:
 def tell_shard(refs: ReferenceSet, key: str, allow: Collection[str], as_json: bool) -> int:
     """Read the index of a shard and print what it has; exit status 1 if it cannot be read."""
     try:
-        found = refs.trace(key, inner=..., allow=allow).shard
+        found = refs.allowing(*allow).trace(key, inner=...).shard
     except KeyError:
         raise no_key(refs, key) from None
     assert found is not None

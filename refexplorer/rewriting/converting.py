@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, BinaryIO
 
+from refexplorer.data.access.policy import allowed_names
 from refexplorer.data.advice.advising import best_record_size
 from refexplorer.deriving.migrating import as_v3, is_older
 from refexplorer.errors import HarmError, RefexplorerError
@@ -148,7 +149,7 @@ class _Converter:
         if how.inline:
             room = target.parent if url is None else Path(gettempdir())
             spool = opened.enter_context(Spool(room))
-            files = refs.filesystem(allow=how.allow)
+            files = refs.allowing(*allowed_names(how.allow)).filesystem()
             self._inlining = Inlining(how.inline, files.cat, spool)
         self._outline: BinaryIO | None = None
         if how.outline is not None:

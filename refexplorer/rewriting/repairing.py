@@ -82,7 +82,7 @@ def repair(
         check_output(refs, Path(output), overwrite)
     check_expandable(refs.count, refs.limits)
     options = refs.storage_options if storage_options is None else storage_options
-    verifying = RepairVerifying(refs, values, allowed_names(allow), options)
+    verifying = RepairVerifying(refs, values, (*refs.allowed, *allowed_names(allow)), options)
     found = _repaired(_renamed(refs, renames), verifying, watch)
     if output is not None:
         found.write(output, form=form, overwrite=overwrite)

@@ -33,7 +33,7 @@ def inlined(document: dict[str, Any], urls: set[str]) -> dict[str, Any]:
 def read(document: Any, place: Path, path: str) -> np.ndarray:
     """Return all values of an array, as Zarr reads them."""
     refs = rx.open_references(document)
-    root: Any = refs.to_zarr(allow=[str(place)])
+    root: Any = refs.allowing(str(place)).to_zarr()
     return np.asarray(root[path][...])
 
 
@@ -59,7 +59,7 @@ def test_what_is_wrong_of_such_an_array_is_repaired_without_harm(tmp_path: Path)
     mine.refs["foo/0.0.0"] = mine.refs["foo/0.0.1"]
     found = rx.repair(mine.document, allow=[str(tmp_path)])
     right = read(whole, tmp_path, "foo")
-    root: Any = found.references.to_zarr(allow=[str(tmp_path)])
+    root: Any = found.references.allowing(str(tmp_path)).to_zarr()
     repaired = np.asarray(root["foo"][...])
     assert np.array_equal(repaired, right)
 

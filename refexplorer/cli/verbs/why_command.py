@@ -28,7 +28,7 @@ def why(
         raise typer.BadParameter(f"{index!r} is not a list of integers such as 0,10,20.") from None
     refs = open_set(source)
     try:
-        found = refs.why(array, place, allow=allow or ())
+        found = refs.allowing(*allow or ()).why(array, place)
     except KeyError:
         raise no_array(refs, array) from None
     if as_json:

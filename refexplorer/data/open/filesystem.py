@@ -10,14 +10,12 @@ chunk (which Zarr would fill).
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from fsspec import AbstractFileSystem
 
-from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.access.storage_options import StorageOptions
 from refexplorer.data.decode.codecs import METADATA_NAMES, refuse_unsafe
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.data.fetch.failures import AS_S3, Denied, NotThere, said_of
@@ -243,21 +241,3 @@ def _safe(key: str, data: bytes | Exception) -> bytes | Exception:
         except DecodeError as error:
             return error
     return data
-
-
-def filesystem(
-    refs: Opened, *, allow: Iterable[str] = (), storage_options: StorageOptions | None = None
-) -> ReferenceView:
-    """View the keys of a set as files; nothing is read before a file is.
-
-    Parameters
-    ----------
-    refs
-        The opened set.
-    allow
-        What may be read besides the folder of the reference file, as in `AccessPolicy`.
-    storage_options
-        Options for fsspec by protocol; protocols without any are read anonymously.
-    """
-    policy = AccessPolicy(refs.source.location, allow)
-    return ReferenceView(refs, Targets(policy, storage_options, refs.limits))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.data.access.policy import allowed_names
 from refexplorer.data.access.storage_options import Options
 from refexplorer.data.access.urls import parse, resolve
 from refexplorer.data.decode.codecs import names_v2, registering, registration
@@ -151,22 +150,27 @@ def _is_dataset(refs: Opened, group: str) -> bool:
 def _by_refexplorer(refs: Opened, path: str, is_bytes: bool, allow: Collection[str]) -> str:
     place = place_of(refs.source)
     opened = [] if place is None else [f"refs = {opening_call(refs.source, place)}"]
-    granted = f"allow={sorted(allowed_names(allow))!r}" if allow else ""
+    named = refs_text(sorted(allow))
     if refs.left_out(path) is not None:
         last = f"diagnostic = refs.left_out({path!r})"
     elif _is_missing_chunk(refs, path) and (chunk := refs.array_of(path)) is not None:
-        last = f"chunk = refs.chunk({', '.join(filter(None, [*map(repr, chunk), granted]))})"
+        last = f"chunk = {named}.chunk({', '.join(map(repr, chunk))})"
     elif is_bytes:
-        last = f"data = refs.filesystem({granted}).cat({path!r})"
+        last = f"data = {named}.filesystem().cat({path!r})"
     elif path and path in refs.arrays():
-        last = f"array = refs.to_zarr({granted})[{path!r}]"
+        last = f"array = {named}.to_zarr()[{path!r}]"
     elif _is_dataset(refs, path):
-        named = [f"group={path!r}"] if path else []
-        last = f"dataset = refs.to_xarray({', '.join([*named, granted] if granted else named)})"
+        group = f"group={path!r}" if path else ""
+        last = f"dataset = {named}.to_xarray({group})"
     else:
-        last = f"group = refs.to_zarr({granted})" + (f"[{path!r}]" if path else "")
+        last = f"group = {named}.to_zarr()" + (f"[{path!r}]" if path else "")
     head = ["import refexplorer", ""] if opened else []
     return "\n".join([*head, *opened, last]) + "\n"
+
+
+def refs_text(allow: Sequence[str]) -> str:
+    """Return the set in code, with what has to be allowed to read its targets."""
+    return f"refs.allowing({', '.join(map(repr, allow))})" if allow else "refs"
 
 
 def _is_missing_chunk(refs: Opened, path: str) -> bool:

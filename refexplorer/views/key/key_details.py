@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.failures import said_of
@@ -41,6 +41,9 @@ from refexplorer.views.wire.explorer.key_messages import (
 )
 from refexplorer.views.wire.jobs import JobAnswer, JobReport
 from refexplorer.views.wire.messages import Request
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
 
 PAGE = 2**16
 """Most bytes of a page."""
@@ -90,7 +93,7 @@ class KeyDetails:
         return KeyExplained(str(trace.origin), steps_of(trace, seen=seen)), []
 
     def _code(self, request: WriteCode, advance: Advance) -> JobAnswer:
-        text = self._refs.code(request.path, allow=self._targets.policy.granted)
+        text = self._allowed().code(request.path)
         return Code(self._without_folder(text)), []
 
     def _cell(self, request: WriteCell, advance: Advance) -> JobAnswer:
@@ -114,9 +117,12 @@ class KeyDetails:
             request.bar,
             request.upward,
         )
-        granted = self._targets.policy.granted
-        text = cell(self._refs, array, look, request.library, granted)
+        text = cell(self._allowed(), array, look, request.library)
         return Code(self._without_folder(text)), []
+
+    def _allowed(self) -> ReferenceSet:
+        """Return the set with what was granted: code names it."""
+        return self._refs.allowing(*self._targets.policy.granted)
 
     def _without_folder(self, text: str) -> str:
         """Take out of code for a visitor where the server keeps the set."""

@@ -19,9 +19,9 @@ from tests.helpers.servers import range_server
 from tests.helpers.shards import VALUES, opened, written
 
 
-def shard_of(refs: rx.ReferenceSet, key: str, **more: Any) -> rx.Shard:
+def shard_of(refs: rx.ReferenceSet, key: str) -> rx.Shard:
     """The index of a shard."""
-    shard = refs.trace(key, inner=..., **more).shard
+    shard = refs.trace(key, inner=...).shard
     assert shard is not None
     return shard
 
@@ -65,7 +65,7 @@ def test_the_index_takes_one_request_for_its_bytes(tmp_path: Path) -> None:
         for key in list(refs):
             if "/c/" in key:
                 refs[key][0] = f"{server.url}/all.bin"
-        found = shard_of(opened(tmp_path, refs), "x/c/0/1", allow=[server.url])
+        found = shard_of(opened(tmp_path, refs).allowing(server.url), "x/c/0/1")
         _, offset, length = refs["x/c/0/1"]
         size = 16 * 8 + 4
         assert server.spans == [f"bytes={offset + length - size}-{offset + length - 1}"]

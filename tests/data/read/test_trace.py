@@ -65,7 +65,7 @@ def stored(
 
 
 def climb(folder: Path, data: bytes, **metadata: Any) -> Trace:
-    return stored(folder, data, **metadata).trace("x/0", allow=[str(folder)])
+    return stored(folder, data, **metadata).allowing(str(folder)).trace("x/0")
 
 
 def test_each_step_of_a_chunk_of_a_netcdf_file() -> None:
@@ -121,7 +121,7 @@ def test_from_the_template_of_the_document_to_what_xarray_shows() -> None:
 
 def test_a_value_whose_chunk_breaks_names_the_step(tmp_path: Path) -> None:
     refs = stored(tmp_path, b"not zlib", compressor={"id": "zlib"})
-    found = refs.trace("x", (0,), allow=[str(tmp_path)])
+    found = refs.allowing(str(tmp_path)).trace("x", (0,))
     assert (found.cause, found.state) == (rx.ValueOrigin.FAILED, ChunkState.FAILED)
     assert found.steps[-1].name == "zlib"
     assert "✕ failed here" in found._repr_html_()
@@ -166,7 +166,7 @@ def test_the_step_that_fails_says_why(
 
 def test_a_target_that_fails_is_a_step_too(tmp_path: Path) -> None:
     refs = rx.open_references(raw_set([f"{tmp_path}/gone"]))
-    found = refs.trace("x/0", allow=[str(tmp_path)])
+    found = refs.allowing(str(tmp_path)).trace("x/0")
     assert found.steps[-1].name == "raw bytes"
     assert "no such file" in (found.message or "")
 
@@ -178,10 +178,10 @@ def test_a_bomb_is_stopped_in_the_trace_and_in_zarr(tmp_path: Path, name: str) -
     found = climb(tmp_path, data, compressor=compressor)
     assert "it was stopped" in (found.message or "")
     refs = rx.open_references(raw_set([f"{tmp_path}/f"], compressor=compressor), limits=SMALL)
-    group: Any = refs.to_zarr(allow=[str(tmp_path)])
+    group: Any = refs.allowing(str(tmp_path)).to_zarr()
     with pytest.raises(rx.LimitError, match="x/0 could not be decoded"):
         group["x"][:2]
-    chunk = refs.chunk("x", (0,), allow=[str(tmp_path)])
+    chunk = refs.allowing(str(tmp_path)).chunk("x", (0,))
     assert chunk.state is ChunkState.FAILED
     assert "it was stopped" in (chunk.message or "")
 
@@ -191,7 +191,7 @@ def test_a_bomb_within_a_bomb_is_stopped_too(tmp_path: Path) -> None:
     twice = {"filters": [{"id": "zlib"}], "compressor": {"id": "zlib"}}
     assert "it was stopped" in (climb(tmp_path, data, **twice).message or "")
     refs = rx.open_references(raw_set([f"{tmp_path}/f"], **twice), limits=SMALL)
-    group: Any = refs.to_zarr(allow=[str(tmp_path)])
+    group: Any = refs.allowing(str(tmp_path)).to_zarr()
     with pytest.raises(rx.LimitError, match="zlib inflates"):
         group["x"][:2]
 
@@ -200,7 +200,7 @@ def test_filters_that_widen_again_and_again_are_stopped_too(tmp_path: Path) -> N
     (tmp_path / "f").write_bytes(bytes(4097))
     packed = {"dtype": "|b1", "filters": [{"id": "packbits"}] * 5}
     refs = rx.open_references(raw_set([f"{tmp_path}/f"], **packed))
-    opened: Any = refs.to_zarr(allow=[str(tmp_path)])
+    opened: Any = refs.allowing(str(tmp_path)).to_zarr()
     with pytest.raises(rx.LimitError, match="x/0 could not be decoded: packbits inflates"):
         opened["x"][:2]
 
@@ -209,7 +209,7 @@ def test_filters_that_widen_again_and_again_are_stopped_too(tmp_path: Path) -> N
 def test_a_chunk_of_some_bytes_too_many_is_refused_by_zarr(tmp_path: Path, name: str) -> None:
     (tmp_path / "f").write_bytes(numcodecs.get_codec({"id": name}).encode(bytes(10**5)))
     refs = rx.open_references(raw_set([f"{tmp_path}/f"], compressor={"id": name}))
-    opened: Any = refs.to_zarr(allow=[str(tmp_path)])
+    opened: Any = refs.allowing(str(tmp_path)).to_zarr()
     with pytest.raises(rx.DecodeError, match=r"x/0 could not be .* reshape array of size 50000"):
         opened["x"][:2]
 
@@ -228,7 +228,7 @@ def test_a_bomb_within_a_shard_is_stopped_too(tmp_path: Path, location: str) -> 
     array[...] = 1
     document = {"zarr.json": (tmp_path / "s/zarr.json").read_text(), "c/0": [f"{tmp_path}/s/c/0"]}
     refs = rx.open_references(document, limits=SMALL)
-    opened: Any = refs.to_zarr(allow=[str(tmp_path)])
+    opened: Any = refs.allowing(str(tmp_path)).to_zarr()
     assert opened[:4].tolist() == opened[:].tolist()[:4] == [1] * 4
     chunk = gzip.compress(ZEROS)
     start = 36 if location == "start" else 0
@@ -236,8 +236,8 @@ def test_a_bomb_within_a_shard_is_stopped_too(tmp_path: Path, location: str) -> 
     checked = index + struct.pack("<I", google_crc32c.value(index))
     parts = [checked, chunk] if location == "start" else [chunk, checked]
     (tmp_path / "s/c/0").write_bytes(b"".join(parts))
-    assert refs.trace("c/0", allow=[str(tmp_path)]).state is ChunkState.FAILED
-    opened = refs.to_zarr(allow=[str(tmp_path)])
+    assert refs.allowing(str(tmp_path)).trace("c/0").state is ChunkState.FAILED
+    opened = refs.allowing(str(tmp_path)).to_zarr()
     for part in (slice(4), slice(8)):
         with pytest.raises(rx.LimitError, match="gzip inflates"):
             opened[part]
@@ -259,8 +259,8 @@ def test_a_codec_that_does_not_say_what_it_makes_is_tried_elsewhere_first(tmp_pa
     }
     refs = stored(tmp_path, table.tobytes() + bytes(size), limits, filters=[codec])
     allow = [str(tmp_path)]
-    opened: Any = refs.to_zarr(allow=allow)
-    for read in (lambda: opened["x"][:], refs.to_xarray(allow=allow)["x"].to_numpy):
+    opened: Any = refs.allowing(*allow).to_zarr()
+    for read in (lambda: opened["x"][:], refs.allowing(*allow).to_xarray()["x"].to_numpy):
         with pytest.raises(rx.LimitError, match=r"x/0 could not be decoded: .* was stopped"):
             read()
 
@@ -304,7 +304,7 @@ def test_data_types_of_zarr_2_come_as_zarr_reads_them(
         zarr_format=2, order=order, compressors=numcodecs.Blosc(),
     )  # fmt: skip
     array[...] = values
-    found = written(tmp_path / "s").trace("0.0", allow=[str(tmp_path)])
+    found = written(tmp_path / "s").allowing(str(tmp_path)).trace("0.0")
     assert found.message is None
     np.testing.assert_array_equal(found.values, values)
 
@@ -355,7 +355,7 @@ def test_codecs_of_zarr_3(tmp_path: Path, name: str) -> None:
     store = str(tmp_path / "s")
     array = zarr.create_array(store, shape=(4, 6), chunks=chunks, dtype="i4", **V3[name])
     array[...] = values
-    found = written(tmp_path / "s").trace("c/0/0", allow=[str(tmp_path)])
+    found = written(tmp_path / "s").allowing(str(tmp_path)).trace("c/0/0")
     assert found.message is None
     assert found.steps[-1].name == "values"
     np.testing.assert_array_equal(found.values, values)
@@ -366,12 +366,12 @@ def test_codecs_of_zarr_3(tmp_path: Path, name: str) -> None:
 def test_texts_and_single_values_of_zarr_3(tmp_path: Path) -> None:
     array = zarr.create_array(str(tmp_path / "s"), shape=(3,), chunks=(3,), dtype=str)
     array[...] = np.array(["ab", "ç", ""], dtype=object)
-    found = written(tmp_path / "s").trace("c/0", allow=[str(tmp_path)])
+    found = written(tmp_path / "s").allowing(str(tmp_path)).trace("c/0")
     assert found.values is not None
     assert found.values.tolist() == ["ab", "ç", ""]
     single = zarr.create_array(str(tmp_path / "t"), shape=(), dtype="f8")
     single[...] = 2.5
-    found = written(tmp_path / "t").trace("c", allow=[str(tmp_path)])
+    found = written(tmp_path / "t").allowing(str(tmp_path)).trace("c")
     assert found.values is not None
     assert found.values.item() == 2.5
 
@@ -382,7 +382,7 @@ def test_a_missing_codec_of_zarr_3_is_named(tmp_path: Path) -> None:
     document["codecs"].append({"name": "numcodecs.pcodec", "configuration": {}})
     (tmp_path / "s/zarr.json").write_text(json.dumps(document))
     refs = written(tmp_path / "s")
-    found = refs.trace("c/0", allow=[str(tmp_path)])
+    found = refs.allowing(str(tmp_path)).trace("c/0")
     assert found.steps[-1].name.startswith("numcodecs.pcodec")
     assert "`pip install pcodec`" in (found.message or "")
     with pytest.raises(rx.DecodeError, match="pip install pcodec"):

@@ -107,11 +107,11 @@ def test_what_is_told_is_what_zarr_and_xarray_show(
     settings: dict[str, Any], causes: dict[int, ValueOrigin], tmp_path: Path
 ) -> None:
     refs = rx.open_references(document(tmp_path, **settings))
-    opened: Any = refs.to_zarr(allow=[str(tmp_path)])
+    opened: Any = refs.allowing(str(tmp_path)).to_zarr()
     zarr_array = opened["x"]
-    dataset = refs.to_xarray(allow=[str(tmp_path)], coordinates=True)
+    dataset = refs.allowing(str(tmp_path)).to_xarray(coordinates=True)
     for place, cause in causes.items():
-        found = refs.why("x", [place], allow=[str(tmp_path)])
+        found = refs.allowing(str(tmp_path)).why("x", [place])
         assert found.cause is cause, str(found)
         np.testing.assert_array_equal(found.raw, zarr_array[place])
         np.testing.assert_array_equal(found.shown, dataset["x"].values[place])
@@ -119,7 +119,7 @@ def test_what_is_told_is_what_zarr_and_xarray_show(
 
 def test_the_chunk_with_its_file_and_bytes(tmp_path: Path) -> None:
     refs = rx.open_references(document(tmp_path))
-    found = refs.why("x", [-5], allow=[str(tmp_path)])
+    found = refs.allowing(str(tmp_path)).why("x", [-5])
     assert (found.index, found.key, found.chunk) == ((4,), "x/1", (1,))
     assert found.reference == rx.Range(str(tmp_path / "data.bin"), 12, 12)
     assert "Bytes 12 to 24" in str(found)
@@ -130,24 +130,24 @@ def test_a_chunk_that_fails_and_one_that_is_rejected(tmp_path: Path) -> None:
     source["x/1"] = [str(tmp_path / "gone.bin"), 0, 12]
     source["x/2"] = [str(tmp_path / "data.bin"), -1, 12]
     refs = rx.open_references(source)
-    failed = refs.why("x", [3], allow=[str(tmp_path)])
+    failed = refs.allowing(str(tmp_path)).why("x", [3])
     assert (failed.cause, failed.raw, failed.shown) == (ValueOrigin.FAILED, None, None)
     assert "gone.bin" in str(failed.sentence)
-    rejected = refs.why("x", [6], allow=[str(tmp_path)])
+    rejected = refs.allowing(str(tmp_path)).why("x", [6])
     assert rejected.cause is ValueOrigin.REJECTED
     assert "offset" in str(rejected)
 
 
 def test_a_value_outside_the_valid_range_is_told_and_stays(tmp_path: Path) -> None:
     refs = rx.open_references(document(tmp_path, attributes={"valid_range": [0, 10]}))
-    found = refs.why("x", [4], allow=[str(tmp_path)])
+    found = refs.allowing(str(tmp_path)).why("x", [4])
     assert (found.cause, found.shown) == (ValueOrigin.AS_STORED, 40)
     assert "40 is above the greatest valid value, 10" in str(found)
 
 
 def test_attributes_that_xarray_cannot_decode(tmp_path: Path) -> None:
     refs = rx.open_references(document(tmp_path, attributes={"units": "days since x"}))
-    found = refs.why("x", [1], allow=[str(tmp_path)])
+    found = refs.allowing(str(tmp_path)).why("x", [1])
     assert (found.cause, found.raw, found.shown) == (ValueOrigin.NOT_DECODED, 1, None)
 
 
@@ -158,10 +158,10 @@ def test_a_file_of_kerchunk(tmp_path: Path) -> None:
                                    compression="gzip", fillvalue=-1)  # fmt: skip
         data.attrs.update({"scale_factor": 0.1, "add_offset": 273.15})
     refs = rx.open_references(translated(path))
-    masked = refs.why("t", [1, 0], allow=[str(tmp_path)])
+    masked = refs.allowing(str(tmp_path)).why("t", [1, 0])
     assert masked.cause is ValueOrigin.FILL_VALUE
     assert np.isnan(masked.shown)
-    scaled = refs.why("t", [0, 1], allow=[str(tmp_path)])
+    scaled = refs.allowing(str(tmp_path)).why("t", [0, 1])
     assert scaled.shown == pytest.approx(12 * 0.1 + 273.15)
     assert "12 x 0.1 + 273.15" in str(scaled)
 
@@ -243,12 +243,12 @@ def test_whatever_the_attributes_it_is_what_xarray_shows(
         )  # fmt: skip
         refs = rx.open_references(source)
         try:
-            shown = refs.to_xarray(allow=[str(tmp_path)], coordinates=True)["x"].values
+            shown = refs.allowing(str(tmp_path)).to_xarray(coordinates=True)["x"].values
         except rx.DecodeError:
-            assert refs.why("x", [0], allow=[str(tmp_path)]).cause is ValueOrigin.NOT_DECODED
+            assert refs.allowing(str(tmp_path)).why("x", [0]).cause is ValueOrigin.NOT_DECODED
             return
         for place, value in enumerate(values):
-            found = refs.why("x", [place], allow=[str(tmp_path)])
+            found = refs.allowing(str(tmp_path)).why("x", [place])
             np.testing.assert_array_equal(found.shown, shown[place], str(found))
             is_masked = np.isnan(shown[place]) and not np.isnan(value)
             causes = (ValueOrigin.FILL_VALUE, ValueOrigin.MISSING_VALUE)

@@ -36,7 +36,7 @@ def converted(source: Any, output: Path, **how: Any) -> rx.ReferenceSet:
 
 
 def values(refs: rx.ReferenceSet, allow: list[str]) -> dict[str, Any]:
-    root: Any = refs.to_zarr(allow=allow)
+    root: Any = refs.allowing(*allow).to_zarr()
     return {path: root[path][...] for path in refs.arrays()}
 
 

@@ -113,7 +113,7 @@ class ReferenceSet(Mapping[str, Reference]):
         self.trusted = trusted
         self.storage_options = dict(storage_options or {})
         self.allowed = tuple(allowed)
-        self._checked = _Checked()
+        self._results = _LastResults()
         self._internals = Internals(contents)
         self._opened = contents.opened
 
@@ -188,20 +188,20 @@ class ReferenceSet(Mapping[str, Reference]):
     @property
     def audited(self) -> Audit | None:
         """The last audit of the set."""
-        return self._checked.audited
+        return self._results.audited
 
     @audited.setter
     def audited(self, found: Audit | None) -> None:
-        self._checked.audited = found
+        self._results.audited = found
 
     @property
     def verified(self) -> Report | None:
         """The last comparison of the set with its files."""
-        return self._checked.verified
+        return self._results.verified
 
     @verified.setter
     def verified(self, found: Report | None) -> None:
-        self._checked.verified = found
+        self._results.verified = found
 
     @property
     def count(self) -> int:
@@ -960,7 +960,7 @@ class ReferenceSet(Mapping[str, Reference]):
 
 
 @dataclass(slots=True)
-class _Checked:
+class _LastResults:
     """Results that a set and those of `ReferenceSet.allowing` have in common."""
 
     audited: Audit | None = None

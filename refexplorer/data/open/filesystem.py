@@ -21,10 +21,9 @@ from refexplorer.data.fetch.background import Stopped
 from refexplorer.data.fetch.failures import AS_S3, Denied, NotThere, said_of
 from refexplorer.data.fetch.fetch_many import fetch_many
 from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.protocol import Opened
 from refexplorer.errors import DecodeError, FetchError, InternalError, RefexplorerError, cause_of
 from refexplorer.refset.opened.lookup_check import require_lookup
-from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.queries.internals import SetLike, internals
 from refexplorer.spec.core.references import Reference, Url
 from refexplorer.spec.document.lint_rules import is_metadata
 
@@ -34,7 +33,7 @@ class NoReference(FileNotFoundError):
 
 
 def of_unlisted(
-    refs: Opened, key: str, reference: Reference, error: RefexplorerError
+    refs: SetLike, key: str, reference: Reference, error: RefexplorerError
 ) -> RefexplorerError | NoReference:
     """Return what an error means where nobody could list which chunks were written.
 
@@ -61,7 +60,7 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
     protocol = "refexplorer"
     cachable = False
 
-    def __init__(self, refs: Opened, targets: Targets) -> None:
+    def __init__(self, refs: SetLike, targets: Targets) -> None:
         super().__init__()
         self.references = refs
         self.targets = targets

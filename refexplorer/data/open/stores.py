@@ -18,8 +18,8 @@ from refexplorer.data.open.refusals import (
     saying_refusals,
     undecodable,
 )
-from refexplorer.data.protocol import Opened
 from refexplorer.errors import DecodeError, FetchError, LimitError, RefexplorerError
+from refexplorer.refset.queries.internals import SetLike
 from refexplorer.spec.document.lint_rules import is_metadata
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class DecodedView(ReferenceView):
     and so are arrays with a codec that is not installed.
     """
 
-    def __init__(self, refs: Opened, targets: Targets) -> None:
+    def __init__(self, refs: SetLike, targets: Targets) -> None:
         super().__init__(refs, targets)
         self._admission = Admission(refs.limits)
 
@@ -103,7 +103,7 @@ def store(view: DecodedView) -> FsspecStore:
     return reference_store(view)
 
 
-def to_zarr(refs: Opened, targets: Targets, **options: Any) -> zarr.Group | zarr.Array[Any]:
+def to_zarr(refs: SetLike, targets: Targets, **options: Any) -> zarr.Group | zarr.Array[Any]:
     """Open the set with Zarr (format 2 or 3): a group, or an array if the root is one.
 
     Only metadata is read, which reference sets hold themselves. Values are read when they are
@@ -130,7 +130,7 @@ def to_zarr(refs: Opened, targets: Targets, **options: Any) -> zarr.Group | zarr
 
 
 def to_xarray(
-    refs: Opened,
+    refs: SetLike,
     targets: Targets,
     *,
     group: str = "",
@@ -171,7 +171,7 @@ def to_xarray(
 
 
 def to_datatree(
-    refs: Opened,
+    refs: SetLike,
     targets: Targets,
     *,
     coordinates: bool = False,
@@ -210,11 +210,11 @@ def _lazy(coordinates: bool) -> dict[str, Any]:
     }
 
 
-def _store(refs: Opened, targets: Targets) -> FsspecStore:
+def _store(refs: SetLike, targets: Targets) -> FsspecStore:
     return store(DecodedView(refs, targets))
 
 
-def _require_group(refs: Opened, group: str) -> None:
+def _require_group(refs: SetLike, group: str) -> None:
     """Refuse a path at which xarray would find nothing, or an array."""
     if not group:
         _require_root(refs)
@@ -230,7 +230,7 @@ def _require_group(refs: Opened, group: str) -> None:
     raise DecodeError(f"{group!r} is not a group of the set: {what}.")
 
 
-def _require_root(refs: Opened) -> None:
+def _require_root(refs: SetLike) -> None:
     """Refuse a set at whose root Zarr finds nothing; what is there and broken it says itself."""
     if any(name in refs or refs.left_out(name) is not None for name in _ROOT):
         return
@@ -240,7 +240,7 @@ def _require_root(refs: Opened) -> None:
     )
 
 
-def _require_arrays(refs: Opened, paths: Iterable[str], options: Mapping[str, Any]) -> None:
+def _require_arrays(refs: SetLike, paths: Iterable[str], options: Mapping[str, Any]) -> None:
     """Refuse what xarray would answer with an error of its inner parts."""
     is_decoded = options.get("decode_cf") is not False and options.get("mask_and_scale", True)
     for path in paths:

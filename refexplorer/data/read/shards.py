@@ -14,11 +14,11 @@ from refexplorer.data.decode.sharding import ABSENT, ShardCodec
 from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.open.filesystem import NoReference, of_unlisted
-from refexplorer.data.protocol import Opened
 from refexplorer.data.read.readings import ChunkState
 from refexplorer.errors import AccessError, DecodeError, FetchError, RefexplorerError
 from refexplorer.markup import counted, escape, size_text
 from refexplorer.masking import masks_repr
+from refexplorer.refset.queries.internals import SetLike
 from refexplorer.spec.core.references import Base64, Range, Reference, Url
 
 _SHOWN = 20
@@ -135,7 +135,7 @@ def check_inner(key: str, inner: Sequence[int], grid: tuple[int, ...]) -> None:
 
 
 def read_shard(
-    refs: Opened, key: str, reference: Reference, layout: ShardCodec, targets: Targets
+    refs: SetLike, key: str, reference: Reference, layout: ShardCodec, targets: Targets
 ) -> Shard:
     """Read the index of a shard, with one request for a byte range.
 

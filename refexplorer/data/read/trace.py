@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from refexplorer.data.decode.decoding import Step
     from refexplorer.data.fetch.fetch_many import Advance
     from refexplorer.data.fetch.target_reader import Targets
-    from refexplorer.data.protocol import Opened
     from refexplorer.data.read.shards import Shard
     from refexplorer.data.read.value_origin import ValueOrigin
+    from refexplorer.refset.queries.internals import SetLike
     from refexplorer.spec.core.references import Reference
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
@@ -133,7 +133,7 @@ class Trace:
 
 
 def trace_key(
-    refs: Opened,
+    refs: SetLike,
     key: str,
     targets: Targets,
     inner: Sequence[int] | EllipsisType | None = None,
@@ -169,7 +169,7 @@ class Tracer:
 
     def __init__(
         self,
-        refs: Opened,
+        refs: SetLike,
         key: str,
         targets: Targets,
         array: ArrayMeta | None,

@@ -13,13 +13,13 @@ import numpy as np
 from numcodecs.registry import get_codec
 
 from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.protocol import Opened
 from refexplorer.data.read.array_decoder import ArrayDecoder
 from refexplorer.data.read.cf_values import decode_as_xarray, decoding_attributes
 from refexplorer.data.read.chunk_reader import array_at
 from refexplorer.data.read.readings import ChunkState
 from refexplorer.data.read.trace import Trace, Tracer
 from refexplorer.errors import AccessError, DecodeError, RefexplorerError
+from refexplorer.refset.queries.internals import SetLike
 from refexplorer.spec.document.derivation import TraceStep
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class ValueOrigin(StrEnum):
     AS_STORED = "as stored"
 
 
-def trace_value(refs: Opened, path: str, index: Sequence[int], targets: Targets) -> Trace:
+def trace_value(refs: SetLike, path: str, index: Sequence[int], targets: Targets) -> Trace:
     """Trace one value from the reference of its chunk; negative positions count from the end.
 
     Raises
@@ -76,7 +76,7 @@ class _ValueTracer(Tracer):
     array: ArrayMeta
 
     def __init__(
-        self, refs: Opened, array: ArrayMeta, place: tuple[int, ...], targets: Targets
+        self, refs: SetLike, array: ArrayMeta, place: tuple[int, ...], targets: Targets
     ) -> None:
         pairs = tuple(zip(place, array.chunks, strict=True))
         chunk = tuple(n // size for n, size in pairs)
@@ -221,7 +221,7 @@ _SWAPPED = "of big-endian integers with `_Unsigned` it reads the bytes of the fi
 _VALUE_FILTERS = {"fixedscaleoffset", "astype"}
 
 
-def _packed(refs: Opened, array: ArrayMeta, raw: Any, masks: _Masks) -> str | None:
+def _packed(refs: SetLike, array: ArrayMeta, raw: Any, masks: _Masks) -> str | None:
     """Say of a value that it is a missing value as filters unpack it; None if it is none."""
     if not isinstance(raw, np.number) or _is_nan(raw):
         return None
@@ -245,7 +245,7 @@ def _packed(refs: Opened, array: ArrayMeta, raw: Any, masks: _Masks) -> str | No
     )
 
 
-def _filters(refs: Opened, array: ArrayMeta) -> Iterator[Mapping[str, Any]]:
+def _filters(refs: SetLike, array: ArrayMeta) -> Iterator[Mapping[str, Any]]:
     """Yield the configurations of filters, in the order in which they pack."""
     name = ".zarray" if array.zarr_format == 2 else "zarr.json"
     data = getattr(refs.get(f"{array.path}/{name}".lstrip("/")), "data", None)

@@ -77,9 +77,9 @@ class ArrayDecoder:
         return self._opened.dtype
 
     @property
-    def has_steps(self) -> bool:
-        """Whether the steps here decode as Zarr does."""
-        return bool(self._steps)
+    def is_plain(self) -> bool:
+        """Whether the bytes are the values, so that the steps here decode as Zarr does."""
+        return self.dtype.kind in _PLAIN
 
     def decode(self, index: Index, data: bytes) -> ArrayValues:
         """Return the values of a chunk, cut to the shape of the array.
@@ -125,7 +125,7 @@ class ArrayDecoder:
 
     def _own_steps(self, refs: SetLike) -> list[Step]:
         """Return the steps that decode as Zarr does, none of which needs a process of its own."""
-        if self.dtype.kind not in _PLAIN:
+        if not self.is_plain:
             return []
         try:
             found = steps(self.array, refs.limits)

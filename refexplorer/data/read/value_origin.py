@@ -118,7 +118,7 @@ class _ValueTracer(Tracer):
         if self.state is ChunkState.FILL:
             return np.asarray(decoder.fill(index)[self.within], decoder.dtype)
         assert self.raw is not None
-        if self.values is not None and decoder.has_steps:
+        if self.values is not None and decoder.is_plain:
             return np.asarray(self.values[self.within], decoder.dtype)
         values = decoder.decode(index, self.raw)
         if self.state is ChunkState.FAILED:

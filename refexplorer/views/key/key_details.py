@@ -121,8 +121,10 @@ class KeyDetails:
         return Code(self._without_folder(text)), []
 
     def _allowed(self) -> ReferenceSet:
-        """Return the set with what was granted: code names it."""
-        return self._refs.allowing(*self._targets.policy.granted)
+        """Return the set with what code may name: on a page for others no local folder."""
+        found = self._refs.allowing()
+        found.allowed = self._targets.policy.granted
+        return found
 
     def _without_folder(self, text: str) -> str:
         """Take out of code for a visitor where the server keeps the set."""

@@ -114,3 +114,12 @@ def test_a_slow_reading_can_be_stopped(server: RangeServer) -> None:
         event, _ = host.posted.get(timeout=30)
     assert event["error"] == "It was stopped."
     assert server.hung_up.wait(timeout=30)
+
+
+def test_code_on_a_page_for_others_names_no_folder_that_the_set_allows(tmp_path: Path) -> None:
+    refs = rx.open_references(raw_set(None)).allowing(tmp_path, "s3://bucket")
+    for served, shown in ((False, [str(tmp_path), "s3://bucket"]), (True, ["s3://bucket"])):
+        answer, _ = ask(Host(refs, served=served), "key.code", path="x/0")
+        names = ", ".join(map(repr, sorted(shown)))
+        assert f"refs.allowing({names}).chunk('x', (0,))" in answer["code"]
+    assert refs.allowed == (str(tmp_path), "s3://bucket")

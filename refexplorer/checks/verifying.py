@@ -62,7 +62,7 @@ VERIFY_SIZES = PlanSizes(
 LENT_CHUNKS = 16
 """A coordinate of more chunks than this is not read from the file that the set refers to."""
 # another number here makes results of older versions start anew, since they hold other columns
-_FORM = 4
+_FORM = 5
 _GRAVE = frozenset({"metadata-copies-differ"})
 """Warnings of the set that are errors beside files: one of the copies is not what they say."""
 
@@ -232,13 +232,14 @@ def _of_the_set(
     lint_lost_places(opened, base, lost)
     groups: dict[tuple[str, str, str], list[Diagnostic]] = {}
     for each in (*rejected, *graves, *lost):
-        owner = opened.arrays.of_key(each.key or "")
-        path = (each.key or "").rpartition("/")[0] if owner is None else owner[0].path
+        key = each.key or _key_of(each.pointer.removeprefix(base))
+        owner = opened.arrays.of_key(key)
+        path = key.rpartition("/")[0] if owner is None else owner[0].path
         if each.code in _GRAVE:  # the message names the key that has the other copy
             path = each.message.split("`")[3].rpartition("/")[0]
         groups.setdefault((each.code, path, each.message), []).append(each)
     for (code, path, message), group in groups.items():
-        keys = tuple(each.key or "" for each in group)
+        keys = tuple(each.key or _key_of(each.pointer.removeprefix(base)) for each in group)
         if path and named(path) not in message:
             message = f"{named(path)}: {message.rstrip('.')}, such as {escape(keys[0], 100)}"
         severity = Severity.ERROR if code in _GRAVE else group[0].severity
@@ -246,6 +247,11 @@ def _of_the_set(
         yield VerifyFinding(
             code, severity, path, message, keys[0], group[0].pointer, keys[:NAMED_KEYS], count
         )
+
+
+def _key_of(pointer: str) -> str:
+    """Return the key that the rest of a JSON pointer names."""
+    return pointer.removeprefix("/").replace("~1", "/").replace("~0", "~")
 
 
 def _left_out(terms: VerifyTerms) -> Iterator[VerifyFinding]:

@@ -96,8 +96,8 @@ def convert_checked(
     check_output(refs, target, url, how)
     before = arrays_of(internals(refs).opened.table)
     if form_of(target, how.form) == "Icechunk" and is_older(refs):
-        options = refs.storage_options
-        refs = set_of(as_v3(refs), refs.limits, storage_options=options)
+        newer = set_of(as_v3(refs), refs.limits, storage_options=refs.storage_options)
+        refs = newer.allowing(*refs.allowed)
     with ExitStack() as opened:
         converter = _Converter(refs, target, url, how, check, opened)
         _check_arrays(before, converter.arrays)

@@ -158,4 +158,5 @@ def _set_of(refs: ReferenceSet, table: Table) -> ReferenceSet:
         refs.source, content=None, value=None, store=None, entries=None, place=None, recorded=None
     )
     contents = Contents(OpenedSet(table), Findings())
-    return ReferenceSet(source, contents, refs.limits, storage_options=refs.storage_options)
+    options = refs.storage_options
+    return ReferenceSet(source, contents, refs.limits, False, options, refs.allowed)

@@ -62,13 +62,12 @@ def verify(
     check_resume(resume, results)
     refs = open_set(source)
     with watching("Verifying", results) as watch:
-        found = refs.verify(
+        found = refs.allowing(*allow or ()).verify(
             values=values.value,
             scheduler=scheduler,
             workers=workers,
             results=results,
             resume=resume,
-            allow=allow or [],
             watch=watch,
             only=only,
             within=within,

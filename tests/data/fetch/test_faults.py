@@ -783,7 +783,7 @@ def test_a_failure_is_no_fill_value(server: RangeServer) -> None:
         '"filters": null, "order": "C", "fill_value": 7}'
     )
     refs = rx.open_references({".zarray": metadata, "0": [f"{server.url}/gone", 0, 2]})
-    array: Any = refs.to_zarr(allow=[server.url])
+    array: Any = refs.allowing(server.url).to_zarr()
     assert array[2:].tolist() == [7, 7]
     with pytest.raises(FetchError, match="there is no such file"):
         array[:2]

@@ -54,6 +54,10 @@ class SourceError(RefexplorerError):
     """The source of a reference set cannot be read."""
 
 
+class SlowSourceError(SourceError):
+    """The server of a source did not answer in time: it is not asked for anything else."""
+
+
 class SpecError(SourceError):
     """The document is refused as a whole.
 

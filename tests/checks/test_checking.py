@@ -40,7 +40,7 @@ def grants(server: RangeServer, tmp_path: Path) -> list[str]:
     return [server.url, str(tmp_path)]
 
 
-def test_each_target_is_asked_once_for_one_byte(
+def test_each_target_is_asked_once_for_its_first_bytes(
     refs: rx.ReferenceSet, server: RangeServer, tmp_path: Path
 ) -> None:
     found = {
@@ -48,7 +48,7 @@ def test_each_target_is_asked_once_for_one_byte(
         for check in refs.allowing(*grants(server, tmp_path)).check_targets()
     }
     assert sorted(server.requests) == ["/closed", "/gone", "/good", "/short"]
-    assert set(server.spans) == {"bytes=0-0"}
+    assert set(server.spans) == {"bytes=0-255"}
     good, short = found["good"], found["short"]
     assert (good.state, good.size, good.etag, good.references) == ("good", 1000, '"v1"', 2)
     assert (short.state, short.past_end, short.key, short.end) == ("short", 1, "d", 1010)

@@ -88,9 +88,9 @@ def test_a_hundred_chunks_are_one_request(server: RangeServer) -> None:
 
 def test_chunks_far_apart_are_requests_of_their_own(server: RangeServer) -> None:
     server.files["/f"] = BODY
-    found = fetch_many(targets(server.url), ranges(f"{server.url}/f", 9, 10, 100_000))
+    found = fetch_many(targets(server.url), ranges(f"{server.url}/f", 9, 100, 100_000))
     assert len(server.requests) == 9
-    assert found["x/8"] == BODY[800_000:800_010]
+    assert found["x/8"] == BODY[800_000:800_100]
 
 
 def test_several_protocols_in_one_fetch(server: RangeServer, tmp_path: Path) -> None:

@@ -196,7 +196,9 @@ def verify(
     for results in store.tables():
         gathering.add(results)
     found = (*gathering.finish(is_complete), *_lost_places(opened, terms.base), *_left_out(terms),
-             *_of_no_array(ledger, terms.base))  # fmt: skip
+             *_of_no_array(opened, ledger, terms.base))  # fmt: skip
+    for each in terms.left_out:
+        ledger.objects.leave_out(each.name, each.reason)
     ledger.files.total = sum(url is not None for url in sorter.urls) if is_complete else None
     if is_complete:
         ledger.followed = gathering.followed
@@ -212,7 +214,8 @@ def _lost_places(opened: OpenedSet, base: str) -> Iterator[VerifyFinding]:
     lint_lost_places(opened, base, lost)
     for each in lost:
         key = each.key or ""
-        path = key.rpartition("/")[0]
+        owner = opened.arrays.of_key(key)
+        path = key.rpartition("/")[0] if owner is None else owner[0].path
         yield VerifyFinding(each.code, each.severity, path, each.message, key, each.pointer)
 
 
@@ -224,17 +227,21 @@ def _left_out(terms: VerifyTerms) -> Iterator[VerifyFinding]:
         yield VerifyFinding("left-out", Severity.ERROR, each.name, said, each.name, at)
 
 
-def _of_no_array(ledger: Ledger, base: str) -> Iterator[VerifyFinding]:
+def _of_no_array(opened: OpenedSet, ledger: Ledger, base: str) -> Iterator[VerifyFinding]:
     """Yield that keys look like chunks and no array has them: their maker meant data."""
     count = ledger.keys.counts[KeyState.OF_NO_ARRAY]
     if count:
         keys = ledger.keys.examples[KeyState.OF_NO_ARRAY]
-        names = ", ".join(escape(key, 100) for key in keys[:3]) + (", …" if count > 3 else "")
+        names = ", ".join(map(named, keys[:3])) + (", …" if count > 3 else "")
+        held = filter(None, map(opened.lookup, keys))
+        urls = (getattr(reference, "url", None) for _, reference in held)
+        files = tuple(dict.fromkeys(url for url in urls if url))
+        shown = f": {', '.join(escape(url, 200) for url in files[:2])}" if files else ""
         verb = "looks like a chunk and belongs" if count == 1 else "look like chunks and belong"
-        message = f"{counted(count, 'key')} {verb} to no array: {names}"
+        message = f"{counted(count, 'key')} {verb} to no array: {names}{shown}"
         yield VerifyFinding(
             "orphan-chunk", Severity.ERROR, keys[0].rpartition("/")[0], message, keys[0],
-            base + pointer(keys[0]), tuple(keys), count,
+            base + pointer(keys[0]), tuple(keys), count, files, len(files),
         )  # fmt: skip
 
 

@@ -102,6 +102,8 @@ def _readers(example: str) -> list[str]:
     """
     said: dict[str, list[str]] = {}
     for verdict in [*dialects(example, readers=WHOLE)][1:]:
+        if verdict.outcome == "not run":
+            continue
         if verdict.is_run:
             text = _SAME if verdict.outcome == "same" else f"{verdict.outcome}."
         else:

@@ -7,7 +7,6 @@ limited, and nothing here opens a connection or another program.
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import os
@@ -112,6 +111,8 @@ class _Nothing:
 
 def _icechunk(keys: list[str], request: Mapping[str, Any]) -> Found:
     """Return null for each key that a repository has."""
+    import asyncio
+
     import icechunk
 
     storage = icechunk.local_filesystem_storage(request["place"])

@@ -159,7 +159,7 @@ def _compression(source: Source) -> str | None:
 
 
 def note_readers(source: Source, contents: Contents, noted: Collection[Diagnostic]) -> Findings:
-    """Return a note on each feature that a reader lacks silently, where nothing else says it.
+    """Return a note on the first feature that each reader lacks silently, if nothing else says it.
 
     Also where a reader of the whole specification refuses a set; what others refuse, they say.
 
@@ -181,6 +181,7 @@ def note_readers(source: Source, contents: Contents, noted: Collection[Diagnosti
     if not contents.opened.count and not places:
         text = "The document has no references: readers give an empty set, or an error."
         findings.add("no-references", base, text)
+    named: set[str] = set()
     for use in uses:
         at = use.place if use.key is None else base + pointer(use.key)
         if use.feature.noting == NEVER or at in places:
@@ -189,19 +190,24 @@ def note_readers(source: Source, contents: Contents, noted: Collection[Diagnosti
         for reader, outcome, text in use.feature.effects:
             is_silent = outcome in _WORST[1:] and reader not in refusing
             is_refused = outcome is Outcome.REFUSED and reader in WHOLE
-            if is_silent or is_refused or use.feature.noting == ALWAYS:
+            if use.feature.noting == ALWAYS or (reader not in named and (is_silent or is_refused)):
                 said.setdefault(text, []).append(reader)
-        for text, readers in said.items():
-            names = "" if len(readers) == len(BASES) else f" {', '.join(readers)}:"
-            findings.add(
-                "readers-differ",
-                at,
-                f"Readers differ on {use.feature.title}.{names} {text}",
-                "`refexplorer dialects` compares what readers make of the set.",
-                key=use.key,
-                count=use.n_keys,
-                together=True,
-            )
+        if not said:
+            continue
+        named |= {reader for readers in said.values() for reader in readers}
+        told = (
+            text if len(readers) == len(BASES) else f"{', '.join(readers)}: {text}"
+            for text, readers in said.items()
+        )
+        findings.add(
+            "readers-differ",
+            at,
+            f"Readers differ on {use.feature.title}. {' '.join(told)}",
+            "`refexplorer dialects` compares what readers make of the set.",
+            key=use.key,
+            count=use.n_keys,
+            together=True,
+        )
     return findings
 
 

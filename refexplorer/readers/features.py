@@ -345,6 +345,7 @@ def features_of(source: Source, contents: Contents) -> list[Use]:
     """Return what a set uses, each feature once with its first key and how many there are."""
     found = _Uses()
     _add_form(source, contents, found)
+    _add_gen(contents, found)
     for name, (key, count) in contents.forms.items():
         found.add(name, key, count)
         if name == "object" and source.form == "V1":
@@ -352,7 +353,6 @@ def features_of(source: Source, contents: Contents) -> list[Use]:
     for finding in contents.findings:
         if finding.code in _OF_CODES:
             found.add(_OF_CODES[finding.code], finding.key, finding.count, finding.pointer)
-    _add_gen(contents, found)
     _add_metadata(contents, found)
     for part, columns in contents.opened.columns():
         for name, flags in _of_columns(columns):

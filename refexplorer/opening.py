@@ -19,7 +19,7 @@ from refexplorer.formats.parquet.store import read_store
 from refexplorer.formats.source import DOCUMENTS, Source, cause
 from refexplorer.formats.source_notes import note_beyond, note_encoding
 from refexplorer.limits import DEFAULT_LIMITS, Limits
-from refexplorer.readers.comparing import dialects_of
+from refexplorer.readers.comparing import dialects_of, note_readers
 from refexplorer.readers.verdicts import Dialects
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.opened.contents import Contents
@@ -215,7 +215,14 @@ def expand(
     _, read = read_whole(source, templates, DEFAULT_LIMITS, Findings())
     locate = locator_of(source)
     expansion = expand_document(read, locate)
-    notes = Findings()
+    contents = Contents(
+        open_document(replace(read, findings=Findings(), rejected={})),
+        read.findings,
+        read.templates,
+        forms=written_forms(read, None),
+    )
+    source = replace(source, form=DOCUMENTS[read.version])
+    notes = note_readers(source, contents, expansion.diagnostics)
     note_encoding(source, notes)
     return replace(expansion, diagnostics=expansion.diagnostics + notes.freeze(locate))
 

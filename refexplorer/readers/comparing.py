@@ -119,7 +119,7 @@ def _by_table(reader: str, effects: list[tuple[Use, Outcome, str]], why: str) ->
     """Return what the table says: the features that a set uses and the reader lacks."""
     outcome = next((one for one in _WORST if any(one is e[1] for e in effects)), Outcome.NOT_RUN)
     reasons = [
-        VerdictReason(f"{use.feature.title}: {text}", use.n_keys if use.key is not None else 0)
+        VerdictReason(f"{_capitalized(use.feature.title)}: {text}", use.n_keys if use.key else 0)
         for use, effect, text in effects
         if effect is outcome
     ]
@@ -130,6 +130,10 @@ def _by_table(reader: str, effects: list[tuple[Use, Outcome, str]], why: str) ->
     elif why:
         notes.append(why)
     return Verdict(reader, outcome, tuple(reasons), tuple(notes), basis=_basis(reader))
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _with_facts(
@@ -172,7 +176,8 @@ def note_readers(source: Source, contents: Contents, noted: Collection[Diagnosti
     if source.form not in (*DOCUMENTS, "parquet"):
         return findings
     base = {"V1": "/refs", "parquet": "/metadata"}.get(source.form, "")
-    places = {found.pointer for found in noted if found.severity is Severity.ERROR}
+    errors = (found.pointer for found in noted if found.severity is Severity.ERROR)
+    places = {above for error in errors for above in _above(error)}
     uses = features_of(source, contents)
     table = effects_on(uses)
     refusing = {
@@ -194,6 +199,8 @@ def note_readers(source: Source, contents: Contents, noted: Collection[Diagnosti
                 said.setdefault(text, []).append(reader)
         if not said:
             continue
+        if use.feature.noting != ALWAYS:
+            places.add(at)
         named |= {reader for readers in said.values() for reader in readers}
         told = (
             text if len(readers) == len(BASES) else f"{', '.join(readers)}: {text}"
@@ -209,6 +216,12 @@ def note_readers(source: Source, contents: Contents, noted: Collection[Diagnosti
             together=True,
         )
     return findings
+
+
+def _above(place: str) -> list[str]:
+    """Return a pointer and those to what holds it, less the whole document unless it is that."""
+    parts = place.split("/")
+    return ["/".join(parts[:end]) for end in range(2, len(parts) + 1)] or [place]
 
 
 def fsspec_options(source: Source, contents: Contents) -> dict[str, bool] | None:

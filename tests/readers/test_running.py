@@ -227,9 +227,7 @@ def test_verdicts_are_data_and_tell_what_they_rest_on() -> None:
     assert "by the source of duckdb-zarr" in found._repr_html_()
     with pytest.raises(KeyError):
         found["nobody"]
-    with pytest.raises(
-        rx.RefexplorerError, match="'nobody'; use one of fsspec"
-    ):
+    with pytest.raises(rx.RefexplorerError, match="'nobody'; use one of fsspec"):
         rx.dialects({"a": "b"}, readers=["nobody"])
 
 

@@ -87,7 +87,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
     "checks": (
         {"causes", "states", "terms"},
         {"ledger", "records"},
-        {"law", "plan"},
+        {"plan"},
         {"compare", "counts", "headlines", "keys", "verify_finding"},
         {"look"},
         {"run"},

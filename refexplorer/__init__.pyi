@@ -43,6 +43,7 @@ from .errors import (
     SourceError as SourceError,
     SpecError as SpecError,
 )
+from .readers.verdicts import Dialects as Dialects, Verdict as Verdict
 from .explaining import CodeExplanation as CodeExplanation, explain_code as explain_code
 from .formats.icechunk.facts import Container as Container, RepositoryFacts as RepositoryFacts
 from .formats.icechunk.history import (
@@ -79,7 +80,6 @@ from .spec.core.references import (
     Url as Url,
 )
 from .spec.core.zarr_metadata import ArrayMeta as ArrayMeta
-from .spec.dialects import Dialects as Dialects, Verdict as Verdict
 from .spec.document.derivation import TraceStep as TraceStep
 from .spec.document.expansion import Expansion as Expansion
 from .spec.schema import schema as schema

@@ -947,9 +947,11 @@ class ReferenceSet(Mapping[str, Reference]):
 
     @cached_property
     def _known(self) -> CodeContext:
-        from refexplorer.data.open.fsspec_options import CodeContext, rendering
+        from refexplorer.data.open.fsspec_options import CodeContext
+        from refexplorer.readers.comparing import fsspec_options
 
-        return CodeContext(self._internals.example_urls, self.storage_options, rendering(self))
+        rendering = fsspec_options(self.source, self._internals.contents)
+        return CodeContext(self._internals.example_urls, self.storage_options, rendering)
 
     def _targets(self) -> Targets:
         from refexplorer.data.access.policy import AccessPolicy

@@ -69,10 +69,6 @@ DOCUMENT = {
     "no-references": _info(
         "The document is a reference set without any reference.", '{"version": 1}'
     ),
-    "readers-not-compared": _info(
-        "The set has too many references to check what other readers make of them.",
-        "more than 3 million explicit references",
-    ),
     "readers-differ": _info(
         "A reader reads keys differently from the specification, or leaves them out, and says "
         "nothing of it; or one that reads all of the specification refuses the set.",

@@ -96,12 +96,6 @@ DOCUMENT = {
         "Look at what wrote it: an empty set opens as an empty group, or not at all.",
         rule="v0",
     ),
-    "readers-not-compared": _of(
-        "Whether readers agree is found by going through all references, which takes long here.",
-        "Ask for the comparison if it matters who reads the set.",
-        "Not checked.",
-        command="`refexplorer dialects` makes it.",
-    ),
     "readers-differ": _of(
         "The set uses a part of the specification that not every reader has, such as `gen` or a "
         "filter.",

@@ -24,7 +24,6 @@ UNSHOWN = {
     "left-out",
     "override-unused",
     "key-too-long",
-    "readers-not-compared",
     "odd-encoding",
     "range-past-end",
     *PARQUET,
@@ -36,22 +35,6 @@ SOURCES: dict[str, str | bytes] = {
     "odd-encoding": '{"a": "x"}'.encode("utf-16"),
 }
 """What shows a code that no JSON text by itself can."""
-
-
-def test_readers_are_not_compared_beyond_a_number_of_references(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("refexplorer.data.lint.diagnosing.COMPARED_KEYS", 2)
-    document = {f"x/{n}": ["{{u|upper}}/f"] for n in range(3)}
-    text = json.dumps({"version": 1, "templates": {"u": "s3://b"}, "refs": document})
-    found = {found.code: found for found in rx.open_references(text).diagnostics}
-    assert "readers-differ" not in found
-    assert found["readers-not-compared"].severity == "info"
-    assert found["readers-not-compared"].message.startswith("Of 3 references it was not checked")
-    monkeypatch.setattr("refexplorer.data.lint.diagnosing.COMPARED_KEYS", 3)
-    codes = {found.code for found in rx.open_references(text).diagnostics}
-    assert "readers-differ" in codes
-    assert "readers-not-compared" not in codes
 
 
 @pytest.mark.parametrize("code", [code for code in CATALOGUE if code not in UNSHOWN])
@@ -85,7 +68,7 @@ def test_every_code_that_the_program_writes_is_in_the_catalogue() -> None:
     names = {
         name
         for path, text in modules().items()
-        if path.relative_to(PACKAGE).parts[0] in ("spec", "formats", "refset", "data")
+        if path.relative_to(PACKAGE).parts[0] in ("spec", "formats", "refset", "readers", "data")
         and path.name not in ("catalogue.py", "explanations.py")
         for name in re.findall(r'"([a-z0-9-]+)"', text)
     }

@@ -14,11 +14,12 @@ import pyarrow.compute as pc
 from refexplorer.checks.compare.messages_compared import FORM as GRIB
 from refexplorer.checks.records import FORBIDDEN
 from refexplorer.checks.report import Report
-from refexplorer.checks.states import FileState, LedgerState
+from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
 from refexplorer.markup import counted
 from refexplorer.refset.columns.chunk_keys import chunk_keys
 from refexplorer.refset.columns.table import Table
 from refexplorer.rewriting.repair.law import DECODING, replaceable
+from refexplorer.spec.core.catalogue import Severity
 from refexplorer.spec.core.references import Range
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
@@ -73,8 +74,9 @@ class Patch:
         By path.
     groups
         Metadata of groups that have none, by key.
-    copies
-        Keys of consolidated metadata that are to be written again.
+    copies, compared
+        Keys of consolidated metadata that are to be written again, and the arrays whose metadata
+        are known to be those of their files: copies of others stay as they are.
     idle
         Keys that no reader asks for, and whose bytes a new reference leads to.
     reasons
@@ -85,6 +87,7 @@ class Patch:
     arrays: Mapping[str, ArrayPatch]
     groups: Mapping[str, str]
     copies: tuple[str, ...]
+    compared: frozenset[str]
     idle: tuple[str, ...]
     reasons: tuple[tuple[str, str], ...]
 
@@ -115,9 +118,19 @@ def plan(found: Report, table: Table, arrays: Mapping[str, ArrayMeta]) -> Patch:
         {path: each for path, each in patches.items() if each},
         {key: _GROUP_TEXTS[key.rpartition("/")[2]] for key in keys},
         tuple(each.key for each in found.findings if each.code == COPIES),
+        frozenset(_compared(found)),
         tuple(planner.idle(patches)),
         tuple(planner.reasons),
     )
+
+
+def _compared(found: Report) -> Iterator[str]:
+    """Yield the arrays that are the same as in their files."""
+    wrong = {each.array for each in found.findings if each.severity is Severity.ERROR}
+    for array in found.arrays:
+        ranks = {CHUNK_TERMS[state].rank for state in array.states}
+        if array.path not in wrong and Rank.GOOD in ranks <= {Rank.GOOD, Rank.ALONE}:
+            yield array.path
 
 
 @dataclass

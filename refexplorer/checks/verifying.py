@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -30,6 +30,7 @@ from refexplorer.checks.plan.references import AuditedBlock
 from refexplorer.checks.plan.sampling import Sample, wanted_of
 from refexplorer.checks.plan.sizes import PlanSizes
 from refexplorer.checks.plan.sorting import Sorter
+from refexplorer.checks.records import NAMED_KEYS
 from refexplorer.checks.report import PARQUET, Report
 from refexplorer.checks.run.crew import ClusterTerms
 from refexplorer.checks.run.results import ResultStore
@@ -47,10 +48,10 @@ from refexplorer.limits import Limits
 from refexplorer.markup import counted, escape
 from refexplorer.refset.lint.absent_rules import lint_lost_places
 from refexplorer.refset.lint.group_rules import lint_groups
-from refexplorer.refset.lint.metadata_rules import lint_copies
+from refexplorer.refset.lint.metadata_rules import lint_metadata
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.spec.core.catalogue import Severity
-from refexplorer.spec.core.diagnostics import Findings, pointer
+from refexplorer.spec.core.diagnostics import Diagnostic, Findings, pointer
 
 FILE_COST = 10 * DECODING_COST
 """What reading the metadata of a file takes, in references: a part has about a hundred files."""
@@ -62,6 +63,8 @@ LENT_CHUNKS = 16
 """A coordinate of more chunks than this is not read from the file that the set refers to."""
 # another number here makes results of older versions start anew, since they hold other columns
 _FORM = 5
+_GRAVE = frozenset({"metadata-copies-differ"})
+"""Warnings of the set that are errors beside files: one of the copies is not what they say."""
 
 
 @dataclass(frozen=True)
@@ -194,35 +197,61 @@ def verify(
     finally:
         store.clear()
     note_rejected(ledger, opened, findings, sorter.rejected)
+    errors = tuple(each for each in findings if each.severity is Severity.ERROR)
     gathering = ReportBuilder(arrays, held, ledger, sorter.urls, terms.base)
     for results in store.tables():
         gathering.add(results)
-    found = (*gathering.finish(is_complete), *_of_set(opened, terms.base), *_left_out(terms),
-             *_of_no_array(opened, ledger, terms.base))  # fmt: skip
+    found = (
+        *gathering.finish(is_complete),
+        *_of_the_set(opened, errors, terms.base),
+        *_left_out(terms),
+        *_of_no_array(opened, ledger, terms.base),
+    )
     for each in terms.left_out:
         ledger.objects.leave_out(each.name, each.reason)
     ledger.files.total = sum(url is not None for url in sorter.urls) if is_complete else None
     if is_complete:
         ledger.followed = gathering.followed
     counts = _counts(gathering, work, sorter.count, is_complete)
-    errors = tuple(each for each in findings if each.severity is Severity.ERROR)
     looks = CheckTerms.of_verb("verify" if manner.values == "none" else "verify --values")
     return Report(source, found, errors, ledger, looks, counts, store)
 
 
-def _of_set(opened: OpenedSet, base: str) -> Iterator[VerifyFinding]:
-    """Yield what no file says: places without a reference, missing groups, odd copies."""
-    odd = Findings()
-    lint_lost_places(opened, base, odd)
-    lint_groups(opened, base, odd)
-    lint_copies(opened, base, odd)
-    for each in odd:
-        key = each.key or each.pointer.removeprefix(base)[1:].replace("~1", "/").replace("~0", "~")
+def _of_the_set(
+    opened: OpenedSet, rejected: Iterable[Diagnostic], base: str
+) -> Iterator[VerifyFinding]:
+    """Yield what is wrong of the set itself, and where no array has a reference.
+
+    Whether a reader opens the set, and which of two copies of metadata it reads, no file says.
+    """
+    found = Findings()
+    lint_groups(opened, base, found)
+    lint_metadata(opened, base, found)
+    graves = [each for each in found if each.severity is Severity.ERROR or each.code in _GRAVE]
+    lost = Findings()
+    lint_lost_places(opened, base, lost)
+    groups: dict[tuple[str, str, str], list[Diagnostic]] = {}
+    for each in (*rejected, *graves, *lost):
+        key = each.key or _key_of(each.pointer.removeprefix(base))
         owner = opened.arrays.of_key(key)
         path = key.rpartition("/")[0] if owner is None else owner[0].path
-        # what consolidated metadata say is what xarray reads, whatever the keys that were compared
-        severity = Severity.ERROR if each.code == "metadata-copies-differ" else each.severity
-        yield VerifyFinding(each.code, severity, path, each.message, key, each.pointer, (key,))
+        if each.code in _GRAVE:  # the message names the key that has the other copy
+            path = each.message.split("`")[3].rpartition("/")[0]
+        groups.setdefault((each.code, path, each.message), []).append(each)
+    for (code, path, message), group in groups.items():
+        keys = tuple(each.key or _key_of(each.pointer.removeprefix(base)) for each in group)
+        if path and named(path) not in message:
+            message = f"{named(path)}: {message.rstrip('.')}, such as {escape(keys[0], 100)}"
+        severity = Severity.ERROR if code in _GRAVE else group[0].severity
+        count = sum(each.count for each in group)
+        yield VerifyFinding(
+            code, severity, path, message, keys[0], group[0].pointer, keys[:NAMED_KEYS], count
+        )
+
+
+def _key_of(pointer: str) -> str:
+    """Return the key that the rest of a JSON pointer names."""
+    return pointer.removeprefix("/").replace("~1", "/").replace("~0", "~")
 
 
 def _left_out(terms: VerifyTerms) -> Iterator[VerifyFinding]:

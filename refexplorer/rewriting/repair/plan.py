@@ -144,6 +144,7 @@ class _OfArray:
     values: dict[str, Counter[str]] = field(default_factory=dict)
     claims: list[tuple[int, list[int], list[int], list[int]]] = field(default_factory=list)
     regions: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    certain: set[str] = field(default_factory=set)
 
 
 class _Planner:
@@ -188,6 +189,7 @@ class _Planner:
             start, shape = np.array(made["start"], np.int64), np.array(made["shape"], np.int64)
             known.is_whole &= tuple(shape.tolist()) == self._arrays[row["array"]].shape
             known.regions.append((start, start + shape))
+            known.certain.add(row["target"])
 
     def patch(self, path: str) -> ArrayPatch:
         """Return what is to be changed of an array."""
@@ -224,7 +226,8 @@ class _Planner:
         rows = np.unique(np.concatenate(parts, axis=1), axis=1) if parts else np.empty((4, 0))
         rows = rows.astype(np.int64)
         at, targets = self._current(meta, rows[0])
-        is_moved = np.array([url in self._moved for url in targets], np.bool_)
+        moved = self._moved & known.certain  # those whose other place is known
+        is_moved = np.array([url in moved for url in targets], np.bool_)
         is_free = replaceable(self._found.ledger, meta.path, rows[0], at < 0, is_moved)
         rows, targets = rows[:, is_free], [t for t, ok in zip(targets, is_free, strict=True) if ok]
         if known.is_whole and rows.size:

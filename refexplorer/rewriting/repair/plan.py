@@ -126,7 +126,8 @@ def plan(found: Report, table: Table, arrays: Mapping[str, ArrayMeta]) -> Patch:
 
 def _compared(found: Report) -> Iterator[str]:
     """Yield the arrays that are the same as in their files."""
-    wrong = {each.array for each in found.findings if each.severity is Severity.ERROR}
+    errors = (each for each in found.findings if each.severity is Severity.ERROR)
+    wrong = {each.array for each in errors if each.code != COPIES}
     for array in found.arrays:
         ranks = {CHUNK_TERMS[state].rank for state in array.states}
         if array.path not in wrong and Rank.GOOD in ranks <= {Rank.GOOD, Rank.ALONE}:

@@ -645,6 +645,8 @@ class ReferenceSet(Mapping[str, Reference]):
         allow: Collection[str] = (),
         storage_options: Mapping[str, Any] | None = None,
         watch: AuditWatch = lambda progress: True,
+        only: str | None = None,
+        within: float | str | None = None,
     ) -> Report:
         """Compare the set with what its files say of themselves.
 
@@ -659,6 +661,12 @@ class ReferenceSet(Mapping[str, Reference]):
             format, and compared as CF decodes them: ``"none"``, ``"sample"`` (ten) or ``"all"``.
         scheduler, workers, results, resume, allow, storage_options, watch
             As `audit` has them.
+        only
+            A share of the files, such as ``"3/30"`` for the third of thirty: the same files for
+            the same set, so that thirty runs cover all of it.
+        within
+            A time such as ``"30m"``, or seconds, after which no further part is begun. What is
+            left is unknown; with `results` and `resume` the next run goes on there.
 
         Returns
         -------
@@ -690,7 +698,9 @@ class ReferenceSet(Mapping[str, Reference]):
             unlisted=self.source.unlisted,
             left_out=self.source.left_out,
         )
-        manner = VerifyManner(values, scheduler, workers, results, resume, watch)
+        manner = VerifyManner(
+            values, scheduler, workers, results, resume, watch, only=only, within=within
+        )
         found = verify(self.source.name, self._opened, self._internals.findings, terms, manner)
         self.verified = found
         return found

@@ -17,7 +17,6 @@ from refexplorer.formats.files.atomic import write_blocks
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet.writer import RECORD_SIZE
 from refexplorer.formats.source import ZMETADATA, Source
-from refexplorer.late_import import late_import
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
 from refexplorer.refset.chunks.array_metadata import arrays_of
@@ -354,13 +353,6 @@ class ReferenceSet(Mapping[str, Reference]):
             self._opened, key, self.source, self._base, self.templates, self.limits, compiler
         )
 
-    @property
-    def v0(self) -> Mapping[str, V0Value]:
-        """The set as V0, made key by key: the ``fo`` of fsspec's ``ReferenceFileSystem``."""
-        from refexplorer.data.open.v0_mapping import V0Mapping
-
-        return V0Mapping(self)
-
     def to_v0(self) -> dict[str, V0Value]:
         """Write the set out as V0: text, ``[url]`` or ``[url, offset, length]`` for each key.
 
@@ -451,8 +443,9 @@ class ReferenceSet(Mapping[str, Reference]):
         RefexplorerError
             If the file cannot be written.
         """
-        options = {"read": read, "check_targets": check_targets, "allow": allow, "keys": keys}
-        late_import("widgets.saved_page", "save_page")(self, path, **options)
+        from refexplorer.widgets.saved_page import save_page
+
+        save_page(self, path, read=read, check_targets=check_targets, allow=allow, keys=keys)
 
     def estimate(self, path: str, selection: Sequence[int | slice] = ()) -> Estimate:
         """Return the chunks, bytes and requests that a part of an array takes; reads nothing.

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 from refexplorer.refset.queries.internals import Backed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from refexplorer.formats.source import Source
     from refexplorer.limits import Limits
     from refexplorer.refset.tree.nodes import Page
@@ -34,6 +36,9 @@ class Opened(Backed, Protocol):
 
     def left_out(self, key: str) -> Diagnostic | None:
         """Return the error because of which a key of the source was rejected, or None."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the keys."""
 
     def __contains__(self, key: object, /) -> bool:
         """Whether there is such a key."""

@@ -88,6 +88,9 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
         """Return the bytes of a key, or a slice of them; errors as `cat_file`, or a bug's."""
         reference = self.reference(key)
         is_from_end = (start or 0) < 0 or (end or 0) < 0
+        if is_from_end and reference.size is not None:
+            start, end, _ = slice(start, end).indices(reference.size)
+            end, is_from_end = max(start, end), False
         try:
             if is_from_end:
                 return self.targets.fetch(key, reference)[start:end]

@@ -114,6 +114,70 @@ def additive_grids(fields: np.ndarray, rows: np.ndarray, budget: int) -> Iterato
             waiting += np.split(rows, cuts, axis)[::-1]
 
 
+def even_grids(
+    fields: np.ndarray, rows: np.ndarray, keys: int, budget: int
+) -> Iterator[np.ndarray]:
+    """Cut an additive grid into grids along whose axes every field grows evenly.
+
+    An axis of blocks, as the hours of several files are, becomes two: 96 hours in files of 24
+    whose offsets begin again in each are a grid of 4 files by 24 hours.
+    """
+    waiting = [rows]
+    while waiting and budget:
+        rows, budget = waiting.pop(), budget - 1
+        for axis, share in enumerate(profiles(fields, rows)):
+            period, count = _blocks(share, keys)
+            if period < rows.shape[axis]:
+                blocks, rest = np.split(rows, [period * count], axis)
+                sizes = (count, period) if count > 1 else (period,)
+                shape = (*rows.shape[:axis], *sizes, *rows.shape[axis + 1 :])
+                waiting += [rest, blocks.reshape(shape)] if rest.size else [blocks.reshape(shape)]
+                break
+        else:
+            yield rows
+
+
+def _blocks(share: np.ndarray, keys: int) -> tuple[int, int]:
+    """Return how many positions of an axis grow evenly, and how many such blocks follow."""
+    size = share.shape[1]
+    if size < 2 or own_field(share, keys) is None:
+        return size, 1
+    period = _period(share, keys)
+    rest = share[:, period:] - share[:, period : period + 1]
+    if rest.shape[1] > period and _period(rest, keys) > period:
+        return period, 1  # the first is a block with a hole, or what a cut left of one
+    count = size // period
+    blocks = share[:, : period * count].reshape(len(share), count, period)
+    alike = np.all(blocks - blocks[:, :, :1] == blocks[:, :1], axis=(0, 2))
+    return period, int(np.argmin(alike)) if not alike.all() else count
+
+
+def _period(share: np.ndarray, keys: int) -> int:
+    """Return at how many positions of an axis, from the first, all fields grow evenly."""
+    return max(evenly(share, numbers) for numbers in bases(share, keys))
+
+
+def bases(share: np.ndarray, keys: int) -> tuple[np.ndarray, ...]:
+    """Return what may number the positions of an axis: 0, 1, 2 and so on, or the key's numbers."""
+    own, positions = own_field(share, keys), np.arange(share.shape[1])
+    return (positions,) if own is None else (share[own], positions)
+
+
+def own_field(share: np.ndarray, keys: int) -> int | None:
+    """Return the number of the key that tells the positions of an axis apart.
+
+    None if each comes more than once, as where keys differ in the zeros before it alone.
+    """
+    return next((field for field in range(keys) if np.all(np.diff(share[field]) > 0)), None)
+
+
+def evenly(share: np.ndarray, numbers: np.ndarray) -> int:
+    """Return at how many positions, from the first, all fields grow with some numbers."""
+    growth = share[:, 1] // numbers[1]
+    follows = np.all(growth[:, None] * numbers == share, axis=0)
+    return len(follows) if follows.all() else int(np.argmin(follows))
+
+
 def profiles(fields: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
     """Return the steps of the fields along each axis of a grid, each ``(fields, its size)``."""
     found = []

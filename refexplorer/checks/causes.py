@@ -36,6 +36,7 @@ CAUSES: dict[str, Cause] = {
     "filter-mask": Cause(_ERROR, "leave filters out for chunks that the set decodes by all", True),
     "values": Cause(_ERROR, "have other values than chunks that were read through the set", True),
     "unreadable": Cause(_ERROR, "have chunks that cannot be read through the set", True),
+    "undecodable-inline": Cause(_ERROR, "have chunks that cannot be decoded", True),
     "masked": Cause(_WARNING, "have values that xarray masks in the set by its fill value", True),
     "no-reference": Cause(_ERROR, "have chunks that the set has no reference for", True),
     "lacking-object": Cause(_ERROR, "have values of it that the set has no reference for"),

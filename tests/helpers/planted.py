@@ -682,7 +682,7 @@ FORMS: dict[str, Fault] = {
         shift("t2m/1.0.0", 0, -1), "t2m", ("t2m/1.0.0",), "a.grib2", "of messages"),
     "messages cut": Fault(cut_messages, "t2m", ("t2m/2.0.0",), "a.grib2", "of messages", False),
     "steps of messages lost": Fault(
-        drop("step/0"), "step", ("step/0",), "a.grib2", "of messages", mends=False),
+        drop("step/0"), "step", ("step/0",), None, "of messages", mends=False),
 }  # fmt: skip
 FAULTS: Mapping[str, Fault] = REFERENCES | METADATA | FILES_CHANGED | HELD | FORMS
 assert FILES == 5

@@ -141,6 +141,11 @@ def _same_settings(codec: str, ours: Mapping[str, Any], theirs: Mapping[str, Any
     return True
 
 
+def _is_of_tiff(names: tuple[str, ...]) -> bool:
+    """Say whether names are the letters that tifffile gives axes: the file has none."""
+    return all(name[:1].isupper() and not name[1:].strip("0123456789") for name in names)
+
+
 def _is_idle(found: FileFilter) -> bool:
     return found.name == "shuffle" and found.settings.get("elementsize") == 1
 
@@ -262,10 +267,16 @@ def _close(one: Any, other: Any) -> bool:
 def dimension_differences(ours: SetArray, native: FileArray) -> Iterator[Differing]:
     """Yield that both name the dimensions otherwise, or in another order."""
     names, theirs = ours.meta.dimensions, native.dimensions
-    if not names or not theirs or len(theirs) > len(names):
+    if not theirs or any(not name or name.startswith(_NO_NAME) for name in theirs):
         return
-    if any(not name or name.startswith(_NO_NAME) for name in theirs):
+    if not names and len(theirs) == len(ours.meta.shape) and not _is_of_tiff(theirs):
+        yield Differing("dimensions", "none", ", ".join(theirs))
+    if not names or len(theirs) > len(names):
         return
+    if _is_of_tiff(theirs):
+        theirs, names = (tuple(map(str.casefold, each)) for each in (theirs, names))
+        if sorted(theirs) != sorted(names):
+            return
     if len(theirs) == len(names):
         same = tuple(n.rpartition("/")[2] for n in theirs) == tuple(names)
     else:

@@ -369,8 +369,9 @@ ARRAYS = {
         '"compressor": null, "filters": null, "order": "C", "fill_value": 0}, '
         '"x/0.0": "12345678"}',
     ),
-    "orphan-chunk": _error(
-        "A key looks like a chunk, but there is no array metadata for it.",
+    "orphan-chunk": _warning(
+        "A key looks like a chunk, but there is no array metadata for it. An error in a set that "
+        "has Zarr metadata.",
         '{"x/0.0": ["http://h/f"]}',
     ),
     "chunk-length": _warning(
@@ -381,7 +382,7 @@ ARRAYS = {
         "The byte range of a chunk has a length of 0, which no codec decodes.",
         _ARRAY % ("<i4", "null", ', "x/0": ["http://h/f", 0, 0]'),
     ),
-    "undecodable-inline": _warning(
+    "undecodable-inline": _error(
         "The inline data of a chunk cannot be decoded as the metadata of its array say.",
         '{"x/.zarray": {"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<i4", '
         '"compressor": {"id": "zlib"}, "filters": null, "order": "C", "fill_value": 0}, '

@@ -700,7 +700,11 @@ class ReferenceSet(Mapping[str, Reference]):
     def to_zarr(
         self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None
     ) -> zarr.Group | zarr.Array[Any]:
-        """Return a read-only zarr group or array; only metadata is read now."""
+        """Return a read-only zarr group or array; only metadata is read now.
+
+        The chunks of a selection are read together, in few requests. Where ``zarr.config`` names
+        another ``codec_pipeline.path`` than Zarr's own, that one reads them, chunk by chunk.
+        """
         from refexplorer.data.open.stores import to_zarr
 
         self._warn_of_errors()

@@ -8,11 +8,14 @@ share to it, as in ``header + step * 8294400 + tile * 414720``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 
 LEAST_ROWS = 6
 """Fewer references are written out in less text than a gen item takes."""
+_WINDOW = 64
+"""Positions of an axis that are looked at first."""
 
 
 def full_grids(fields: np.ndarray, keys: int, budget: int) -> Iterator[np.ndarray]:
@@ -123,25 +126,47 @@ def even_grids(
     whose offsets begin again in each are a grid of 4 files by 24 hours.
     """
     waiting = [rows]
-    while waiting and budget:
-        rows, budget = waiting.pop(), budget - 1
+    while waiting:
+        rows = waiting.pop()
         for axis, share in enumerate(profiles(fields, rows)):
-            period, count = _blocks(share, keys)
-            if period < rows.shape[axis]:
-                blocks, rest = np.split(rows, [period * count], axis)
-                sizes = (count, period) if count > 1 else (period,)
-                shape = (*rows.shape[:axis], *sizes, *rows.shape[axis + 1 :])
-                waiting += [rest, blocks.reshape(shape)] if rest.size else [blocks.reshape(shape)]
+            runs = list(islice(_runs(share, keys), budget))
+            if runs != [(0, rows.shape[axis], 1)]:
+                budget -= len(runs)
+                waiting += [*_parts_of(rows, axis, runs)][::-1]
                 break
         else:
             yield rows
 
 
+def _parts_of(
+    rows: np.ndarray, axis: int, runs: list[tuple[int, int, int]]
+) -> Iterator[np.ndarray]:
+    """Yield runs of blocks along an axis, each with an axis more if it has several."""
+    for start, period, count in runs:
+        part = rows.take(range(start, start + period * count), axis)
+        if part.size >= LEAST_ROWS:
+            blocks = (count, period) if count > 1 else (period,)
+            yield part.reshape(*rows.shape[:axis], *blocks, *rows.shape[axis + 1 :])
+
+
+def _runs(share: np.ndarray, keys: int) -> Iterator[tuple[int, int, int]]:
+    """Yield where blocks that grow evenly begin on an axis, their size, and how many are alike."""
+    start, size = 0, share.shape[1]
+    while start < size:
+        window = _WINDOW
+        while True:  # looks only as far as it must
+            part = share[:, start : start + window]
+            period, count = _blocks(part - part[:, :1], keys)
+            if start + window >= size or period * (count + 2) <= window:
+                break
+            window *= 8
+        yield start, period, count
+        start += period * count
+
+
 def _blocks(share: np.ndarray, keys: int) -> tuple[int, int]:
-    """Return how many positions of an axis grow evenly, and how many such blocks follow."""
+    """Return how many positions from the first grow evenly, and how many such blocks follow."""
     size = share.shape[1]
-    if size < 2 or own_field(share, keys) is None:
-        return size, 1
     period = _period(share, keys)
     rest = share[:, period:] - share[:, period : period + 1]
     if rest.shape[1] > period and _period(rest, keys) > period:
@@ -149,11 +174,13 @@ def _blocks(share: np.ndarray, keys: int) -> tuple[int, int]:
     count = size // period
     blocks = share[:, : period * count].reshape(len(share), count, period)
     alike = np.all(blocks - blocks[:, :, :1] == blocks[:, :1], axis=(0, 2))
-    return period, int(np.argmin(alike)) if not alike.all() else count
+    return period, count if alike.all() else int(np.argmin(alike))
 
 
 def _period(share: np.ndarray, keys: int) -> int:
     """Return at how many positions of an axis, from the first, all fields grow evenly."""
+    if share.shape[1] < 2:
+        return share.shape[1]
     return max(evenly(share, numbers) for numbers in bases(share, keys))
 
 

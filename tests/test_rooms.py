@@ -66,7 +66,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"inference"},
     ),
     "data": (
-        {"protocol", "report_page"},
+        {"report_page"},
         {"access", "decode", "earth"},
         {"fetch"},
         {"lint", "open", "sources"},
@@ -86,7 +86,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
     "checks": (
         {"causes", "states", "terms"},
         {"ledger", "records"},
-        {"law", "plan"},
+        {"plan"},
         {"compare", "counts", "headlines", "keys", "verify_finding"},
         {"look"},
         {"run"},

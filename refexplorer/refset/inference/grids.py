@@ -202,7 +202,7 @@ def evenly(share: np.ndarray, numbers: np.ndarray) -> int:
     """Return at how many positions, from the first, all fields grow with some numbers."""
     growth = share[:, 1] // numbers[1]
     follows = np.all(growth[:, None] * numbers == share, axis=0)
-    return len(follows) if follows.all() else int(np.argmin(follows))
+    return int(np.argmin(np.append(follows, False)))
 
 
 def profiles(fields: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:

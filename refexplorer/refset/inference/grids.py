@@ -180,7 +180,7 @@ def _blocks(share: np.ndarray, keys: int) -> tuple[int, int]:
 def _period(share: np.ndarray, keys: int) -> int:
     """Return at how many positions of an axis, from the first, all fields grow evenly."""
     if share.shape[1] < 2:
-        return share.shape[1]
+        return int(share.shape[1])
     return max(evenly(share, numbers) for numbers in bases(share, keys))
 
 

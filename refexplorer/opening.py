@@ -11,7 +11,7 @@ from refexplorer.deriving.joining import joined
 from refexplorer.errors import SourceError, SpecError
 from refexplorer.formats.documents import placed, read_long, read_whole
 from refexplorer.formats.files.compression import Progress
-from refexplorer.formats.finding.several import is_web, sources_of
+from refexplorer.formats.finding.several import sources_of
 from refexplorer.formats.finding.source_finding import read_source
 from refexplorer.formats.forms.form import Locate, of_file
 from refexplorer.formats.locating import locator_of
@@ -33,6 +33,8 @@ from refexplorer.spec.document.expansion import Expansion, expand_document
 from refexplorer.spec.document.model import Document
 
 if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
     from refexplorer.data.access.policy import AccessPolicy
 
 
@@ -106,7 +108,7 @@ def open_references(
             for number, path in enumerate(paths)
         ]
         return set_of(joined(sets, concat_dim, whole), limits, storage_options=storage_options)
-    locate = _located(source, storage_options, limits)
+    locate = _locating(storage_options, limits)
     with memory.told():
         read = read_source(source, storage_options, limits, locate, progress=progress)
         return set_of(read, limits, templates, storage_options, trusted, progress)
@@ -142,15 +144,15 @@ def open_guarded(
     return set_of(read, limits, progress=progress)
 
 
-def _located(
-    source: object, storage_options: Mapping[str, Any] | None, limits: Limits
-) -> Locate | None:
-    """Return who reads URLs of web servers; None leaves all else to fsspec."""
-    if not any(map(is_web, source if isinstance(source, list | tuple) else [source])):
-        return None
-    from refexplorer.data.sources.web_files import typed
+def _locating(storage_options: Mapping[str, Any] | None, limits: Limits) -> Locate:
+    """Return who finds what reads a URL; nothing is imported before there is one."""
 
-    return typed(storage_options or {}, limits)
+    def locate(url: str) -> tuple[AbstractFileSystem, str]:
+        from refexplorer.data.sources.web_files import typed
+
+        return typed(storage_options or {}, limits)(url)
+
+    return locate
 
 
 def set_of(

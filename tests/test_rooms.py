@@ -67,7 +67,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"inference"},
     ),
     "data": (
-        {"protocol", "report_page"},
+        {"report_page"},
         {"access", "decode", "earth"},
         {"fetch"},
         {"lint", "open", "sources"},

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.data.access.storage_options import Options
 from refexplorer.data.access.urls import parse, protocol_of, resolve
 from refexplorer.data.open.code_text import RawCode, Recipe, call_text
-from refexplorer.data.protocol import Opened
 from refexplorer.formats.files.compression import GZIP, ZSTD
 from refexplorer.masking import masked_options
+from refexplorer.refset.queries.internals import SetLike
 
 if TYPE_CHECKING:
     from refexplorer.formats.source import Source
@@ -46,7 +46,7 @@ class CodeContext:
     rendering: Mapping[str, Any] | None
 
 
-def fsspec_recipe(refs: Opened, known: CodeContext, asynchronous: bool) -> Recipe:
+def fsspec_recipe(refs: SetLike, known: CodeContext, asynchronous: bool) -> Recipe:
     """Return what opens a set with fsspec.
 
     Raises
@@ -133,7 +133,7 @@ def _compression(place: str) -> dict[str, str]:
     return {}
 
 
-def _add_targets(refs: Opened, recipe: Recipe, known: CodeContext, asynchronous: bool) -> None:
+def _add_targets(refs: SetLike, recipe: Recipe, known: CodeContext, asynchronous: bool) -> None:
     """Say which file systems read the targets: nothing for local ones, else one or several."""
     location, urls = refs.source.location, [url for url in known.urls if url]
     relative = [url for url in urls if protocol_of(url) is None and not url.startswith("/")]

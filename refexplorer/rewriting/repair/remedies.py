@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from refexplorer.checks.causes import CAUSES
+
 _SPLIT = (
     "One array has one {field} for all of its files: give the files that differ an array or a set "
     "of their own, or rewrite them"
@@ -60,4 +62,5 @@ _REBUILD = "Rebuild the references to these files with the tool that made the se
 
 def remedy(code: str) -> str:
     """Return what to do about a finding that is left, a sentence without a full stop."""
-    return _REMEDIES.get(code, _REBUILD)
+    explained = f"Correct the set: `refexplorer explain-code {code}` says how"
+    return _REMEDIES.get(code, _REBUILD if code in CAUSES else explained)

@@ -146,7 +146,7 @@ REFERENCES = {
         "Two byte ranges of a target overlap without being identical.",
         '{"a": ["http://h/f", 0, 10], "b": ["http://h/f", 5, 10]}',
     ),
-    "range-past-end": _warning(
+    "range-past-end": _error(
         "A byte range ends after the data file that was opened.",
         "the references to a TIFF of which the second half is missing",
     ),

@@ -193,9 +193,14 @@ class Dialects:
 
     @property
     def has_losses(self) -> bool | None:
-        """Whether a reader that was run has other keys; None if no reader was run."""
-        run = [verdict for verdict in self.verdicts if verdict.is_run]
-        return any(each.outcome is not Outcome.SAME for each in run) if run else None
+        """Whether a reader that was run loses or changes keys; None if no reader was run.
+
+        One that refuses the set says so itself: that counts only where all do.
+        """
+        found = {verdict.outcome for verdict in self.verdicts if verdict.is_run}
+        if not found:
+            return None
+        return bool(found & {Outcome.DROPPED, Outcome.DIFFERENT}) or found == {Outcome.REFUSED}
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.verdicts))

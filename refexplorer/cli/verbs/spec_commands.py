@@ -112,9 +112,10 @@ def dialects(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Compare how readers read the set. Exit status 1 if one that was run has other keys.
+    """Compare how readers read the set. Exit status 1 if one that was run loses or changes keys.
 
-    fsspec, VirtualiZarr and icechunk are run where they are installed. Exit status 2 if none was.
+    fsspec, VirtualiZarr and icechunk are run where they are installed. A reader that refuses the
+    set counts only where all do. Exit status 2 if none was run.
     """
     found = dialects_of(given(source), readers=reader)
     if as_json:

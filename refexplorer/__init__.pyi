@@ -68,7 +68,7 @@ from .refset.targets.layout import (
 from .refset.tree.nodes import Node as Node, NodeType as NodeType, Page as Page
 from .rewriting.repair_result import LeftFinding as LeftFinding, Repair as Repair
 from .rewriting.repairing import repair as repair
-from .spec.core.catalogue import Severity as Severity
+from .spec.codes import Severity as Severity
 from .spec.core.diagnostics import Diagnostic as Diagnostic
 from .spec.core.references import (
     Base64 as Base64,

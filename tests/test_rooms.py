@@ -37,7 +37,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"app"},
         {"cli"},
     ),
-    "spec": ({"core", "schema"}, {"templates"}, {"gen"}, {"document"}, {"dialects"}),
+    "spec": ({"codes"}, {"core", "schema"}, {"templates"}, {"gen"}, {"document"}, {"dialects"}),
     "spec.templates": (
         {"syntax", "operations"},
         {"filters", "template", "formatted_integers", "integers"},
@@ -84,7 +84,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"advising"},
     ),
     "checks": (
-        {"causes", "states", "terms"},
+        {"states", "terms"},
         {"ledger", "records"},
         {"law", "plan"},
         {"compare", "counts", "headlines", "keys", "verify_finding"},

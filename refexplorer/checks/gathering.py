@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.causes import CAUSES
 from refexplorer.checks.compare.axes import FileAxis, OddSteps, of_files, of_held
 from refexplorer.checks.compare.file_compared import ZARR
 from refexplorer.checks.compare.held_values import HeldValues
@@ -37,12 +36,13 @@ from refexplorer.checks.states import (
     Rank,
 )
 from refexplorer.checks.verify_finding import NAMED_FILES, VerifyFinding, named, sentence
+from refexplorer.spec.codes import CODES
 from refexplorer.spec.core.diagnostics import pointer
 
 KEPT_FINDINGS = 10_000
 KEPT_REASONS = 1_000
 """Beyond it they are counted together."""
-_ORDER = {code: place for place, code in enumerate(CAUSES)}
+_ORDER = {code: place for place, code in enumerate(CODES)}
 _OF_ANOTHER = "the set has it from another file"
 _UNREAD_CAUSES = {
     FileState.DAMAGED: "damaged-file", FileState.UNREACHABLE: "unreachable",
@@ -422,7 +422,7 @@ class ReportBuilder:
         message = f"{named(meta.path)}: {what} {at} ({odd.between[0]}, {odd.between[1]}){times}"
         key = meta.chunk_key((odd.index // meta.chunks[0],))
         return VerifyFinding(
-            odd.cause, CAUSES[odd.cause].severity, meta.path, message, key,
+            odd.cause, CODES[odd.cause].severity, meta.path, message, key,
             self._base + pointer(key), (key,), None, tuple(files), len(files),
         )  # fmt: skip
 
@@ -439,7 +439,7 @@ class ReportBuilder:
         if not group.keys and meta.zarr_format == 2 and code not in _OF_ZARRAY:
             key = meta.folder + ".zattrs"
         return VerifyFinding(
-            code, CAUSES[code].severity, path, message, key, self._base + pointer(key),
+            code, CODES[code].severity, path, message, key, self._base + pointer(key),
             tuple(group.keys), group.references or None, tuple(group.files), group.file_count,
             ours, theirs,
         )  # fmt: skip

@@ -26,7 +26,7 @@ from refexplorer.data.report_page import write_report
 from refexplorer.formats.files.atomic import write_blocks, writing
 from refexplorer.markup import counted, escape
 from refexplorer.masking import KEYS, masked
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.diagnostics import Diagnostic
 
 SCHEMA = 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from refexplorer.errors import RefexplorerError
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 
 
 class CheckLook(StrEnum):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from refexplorer.checks.causes import CAUSES
 from refexplorer.markup import counted, escape
 from refexplorer.masking import masks_repr
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import CODES, Severity
 
 NAMED_FILES = 20
 """Files that a finding names."""
@@ -74,7 +73,7 @@ def sentence(
     files, count, of
         The first files, how many there are, and how many were compared.
     """
-    verb, _, rest = CAUSES[code].what.partition(" ")
+    verb, _, rest = CODES[code].predicate.partition(" ")
     which = counted(count, "file") if of <= 1 else f"{count:,} of {counted(of, 'file')}"
     verb = _SINGULAR.get(verb, verb + "s") if count == 1 else verb
     inside = f" ({escape(said, 2 * _CHARS)})" if said else ""

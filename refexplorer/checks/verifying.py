@@ -47,7 +47,7 @@ from refexplorer.limits import Limits
 from refexplorer.markup import counted, escape
 from refexplorer.refset.lint.absent_rules import lint_lost_places
 from refexplorer.refset.opened.opened_set import OpenedSet
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.diagnostics import Findings, pointer
 
 FILE_COST = 10 * DECODING_COST

@@ -9,7 +9,7 @@ from refexplorer.display.text import NAME_SHOWN, Pictured, facts_text, left_out_
 from refexplorer.markup import counted, shown, size_text
 from refexplorer.refset.queries.summary import Summary
 from refexplorer.refset.tree.nodes import Node
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.diagnostics import Diagnostic, grouped
 from refexplorer.spec.core.references import Kind
 

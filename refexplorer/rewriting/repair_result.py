@@ -26,7 +26,7 @@ from refexplorer.rewriting.conversion import Conversion, Watch
 from refexplorer.rewriting.converting import convert_checked
 from refexplorer.rewriting.repair.remedies import remedy
 from refexplorer.rewriting.repair_verifying import RepairVerifying
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 
 
 @dataclass(frozen=True)

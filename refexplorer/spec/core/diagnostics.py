@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from refexplorer.errors import shorten
 from refexplorer.masking import masked_text
 from refexplorer.pickling import PickledError
-from refexplorer.spec.core.catalogue import CATALOGUE, Severity
+from refexplorer.spec.codes import CODES, Severity
 
 SHOWN_PER_CODE = 1_000
 """Diagnostics of one code and one array that are kept one by one."""
@@ -56,7 +56,7 @@ class Diagnostic:
     Attributes
     ----------
     code
-        Stable name, listed in `CATALOGUE`.
+        Stable name, of `refexplorer.spec.codes`.
     severity
         See `Severity`.
     pointer
@@ -134,7 +134,7 @@ class Reason:
     def finding(self, pointer: str, key: str) -> Diagnostic:
         """Return the finding for a key whose value is at a pointer."""
         hint = self.hint if isinstance(self.hint, str) else self.hint()
-        severity = CATALOGUE[self.code].severity
+        severity = CODES[self.code].severity
         return Diagnostic(self.code, severity, pointer, self.message, hint, key=key)
 
 
@@ -167,7 +167,7 @@ class DiagnosticGroup:
     @property
     def title(self) -> str:
         """What they have in common, and how many there are."""
-        meaning = CATALOGUE[self.code].meaning
+        meaning = CODES[self.code].meaning
         return f"{self.severity} {self.code}, {self.count:,} times: {meaning}"
 
 
@@ -224,7 +224,7 @@ class Findings:
         self._last[group] = identity
         if not isinstance(hint, str):
             hint = hint() if self._kept[code] <= HINTS_PER_CODE else ""
-        severity = Severity.ERROR if is_error else CATALOGUE[code].severity
+        severity = Severity.ERROR if is_error else CODES[code].severity
         self._found[identity] = Diagnostic(
             code, severity, pointer, message, hint, count=count, key=key, is_spread=is_spread
         )

@@ -15,7 +15,7 @@ from refexplorer.limits import DEFAULT_LIMITS
 from refexplorer.markup import counted
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.editor.editor_messages import Text
 from refexplorer.views.wire.editor.shorten_messages import (

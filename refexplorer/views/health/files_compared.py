@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.errors import RefexplorerError
 from refexplorer.refset.queries.internals import internals
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.views.code.statements import code_of_verify
 from refexplorer.views.wire.answering import Buffers, Operations
 from refexplorer.views.wire.context import ViewContext

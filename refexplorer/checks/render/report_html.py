@@ -13,7 +13,7 @@ from refexplorer.checks.headlines import Headline
 from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, UNCOMPARED
 from refexplorer.checks.states import CHUNK_TERMS
 from refexplorer.checks.verify_finding import VerifyFinding
-from refexplorer.data.report_page import bar, number, report_page, titled
+from refexplorer.data.report_page import bar, explained_code, number, report_page, titled
 from refexplorer.markup import code, counted, items, shown
 
 SHOWN = 50
@@ -55,7 +55,7 @@ def _findings(findings: Sequence[VerifyFinding]) -> str:
     rows = (
         (
             shown(str(each.severity)),
-            code(each.code),
+            explained_code(each.code),
             f"{shown(each.message, 3 * _CHARS)}{_details(each)}",
         )
         for each in findings[:SHOWN]

@@ -19,7 +19,6 @@ from .data.read.ladder import Ladder as Ladder, Rung as Rung
 from .data.read.selecting import ArrayReading as ArrayReading
 from .data.read.shards import Shard as Shard
 from .data.read.why import ValueCause as ValueCause, Why as Why, WhyStep as WhyStep
-from .checks.verify_finding import VerifyFinding as VerifyFinding
 from .checks.headlines import Claim as Claim, Headline as Headline
 from .checks.ledger import Ledger as Ledger
 from .checks.counts import CheckedArray as CheckedArray

@@ -35,9 +35,9 @@ from refexplorer.checks.states import (
     ObjectState,
     Rank,
 )
-from refexplorer.checks.verify_finding import NAMED_FILES, VerifyFinding, named, sentence
+from refexplorer.checks.verify_finding import NAMED_FILES, named, sentence
 from refexplorer.spec.codes import CODES
-from refexplorer.spec.core.diagnostics import pointer
+from refexplorer.spec.core.diagnostics import Diagnostic, pointer
 
 KEPT_FINDINGS = 10_000
 KEPT_REASONS = 1_000
@@ -166,7 +166,7 @@ class ReportBuilder:
         """Return how many files an array was compared with."""
         return self._joined[path].files
 
-    def finish(self, is_complete: bool) -> tuple[VerifyFinding, ...]:
+    def finish(self, is_complete: bool) -> tuple[Diagnostic, ...]:
         """Take in what only all files together show, and return all findings, in order.
 
         Parameters
@@ -400,7 +400,7 @@ class ReportBuilder:
                 group = self._groups["shape", path, str(whole), said]
                 group.files, group.file_count = [], joined.files
 
-    def _odd(self) -> Iterator[VerifyFinding]:
+    def _odd(self) -> Iterator[Diagnostic]:
         for path, ours in self._arrays.items():
             if path in self._held.arrays:
                 for odd in of_held(ours, self._held.arrays[path]):
@@ -410,7 +410,7 @@ class ReportBuilder:
                     numbers = axis.files_at(odd.index)[:NAMED_FILES]
                     yield self._of_coordinate(ours, odd, [self._urls[n] for n in numbers])
 
-    def _of_coordinate(self, ours: SetArray, odd: OddSteps, files: Any) -> VerifyFinding:
+    def _of_coordinate(self, ours: SetArray, odd: OddSteps, files: Any) -> Diagnostic:
         meta = ours.meta
         what = {
             "duplicates": "the same value stands at two places",
@@ -421,12 +421,12 @@ class ReportBuilder:
         at = f"between elements {odd.index:,} and {odd.index + 1:,}"
         message = f"{named(meta.path)}: {what} {at} ({odd.between[0]}, {odd.between[1]}){times}"
         key = meta.chunk_key((odd.index // meta.chunks[0],))
-        return VerifyFinding(
-            odd.cause, CODES[odd.cause].severity, meta.path, message, key,
-            self._base + pointer(key), (key,), None, tuple(files), len(files),
+        return Diagnostic(
+            odd.cause, CODES[odd.cause].severity, self._base + pointer(key), message, key=key,
+            array=meta.path, keys=(key,), files=tuple(files), file_count=len(files),
         )  # fmt: skip
 
-    def _finding(self, cause: CauseKey, group: _Grouped) -> VerifyFinding:
+    def _finding(self, cause: CauseKey, group: _Grouped) -> Diagnostic:
         code, path, ours, theirs = cause
         meta = self._arrays[path].meta
         said = group.message
@@ -438,10 +438,10 @@ class ReportBuilder:
         key = group.keys[0] if group.keys else meta.metadata_key
         if not group.keys and meta.zarr_format == 2 and code not in _OF_ZARRAY:
             key = meta.folder + ".zattrs"
-        return VerifyFinding(
-            code, CODES[code].severity, path, message, key, self._base + pointer(key),
-            tuple(group.keys), group.references or None, tuple(group.files), group.file_count,
-            ours, theirs,
+        return Diagnostic(
+            code, CODES[code].severity, self._base + pointer(key), message, key=key, array=path,
+            keys=tuple(group.keys), reference_count=group.references or None,
+            files=tuple(group.files), file_count=group.file_count, ours=ours, theirs=theirs,
         )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -35,7 +35,7 @@ from refexplorer.checks.run.crew import ClusterTerms
 from refexplorer.checks.run.results import ResultStore
 from refexplorer.checks.states import KeyState
 from refexplorer.checks.terms import CheckTerms
-from refexplorer.checks.verify_finding import VerifyFinding, named
+from refexplorer.checks.verify_finding import named
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.data.fetch.target_reader import Targets
@@ -48,7 +48,7 @@ from refexplorer.markup import counted, escape
 from refexplorer.refset.lint.absent_rules import lint_lost_places
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.core.diagnostics import Findings, pointer
+from refexplorer.spec.core.diagnostics import Diagnostic, Findings, pointer
 
 FILE_COST = 10 * DECODING_COST
 """What reading the metadata of a file takes, in references: a part has about a hundred files."""
@@ -206,25 +206,25 @@ def verify(
     return Report(source, found, errors, ledger, looks, counts, store)
 
 
-def _lost_places(opened: OpenedSet, base: str) -> Iterator[VerifyFinding]:
+def _lost_places(opened: OpenedSet, base: str) -> Iterator[Diagnostic]:
     """Yield where no array has a reference: no file that could be compared says so."""
     lost = Findings()
     lint_lost_places(opened, base, lost)
     for each in lost:
         key = each.key or ""
         path = key.rpartition("/")[0]
-        yield VerifyFinding(each.code, each.severity, path, each.message, key, each.pointer)
+        yield replace(each, array=path, key=key)
 
 
-def _left_out(terms: VerifyTerms) -> Iterator[VerifyFinding]:
+def _left_out(terms: VerifyTerms) -> Iterator[Diagnostic]:
     """Yield the objects of the files that opening them left out."""
     for each in terms.left_out:
         said = f"The {each.kind} {named(each.name)} of the file is not in the set: {each.reason}"
         at = terms.base + pointer(each.name)
-        yield VerifyFinding("left-out", Severity.ERROR, each.name, said, each.name, at)
+        yield Diagnostic("left-out", Severity.ERROR, at, said, key=each.name, array=each.name)
 
 
-def _of_no_array(ledger: Ledger, base: str) -> Iterator[VerifyFinding]:
+def _of_no_array(ledger: Ledger, base: str) -> Iterator[Diagnostic]:
     """Yield that keys look like chunks and no array has them: their maker meant data."""
     count = ledger.keys.counts[KeyState.OF_NO_ARRAY]
     if count:
@@ -232,9 +232,9 @@ def _of_no_array(ledger: Ledger, base: str) -> Iterator[VerifyFinding]:
         names = ", ".join(escape(key, 100) for key in keys[:3]) + (", …" if count > 3 else "")
         verb = "looks like a chunk and belongs" if count == 1 else "look like chunks and belong"
         message = f"{counted(count, 'key')} {verb} to no array: {names}"
-        yield VerifyFinding(
-            "orphan-chunk", Severity.ERROR, keys[0].rpartition("/")[0], message, keys[0],
-            base + pointer(keys[0]), tuple(keys), count,
+        yield Diagnostic(
+            "orphan-chunk", Severity.ERROR, base + pointer(keys[0]), message, key=keys[0],
+            array=keys[0].rpartition("/")[0], keys=tuple(keys), reference_count=count,
         )  # fmt: skip
 
 

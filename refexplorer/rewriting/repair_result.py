@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from refexplorer.checks.engine import AuditWatch
 from refexplorer.checks.law import broken_law
 from refexplorer.checks.report import Report
 from refexplorer.checks.states import KeyState
-from refexplorer.checks.verify_finding import VerifyFinding, named
+from refexplorer.checks.verify_finding import named
 from refexplorer.differing import Difference, diff
 from refexplorer.display.repair import repair_html, repair_lines, repair_text
 from refexplorer.errors import HarmError, RefexplorerError, SourceError
@@ -27,6 +27,7 @@ from refexplorer.rewriting.converting import convert_checked
 from refexplorer.rewriting.repair.remedies import remedy
 from refexplorer.rewriting.repair_verifying import RepairVerifying
 from refexplorer.spec.codes import Severity
+from refexplorer.spec.core.diagnostics import Diagnostic
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class LeftFinding:
         What to do about it, a sentence without a full stop.
     """
 
-    finding: VerifyFinding
+    finding: Diagnostic
     remedy: str
 
     @property
@@ -194,7 +195,7 @@ class Repair:
             "changed": self.difference.total,
             "counts": dict(self.difference.counts),
             "repaired": list(self.repaired),
-            "left": [{**asdict(each.finding), "remedy": each.remedy} for each in self.left],
+            "left": [{**each.finding.to_dict(), "remedy": each.remedy} for each in self.left],
             "refused": dict(self.refused),
             "notes": list(self.notes),
             "before": self.before.to_dict(),
@@ -241,9 +242,9 @@ def is_worse(found: Report, before: Report) -> bool:
     return next(broken_law(before.ledger, found.ledger), None) is not None
 
 
-def _errors(found: Report) -> Iterator[VerifyFinding]:
+def _errors(found: Report) -> Iterator[Diagnostic]:
     return (each for each in found.findings if each.severity is Severity.ERROR)
 
 
-def _cause(found: VerifyFinding) -> tuple[str, ...]:
+def _cause(found: Diagnostic) -> tuple[str, ...]:
     return found.code, found.array, found.ours or "", found.theirs or ""

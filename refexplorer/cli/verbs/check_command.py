@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,7 +72,7 @@ def check(
     counts = severities(refs)
     if as_json:
         fields = {"source": refs.source.name, "form": refs.source.form, "keys": refs.count}
-        written = (asdict(diagnostic) for diagnostic in refs.diagnostics)
+        written = (diagnostic.to_dict() for diagnostic in refs.diagnostics)
         output.write_json(fields | counts, "diagnostics", written)
         return HAS_ERRORS if counts["error"] else 0
     for line in _diagnostic_lines(refs.diagnostics, every):

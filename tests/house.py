@@ -128,7 +128,8 @@ class CallRecorder:
 
     def during(self, act: Callable[[], object]) -> set[str]:
         """Return the modules that an act passes."""
-        self._found = found = set()
+        found: set[str] = set()
+        self._found = found
         act()
         self._found = set()
         return found

@@ -86,7 +86,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
     "checks": (
         {"states", "terms"},
         {"ledger", "records"},
-        {"law", "plan"},
+        {"plan"},
         {"compare", "counts", "headlines", "keys", "verify_finding"},
         {"look"},
         {"run"},

@@ -36,6 +36,7 @@ from refexplorer.checks.states import (
     Rank,
 )
 from refexplorer.checks.verify_finding import NAMED_FILES, named, sentence
+from refexplorer.markup import counted
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.core.diagnostics import Diagnostic, pointer
 
@@ -76,6 +77,7 @@ class _Joined:
 
     files: int = 0
     last: int | None = None
+    starts: set[bytes] = field(default_factory=set)
     stops: np.ndarray | None = None
     axis: FileAxis = field(default_factory=FileAxis)
 
@@ -187,7 +189,7 @@ class ReportBuilder:
             self._ledger.mark_untouched(path, state)
         self._finish_objects()
         self._finish_shapes()
-        odd = list(self._odd())
+        odd = [*self._odd(), *self._undecodable()]
         found = [self._finding(cause, group) for cause, group in self._groups.items()]
         place = {path: number for number, path in enumerate(self._arrays)}
         both = sorted([*found, *odd], key=lambda f: (place.get(f.array, -1), _ORDER[f.code]))
@@ -299,6 +301,8 @@ class ReportBuilder:
             return
         start, shape = np.array(row["start"], np.int64), np.array(row["shape"], np.int64)
         stops = start + shape
+        if len(joined.starts) < 2:
+            joined.starts.add(start.tobytes())
         joined.stops = stops if joined.stops is None else np.maximum(joined.stops, stops)
         if is_new and row["axis"] is not None:
             joined.axis.add(row["number"], int(start[0]), row["axis"])
@@ -351,15 +355,27 @@ class ReportBuilder:
             is_whole = bool(states) and all(
                 CHUNK_TERMS[state].rank is Rank.GOOD or state is LedgerState.OWN for state in states
             )
+            keys, holes = self._holes(path) if path in self._arrays else ([], False)
+            if holes and len(numbers) == 1:  # no other file has values of the array
+                self._ledger.mark_untouched(path, LedgerState.LACKING, LedgerState.HOLE)
+            is_joined = path in self._joined and len(self._joined[path].starts) > 1
             for number in numbers:
-                if is_whole:
+                if is_whole and not is_joined:
                     self._ledger.objects.add(name, ObjectState.NOT_TAKEN, _OF_ANOTHER)
                     continue
                 self._ledger.objects.add(name, ObjectState.LACKING)
                 found: dict[str, Any] = {"cause": "lacking-object", "ours": None, "theirs": None}
-                found |= {"count": 0, "message": None, "keys": []}
+                such = f"such as {keys[0]}" if keys else None
+                found |= {"count": 0, "message": such, "keys": keys}
                 row = {"number": number, "target": self._urls[number]}
                 self._note(path, row, found)
+
+    def _holes(self, path: str) -> tuple[list[str], bool]:
+        """Return the first keys without a reference, and whether no chunk has one."""
+        chunks = self._ledger.chunks_in(path, LedgerState.HOLE, NAMED_KEYS)
+        meta = self._arrays[path].meta
+        keys = [meta.chunk_key(meta.index_at(number)) for number in chunks.tolist()]
+        return keys, set(self._ledger.counts(path)) == {LedgerState.HOLE}
 
     def _finish_held(self, is_read: bool) -> None:
         """Give the chunks that the set holds the state of the values that files compared."""
@@ -383,6 +399,10 @@ class ReportBuilder:
                 self._reason(path, told, int(np.count_nonzero(found == 0)))
                 known, found = known[found != 0], found[found != 0]
             self._ledger.restate(path, known, word[found])
+        for path, reasons in self._held.broken.items():
+            broken = np.array(sorted(reasons), np.int64)
+            state = np.full(len(broken), LedgerState.UNDECODABLE, np.uint8)
+            self._ledger.restate(path, broken, state)
 
     def _finish_shapes(self) -> None:
         """Compare the end of the last file with the shape, where all files were compared."""
@@ -410,6 +430,20 @@ class ReportBuilder:
                     numbers = axis.files_at(odd.index)[:NAMED_FILES]
                     yield self._of_coordinate(ours, odd, [self._urls[n] for n in numbers])
 
+    def _undecodable(self) -> Iterator[Diagnostic]:
+        """Yield the chunks that the set holds and that no codec decodes."""
+        for path, reasons in self._held.broken.items():
+            meta, numbers = self._arrays[path].meta, sorted(reasons)
+            keys = tuple(meta.chunk_key(meta.index_at(n)) for n in numbers[:NAMED_KEYS])
+            what = counted(len(numbers), "inline chunk")
+            message = f"{named(path)}: {what} cannot be decoded, such as {keys[0]}"
+            message += f" ({reasons[numbers[0]].rstrip('.')})"
+            code = "undecodable-inline"
+            yield Diagnostic(
+                code, CODES[code].severity, self._base + pointer(keys[0]), message, key=keys[0],
+                array=path, keys=keys, reference_count=len(numbers),
+            )  # fmt: skip
+
     def _of_coordinate(self, ours: SetArray, odd: OddSteps, files: Any) -> Diagnostic:
         meta = ours.meta
         what = {
@@ -434,6 +468,9 @@ class ReportBuilder:
             field = code.replace("-", " ")
             said = f"{field} {theirs}, the set says {ours}"
         of = max(self._joined[path].files, group.file_count)
+        if group.keys and not any(key in (said or "") for key in group.keys):
+            first = f"such as {group.keys[0]}"
+            said = f"{said.rstrip('.')}, {first}" if said else first
         message = sentence(code, path, said, group.files, group.file_count, of)
         key = group.keys[0] if group.keys else meta.metadata_key
         if not group.keys and meta.zarr_format == 2 and code not in _OF_ZARRAY:
@@ -447,6 +484,6 @@ class ReportBuilder:
 
 _OF_ZARRAY = {
     "dtype", "byte-order", "rank", "shape", "ragged", "chunk-shape", "order", "filters",
-    "fill_value",
+    "fill_value", "lacking-object",
 }  # fmt: skip
 """What stands in ``.zarray``; the rest in ``.zattrs``."""

@@ -161,7 +161,7 @@ def _same(ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerms) -> tu
         k, n = len(taken), len(taken | missing)
         return (
             Claim.SAME_IN_PART,
-            f"{share}the same as its files in {k:,} of {n:,} variables",
+            f"{share}the same as its files in the {k:,} of {n:,} variables it takes",
         )
     own = [
         path
@@ -289,7 +289,7 @@ def coverage_text(ledger: Ledger, terms: CheckTerms) -> str:
         parts.append(f"Placed: {chunks['placed']:,} of {total}.")
     else:
         parts.append(f"Inside their files: {chunks['inside']:,} of {total}.")
-    if terms.asks(CheckLook.DECODE) or chunks["decoded"]:
+    if terms.asks(CheckLook.DECODE) or terms.asks(CheckLook.FILES):
         parts.append(f"Decoded: {chunks['decoded']:,}.")
     if terms.asks(CheckLook.FILES):
         parts.append(f"Values compared: {chunks['values']:,}.")
@@ -299,7 +299,7 @@ def coverage_text(ledger: Ledger, terms: CheckTerms) -> str:
 
 def _objects_texts(ledger: Ledger) -> Iterator[str]:
     objects = ledger.objects
-    names = len(objects.files_by_name)
+    names = len(objects.names(*(state for state in ObjectState if state != ObjectState.STRUCTURE)))
     for state, title in (
         (ObjectState.NOT_TAKEN, "Not in the set"),
         (ObjectState.LEFT_OUT, "Left out"),

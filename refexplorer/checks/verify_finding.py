@@ -11,7 +11,7 @@ NAMED_FILES = 20
 """Files that a finding names."""
 _SHOWN_FILES = 5
 _CHARS = 200
-_SINGULAR = {"have": "has", "are": "is"}
+_SINGULAR = {"have": "has", "are": "is", "cannot": "cannot", "may": "may"}
 
 
 def sentence(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
@@ -30,6 +30,7 @@ from refexplorer.checks.plan.references import AuditedBlock
 from refexplorer.checks.plan.sampling import Sample, wanted_of
 from refexplorer.checks.plan.sizes import PlanSizes
 from refexplorer.checks.plan.sorting import Sorter
+from refexplorer.checks.records import NAMED_KEYS
 from refexplorer.checks.report import PARQUET, Report
 from refexplorer.checks.run.crew import ClusterTerms
 from refexplorer.checks.run.results import ResultStore
@@ -46,6 +47,8 @@ from refexplorer.formats.source import LeftOut
 from refexplorer.limits import Limits
 from refexplorer.markup import counted, escape
 from refexplorer.refset.lint.absent_rules import lint_lost_places
+from refexplorer.refset.lint.group_rules import lint_groups
+from refexplorer.refset.lint.metadata_rules import lint_metadata
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.diagnostics import Diagnostic, Findings, pointer
@@ -59,7 +62,9 @@ VERIFY_SIZES = PlanSizes(
 LENT_CHUNKS = 16
 """A coordinate of more chunks than this is not read from the file that the set refers to."""
 # another number here makes results of older versions start anew, since they hold other columns
-_FORM = 4
+_FORM = 5
+_GRAVE = frozenset({"metadata-copies-differ"})
+"""Warnings of the set that are errors beside files: one of the copies is not what they say."""
 
 
 @dataclass(frozen=True)
@@ -192,28 +197,62 @@ def verify(
     finally:
         store.clear()
     note_rejected(ledger, opened, findings, sorter.rejected)
+    errors = tuple(each for each in findings if each.severity is Severity.ERROR)
     gathering = ReportBuilder(arrays, held, ledger, sorter.urls, terms.base)
     for results in store.tables():
         gathering.add(results)
-    found = (*gathering.finish(is_complete), *_lost_places(opened, terms.base), *_left_out(terms),
-             *_of_no_array(ledger, terms.base))  # fmt: skip
+    found = (
+        *gathering.finish(is_complete),
+        *_of_the_set(opened, errors, terms.base),
+        *_left_out(terms),
+        *_of_no_array(opened, ledger, terms.base),
+    )
+    for each in terms.left_out:
+        ledger.objects.leave_out(each.name, each.reason)
     ledger.files.total = sum(url is not None for url in sorter.urls) if is_complete else None
     if is_complete:
         ledger.followed = gathering.followed
     counts = _counts(gathering, work, sorter.count, is_complete)
-    errors = tuple(each for each in findings if each.severity is Severity.ERROR)
     looks = CheckTerms.of_verb("verify" if manner.values == "none" else "verify --values")
     return Report(source, found, errors, ledger, looks, counts, store)
 
 
-def _lost_places(opened: OpenedSet, base: str) -> Iterator[Diagnostic]:
-    """Yield where no array has a reference: no file that could be compared says so."""
+def _of_the_set(
+    opened: OpenedSet, rejected: Iterable[Diagnostic], base: str
+) -> Iterator[Diagnostic]:
+    """Yield what is wrong of the set itself, and where no array has a reference.
+
+    Whether a reader opens the set, and which of two copies of metadata it reads, no file says.
+    """
+    found = Findings()
+    lint_groups(opened, base, found)
+    lint_metadata(opened, base, found)
+    graves = [each for each in found if each.severity is Severity.ERROR or each.code in _GRAVE]
     lost = Findings()
     lint_lost_places(opened, base, lost)
-    for each in lost:
-        key = each.key or ""
-        path = key.rpartition("/")[0]
-        yield replace(each, array=path, key=key)
+    groups: dict[tuple[str, str, str], list[Diagnostic]] = {}
+    for each in (*rejected, *graves, *lost):
+        key = each.key or _key_of(each.pointer.removeprefix(base))
+        owner = opened.arrays.of_key(key)
+        path = key.rpartition("/")[0] if owner is None else owner[0].path
+        if each.code in _GRAVE:  # the message names the key that has the other copy
+            path = each.message.split("`")[3].rpartition("/")[0]
+        groups.setdefault((each.code, path, each.message), []).append(each)
+    for (code, path, message), group in groups.items():
+        keys = tuple(each.key or _key_of(each.pointer.removeprefix(base)) for each in group)
+        if path and named(path) not in message:
+            message = f"{named(path)}: {message.rstrip('.')}, such as {escape(keys[0], 100)}"
+        severity = Severity.ERROR if code in _GRAVE else group[0].severity
+        count = sum(each.count for each in group)
+        yield Diagnostic(
+            code, severity, group[0].pointer, message, key=keys[0], array=path,
+            keys=keys[:NAMED_KEYS], reference_count=count,
+        )  # fmt: skip
+
+
+def _key_of(pointer: str) -> str:
+    """Return the key that the rest of a JSON pointer names."""
+    return pointer.removeprefix("/").replace("~1", "/").replace("~0", "~")
 
 
 def _left_out(terms: VerifyTerms) -> Iterator[Diagnostic]:
@@ -224,17 +263,22 @@ def _left_out(terms: VerifyTerms) -> Iterator[Diagnostic]:
         yield Diagnostic("left-out", Severity.ERROR, at, said, key=each.name, array=each.name)
 
 
-def _of_no_array(ledger: Ledger, base: str) -> Iterator[Diagnostic]:
+def _of_no_array(opened: OpenedSet, ledger: Ledger, base: str) -> Iterator[Diagnostic]:
     """Yield that keys look like chunks and no array has them: their maker meant data."""
     count = ledger.keys.counts[KeyState.OF_NO_ARRAY]
     if count:
         keys = ledger.keys.examples[KeyState.OF_NO_ARRAY]
-        names = ", ".join(escape(key, 100) for key in keys[:3]) + (", …" if count > 3 else "")
+        names = ", ".join(map(named, keys[:3])) + (", …" if count > 3 else "")
+        held = filter(None, map(opened.lookup, keys))
+        urls = (getattr(reference, "url", None) for _, reference in held)
+        files = tuple(dict.fromkeys(url for url in urls if url))
+        shown = f": {', '.join(escape(url, 200) for url in files[:2])}" if files else ""
         verb = "looks like a chunk and belongs" if count == 1 else "look like chunks and belong"
-        message = f"{counted(count, 'key')} {verb} to no array: {names}"
+        message = f"{counted(count, 'key')} {verb} to no array: {names}{shown}"
         yield Diagnostic(
             "orphan-chunk", Severity.ERROR, base + pointer(keys[0]), message, key=keys[0],
             array=keys[0].rpartition("/")[0], keys=tuple(keys), reference_count=count,
+            files=files, file_count=len(files),
         )  # fmt: skip
 
 

@@ -47,7 +47,7 @@ EXAMPLES = {
         "refexplorer verify combined.json --html report.html": "for whom the files belong to",
     },
     "repair": {
-        "refexplorer repair combined.json --dry-run": "what would be made anew from the files",
+        "refexplorer repair combined.json --dry-run": "what the files would change",
         "refexplorer repair combined.json -o new.json": "verified before it gets its name",
     },
     "advise": {

@@ -92,6 +92,8 @@ def hdf5(tmp_path_factory: pytest.TempPathFactory) -> Refs:
         def take(name: str, item: object) -> None:
             if isinstance(item, h5py.Dataset):
                 refs.update(_of_dataset(path, name, item))
+            else:
+                refs[f"{name}/.zgroup"] = refs[".zgroup"]
 
         file.visititems(take)
     return refs

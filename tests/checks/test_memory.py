@@ -39,6 +39,7 @@ def written(folder: Path, files: int, chunks: int) -> rx.ReferenceSet:
         {
             "version": 1,
             "refs": {
+                ".zgroup": '{"zarr_format": 2}',
                 "d/.zarray": json.dumps(array | of_d),
                 "d/.zattrs": json.dumps({"_ARRAY_DIMENSIONS": ["time", "x"]}),
                 "time/.zarray": json.dumps(array | of_time),

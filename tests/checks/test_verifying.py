@@ -225,7 +225,8 @@ def test_a_set_that_refers_to_no_file_is_good() -> None:
         "zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<i4", "compressor": None,
         "filters": None, "order": "C", "fill_value": None,
     }  # fmt: skip
-    refs: dict[str, Any] = {"x/.zarray": json.dumps(array), "x/0": "base64:AQAAAAIAAAA="}
+    refs: dict[str, Any] = {".zgroup": '{"zarr_format": 2}', "x/.zarray": json.dumps(array)}
+    refs["x/0"] = "base64:AQAAAAIAAAA="
     found = rx.open_references(refs).verify()
     assert (found.good, found.has_errors, found.findings) == (True, False, ())
     assert found.headline.text == "all values are its own: it refers to no file"

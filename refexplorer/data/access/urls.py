@@ -185,7 +185,7 @@ def _parse_host(url: str, protocol: str) -> Place:
         parts = urlsplit(url)
         host, port = _ascii_host(parts), parts.port
     except ValueError as error:
-        said = str(error).partition(" as ")[0]  # it would quote what may be part of a password
+        said = re.split(r" as ['\"]", str(error))[0]  # it quotes what may be part of a password
         raise _refused(url, f"is not a valid URL ({said})") from None
     usual = default_port(protocol)
     authority = authority_of(host, None if port == usual else port)

@@ -135,7 +135,10 @@ def check_for_xarray(array: ArrayMeta, decoded: bool) -> None:
             f"xarray cannot open {array.path}: its attribute `coordinates` must be a text."
         )
     for name in _NUMBERS if decoded else ():
-        if not isinstance(array.attributes.get(name, 1), int | float):
+        value = array.attributes.get(name, 1)
+        if isinstance(value, list) and len(value) == 1:  # HDF5 has no others; xarray takes these
+            value = value[0]
+        if not isinstance(value, int | float):
             raise DecodeError(
                 f"xarray cannot unpack {array.path}: its attribute `{name}` must be a number; "
                 "mask_and_scale=False opens the values as they are stored."

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from refexplorer.data.decode.codecs import is_installed
+from refexplorer.spec.core.paths import prefix
 from refexplorer.spec.core.zarr_metadata import DIMENSIONS, ArrayMeta
 
 ATTRIBUTES = frozenset(
@@ -126,17 +127,19 @@ def _known(codec: str, zarr_format: int) -> str:
     return codec
 
 
-def consolidated(text: str, changes: Mapping[str, Mapping[str, Any]], folder: str) -> str | None:
-    """Return consolidated metadata with changed keys; None if they hold none of them.
+def consolidated(
+    key: str, text: str, changes: Mapping[str, Mapping[str, Any]], is_whole: bool
+) -> str | None:
+    """Return consolidated metadata with changed keys; None if they have none of them.
 
     Parameters
     ----------
-    text
-        That of ``.zmetadata``, or of the ``zarr.json`` of a group.
+    key, text
+        ``.zmetadata``, or the ``zarr.json`` of a group, and what it says.
     changes
         New metadata by key.
-    folder
-        That of the group, with a slash, or ``""``.
+    is_whole
+        Whether these are all that there are: others are removed.
     """
     document = json.loads(text)
     if not isinstance(document, dict):
@@ -145,11 +148,12 @@ def consolidated(text: str, changes: Mapping[str, Mapping[str, Any]], folder: st
     known = inside.get("metadata") if isinstance(inside, dict) else None
     if not isinstance(known, dict):
         return None
-    found = False
-    for key, value in changes.items():
-        name = key.removeprefix(folder)
+    folder, was = key.rpartition("/")[0], dict(known)
+    if is_whole:
+        known.clear()
+    for each, value in changes.items():
+        name = each.removeprefix(prefix(folder))
         name = name.removesuffix("/zarr.json") if inside is not document else name
-        if name in known:
+        if is_whole or name in known:
             known[name] = value
-            found = True
-    return json.dumps(document) if found else None
+    return None if known == was else json.dumps(document)

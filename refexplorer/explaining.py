@@ -7,16 +7,11 @@ from textwrap import fill, indent
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.opening import dialects
+from refexplorer.readers.features import WHOLE
 from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.core.rules import RULES, SpecRule
 from refexplorer.spec.core.suggestions import meant
 
-_READERS = (
-    "fsspec (default)",
-    "fsspec (simple_templates=False)",
-    "reference-spec-reader, zarrita (JavaScript)",
-)
-"""Those that read version 0 and 1; others refuse an example because it is so small."""
 _SAME = "as the specification says."
 _WIDTH = 88
 
@@ -100,14 +95,19 @@ def explain_code(code: str) -> CodeExplanation:
 
 
 def _readers(example: str) -> list[str]:
-    """Say what readers make of an example; those of whom the same is said, together."""
-    found = dialects(example)
+    """Say what readers make of an example; those of whom the same is said, together.
+
+    Only readers of both versions: others refuse an example because it is so small.
+    """
     said: dict[str, list[str]] = {}
-    for name in _READERS:
-        verdict = found[name]
-        why = f" {verdict.reasons[0].sentence}" if verdict.reasons else ""
-        is_same = verdict.outcome == "same" and not why
-        said.setdefault(_SAME if is_same else f"{verdict.summary}.{why}", []).append(name)
+    for verdict in [*dialects(example, readers=WHOLE)][1:]:
+        if verdict.outcome == "not run":
+            continue
+        if verdict.is_run:
+            text = _SAME if verdict.outcome == "same" else f"{verdict.outcome}."
+        else:
+            text = f"{verdict.outcome}. {verdict.reasons[0].sentence}"
+        said.setdefault(text, []).append(verdict.reader)
     return [f"{', '.join(names)}: {text}" for text, names in said.items()]
 
 

@@ -24,6 +24,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"spec"},
         {"formats"},
         {"refset"},
+        {"readers"},
         {"data"},
         {"checks"},
         {"display"},
@@ -37,7 +38,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"app"},
         {"cli"},
     ),
-    "spec": ({"codes"}, {"core", "schema"}, {"templates"}, {"gen"}, {"document"}, {"dialects"}),
+    "spec": ({"codes"}, {"core", "schema"}, {"templates"}, {"gen"}, {"document"}),
     "spec.templates": (
         {"syntax", "operations"},
         {"filters", "template", "formatted_integers", "integers"},
@@ -52,8 +53,8 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"making"},
         {"source"},
         {"locating", "parquet"},
-        {"documents", "forms", "reader_runs"},
-        {"finding", "reader_notes"},
+        {"documents", "forms"},
+        {"finding", "source_notes"},
     ),
     "refset": (
         {"columns"},
@@ -66,7 +67,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"inference"},
     ),
     "data": (
-        {"protocol", "report_page"},
+        {"report_page"},
         {"access", "decode", "earth"},
         {"fetch"},
         {"lint", "open", "sources"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import add
 from typing import Any
@@ -44,6 +44,8 @@ KEPT_FINDINGS = 10_000
 KEPT_REASONS = 1_000
 """Beyond it they are counted together."""
 _ORDER = {code: place for place, code in enumerate(CODES)}
+_OF_OTHERS = (LedgerState.HELD, LedgerState.UNCOVERED, LedgerState.FILES_UNREAD)
+"""States that chunks keep which no file of a share has."""
 _OF_ANOTHER = "the set has it from another file"
 _UNREAD_CAUSES = {
     FileState.DAMAGED: "damaged-file", FileState.UNREACHABLE: "unreachable",
@@ -168,17 +170,22 @@ class ReportBuilder:
         """Return how many files an array was compared with."""
         return self._joined[path].files
 
-    def finish(self, is_complete: bool) -> tuple[Diagnostic, ...]:
+    def finish(
+        self, is_complete: bool, is_joined: Callable[[str], bool] | None = None
+    ) -> tuple[Diagnostic, ...]:
         """Take in what only all files together show, and return all findings, in order.
 
         Parameters
         ----------
         is_complete
             Whether all parts were done; else chunks without a reference stay unknown.
+        is_joined
+            Of a share of the files: which arrays all files together have. What the share leaves
+            is not asked for.
         """
         self._end_file()
         unread = sum(self._ledger.files.counts.values()) - self._ledger.files.counts[FileState.READ]
-        is_read = is_complete and not unread
+        is_read = is_complete and not unread and is_joined is None
         self._finish_held(is_read)
         self._finish_lacking()
         for path, start, shape, is_alike in self._regions:
@@ -187,9 +194,12 @@ class ReportBuilder:
             is_known = is_read and path not in self._unlisted
             state = LedgerState.HOLE if is_known else LedgerState.FILES_UNREAD
             self._ledger.mark_untouched(path, state)
-        self._finish_objects()
-        self._finish_shapes()
-        odd = [*self._odd(), *self._undecodable()]
+        self._finish_objects(is_joined)
+        if is_joined is None:
+            self._finish_shapes()
+        elif is_complete:
+            self._leave_out()
+        odd = [*(self._odd() if is_joined is None else ()), *self._undecodable()]
         found = [self._finding(cause, group) for cause, group in self._groups.items()]
         place = {path: number for number, path in enumerate(self._arrays)}
         both = sorted([*found, *odd], key=lambda f: (place.get(f.array, -1), _ORDER[f.code]))
@@ -348,7 +358,16 @@ class ReportBuilder:
         state = LedgerState.EMPTY if is_alike else LedgerState.OTHER_FILL
         self._ledger.mark_region(path, first, stop, state)
 
-    def _finish_objects(self) -> None:
+    def _leave_out(self) -> None:
+        """Note that what no file of the share has is not asked for."""
+        for path in self._ledger.paths:
+            for state in _OF_OTHERS:
+                self._ledger.mark_untouched(path, LedgerState.UNTOUCHED, state)
+            counts = self._ledger.counts(path)
+            left = (LedgerState.UNTOUCHED, LedgerState.REFERENCED)
+            self._ledger.leave_out(path, sum(counts.get(state, 0) for state in left))
+
+    def _finish_objects(self, is_joined: Callable[[str], bool] | None = None) -> None:
         """Tell what the set lacks from what it has of another file."""
         for (name, path), numbers in self._lacking_objects.items():
             states = self._ledger.counts(path) if path in self._arrays else {}
@@ -358,9 +377,12 @@ class ReportBuilder:
             keys, holes = self._holes(path) if path in self._arrays else ([], False)
             if holes and len(numbers) == 1:  # no other file has values of the array
                 self._ledger.mark_untouched(path, LedgerState.LACKING, LedgerState.HOLE)
-            is_joined = path in self._joined and len(self._joined[path].starts) > 1
+            is_lacking = path in self._joined and len(self._joined[path].starts) > 1
+            if is_joined is not None:
+                is_lacking = is_joined(path)
+                is_whole = True  # other shares know of the rest
             for number in numbers:
-                if is_whole and not is_joined:
+                if is_whole and not is_lacking:
                     self._ledger.objects.add(name, ObjectState.NOT_TAKEN, _OF_ANOTHER)
                     continue
                 self._ledger.objects.add(name, ObjectState.LACKING)

@@ -283,7 +283,7 @@ class Report:
             yield "It was stopped before all files were read."
         if counts.grants:
             names = ", ".join(f'"{escape(name, _CHARS)}"' for name in counts.grants)
-            yield f"Pass allow=[{names}] to verify the rest."
+            yield f"Use refs.allowing({names}) to verify the rest."
         yield from self._not_compared()
 
     def _values_sentence(self) -> str:

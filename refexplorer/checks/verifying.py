@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -20,6 +20,7 @@ from refexplorer.checks.engine import (
     Work,
     check_count,
     crew_of,
+    until,
 )
 from refexplorer.checks.gathering import ReportBuilder
 from refexplorer.checks.keys import note_references, note_rejected
@@ -35,7 +36,7 @@ from refexplorer.checks.report import PARQUET, Report
 from refexplorer.checks.run.crew import ClusterTerms
 from refexplorer.checks.run.results import ResultStore
 from refexplorer.checks.states import KeyState
-from refexplorer.checks.terms import CheckTerms
+from refexplorer.checks.terms import CheckTerms, Share, seconds_of
 from refexplorer.checks.verify_finding import named
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.background import Stopped
@@ -79,6 +80,10 @@ class VerifyManner:
         Say of what is wrong how it should be, which `repair` asks for.
     scheduler, workers, results, resume, watch, sizes
         As `refexplorer.checks.engine.Manner` has them.
+    only
+        A share of the files, such as ``"3/30"``.
+    within
+        Seconds after which no further part is begun.
     """
 
     values: str = "none"
@@ -89,6 +94,8 @@ class VerifyManner:
     watch: AuditWatch = lambda progress: True
     sizes: PlanSizes = field(default_factory=lambda: VERIFY_SIZES)
     remake: bool = False
+    only: str | None = None
+    within: float | str | None = None
 
 
 @dataclass(frozen=True)
@@ -154,14 +161,17 @@ def verify(
     """
     if manner.values not in ("none", "sample", "all"):
         raise RefexplorerError(f"values must be 'none', 'sample' or 'all', not {manner.values!r}.")
-    check_count(opened, terms.limits)
+    looks = _terms_of(manner)
+    if looks.share is None and looks.seconds is None:
+        check_count(opened, terms.limits)
     metas = [array for path in opened.arrays.paths if (array := opened.arrays.get(path))]
     ours = [SetArray(meta) for meta in metas]
     held = HeldValues(terms.limits)
     arrays = {each.meta.path: each for each in ours}
     store = ResultStore(manner.results, manner.resume, encoding=PARQUET)
-    sorter = Sorter(store.sorting(), Sample(metas, wanted_of(manner.values)), manner.sizes)
-    work = Work(store, sorter, manner.watch, manner.sizes)
+    sorter = Sorter(store.sorting(), Sample(metas, wanted_of(manner.values)), manner.sizes,
+                    looks.share)  # fmt: skip
+    work = Work(store, sorter, until(manner.watch, looks.seconds), manner.sizes)
     ledger = Ledger({meta.path: meta.grid for meta in metas})
     is_complete = False
     try:
@@ -202,19 +212,26 @@ def verify(
     for results in store.tables():
         gathering.add(results)
     found = (
-        *gathering.finish(is_complete),
+        *gathering.finish(is_complete, lent.is_joined if looks.share else None),
         *_of_the_set(opened, errors, terms.base),
         *_left_out(terms),
         *_of_no_array(opened, ledger, terms.base),
     )
     for each in terms.left_out:
         ledger.objects.leave_out(each.name, each.reason)
-    ledger.files.total = sum(url is not None for url in sorter.urls) if is_complete else None
-    if is_complete:
+    of_share = [url for url, is_in in zip(sorter.urls, sorter.chosen, strict=True) if is_in]
+    ledger.files.total = sum(url is not None for url in of_share) if is_complete else None
+    if is_complete and looks.share is None:
         ledger.followed = gathering.followed
     counts = _counts(gathering, work, sorter.count, is_complete)
-    looks = CheckTerms.of_verb("verify" if manner.values == "none" else "verify --values")
     return Report(source, found, errors, ledger, looks, counts, store)
+
+
+def _terms_of(manner: VerifyManner) -> CheckTerms:
+    terms = CheckTerms.of_verb("verify" if manner.values == "none" else "verify --values")
+    share = None if manner.only is None else Share.parse(manner.only)
+    seconds = None if manner.within is None else seconds_of(manner.within)
+    return replace(terms, share=share, seconds=seconds)
 
 
 def _of_the_set(
@@ -294,12 +311,23 @@ class _Lent:
     def __init__(self, arrays: list[SetArray]) -> None:
         self._arrays = arrays
         self._counts = np.zeros(len(arrays) + 1, np.int64)
+        self._targets: dict[str, set[str | None]] = {}
+
+    def is_joined(self, path: str) -> bool:
+        """Say whether the chunks of an array are in several files."""
+        return len(self._targets.get(path, ())) > 1
 
     def look(self, block: AuditedBlock) -> None:
         """Count the references of each array."""
         self._counts += np.bincount(block.arrays + 1, minlength=len(self._counts))[
             : len(self._counts)
         ]
+        columns = block.table.columns
+        pairs = np.unique(np.stack([block.arrays, columns.targets]).astype(np.int64), axis=1)
+        for place, target in pairs[:, (pairs >= 0).all(axis=0)].T.tolist():
+            found = self._targets.setdefault(self._arrays[place].meta.path, set())
+            if len(found) < 2:
+                found |= set(columns.urls_at(np.array([target])))
 
     @property
     def bare(self) -> frozenset[str]:

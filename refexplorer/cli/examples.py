@@ -58,7 +58,7 @@ EXAMPLES = {
     },
     "dialects": {
         "refexplorer dialects combined.json": "what each reader makes of it, and why",
-        "refexplorer dialects combined.json --run": "fsspec itself; only for sets you trust",
+        "refexplorer dialects combined.json --reader 'fsspec (default)'": "one of them",
     },
     "schema": {
         "refexplorer schema > v1.schema.json": "of version 1",

@@ -292,8 +292,6 @@ class Repair:
             if bad and array.path not in named_arrays:
                 parts = (f"{counted(n, 'chunk')} {CHUNK_TERMS[s].meaning}" for s, n in bad.items())
                 yield f"{named(array.path)} still has {', '.join(parts)}."
-        for each in self.after.errors[:_SHOWN]:
-            yield f"Rejected: {each.message}"
         yield f"After the repair: {self.after.summary[0]}"
         yield from self.after.summary[-1:] if len(self.after.summary) > 1 else ()
 

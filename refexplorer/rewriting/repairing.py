@@ -84,7 +84,7 @@ def repair(
         check_output(refs, Path(output), None, Conversion(form=form, overwrite=overwrite))
     check_expandable(refs.count, refs.limits)
     options = refs.storage_options if storage_options is None else storage_options
-    terms = RepairTerms(refs, values, allowed_names(allow), options)
+    terms = RepairTerms(refs, values, (*refs.allowed, *allowed_names(allow)), options)
     found = _repaired(_renamed(refs, renames), terms, watch)
     if output is not None:
         found.write(output, form=form, overwrite=overwrite)
@@ -158,4 +158,5 @@ def _set_of(refs: ReferenceSet, table: Table) -> ReferenceSet:
         refs.source, content=None, value=None, store=None, entries=None, place=None, recorded=None
     )
     contents = Contents(OpenedSet(table), Findings())
-    return ReferenceSet(source, contents, refs.limits, storage_options=refs.storage_options)
+    options = refs.storage_options
+    return ReferenceSet(source, contents, refs.limits, False, options, refs.allowed)

@@ -188,7 +188,7 @@ def test_zarr_stores(
 
 
 def verified(refs: Refs, values: str = "none") -> rx.Report:
-    return rx.open_references(refs).verify(allow=["file:///"], values=values)
+    return rx.open_references(refs).allowing("file:///").verify(values=values)
 
 
 @pytest.mark.parametrize("kind", ["hdf5", "netcdf3"])

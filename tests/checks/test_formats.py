@@ -19,7 +19,7 @@ tifffile = pytest.importorskip("tifffile")
 
 
 def verified(document: dict[str, Any], folder: Path) -> Report:
-    return rx.open_references(document).verify(allow=[f"file://{folder}"], values="all")
+    return rx.open_references(document).allowing(f"file://{folder}").verify(values="all")
 
 
 @pytest.mark.parametrize("name", SHAPES)

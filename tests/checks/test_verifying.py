@@ -125,11 +125,11 @@ def test_metadata_come_over_http_and_values_only_if_wanted(
     found = refs.verify()
     assert server.requests == []
     assert (found.good, found.counts.grants) == (False, (server.url,))
-    found = refs.verify(allow=[server.url], values="all")
+    found = refs.allowing(server.url).verify(values="all")
     assert found.good, str(found)
     assert {path.partition("?")[0] for path in server.requests} == {f"/{p.name}" for p in files[:2]}
     server.statuses[f"/{files[1].name}"] = 404
-    found = refs.verify(allow=[server.url])
+    found = refs.allowing(server.url).verify()
     assert not found.good
     assert found.ledger.all_counts()[rx.LedgerState.UNREACHABLE] > 0
     assert list(found.counts.failures) == [f"{server.url}/{files[1].name}"]
@@ -150,7 +150,7 @@ def hold():
 
 threading.Thread(target=hold).start()
 held.wait()
-print(refs.verify(allow=[url], values="sample").good)
+print(refs.allowing(url).verify(values="sample").good)
 done.set()
 """
 
@@ -196,7 +196,7 @@ def test_the_page(files: list[Path], document: dict[str, Any], tmp_path: Path) -
     lost = tmp_path / "<b>lost.nc"
     mine.refs["bar/0.0.0"][0] = str(lost)
     refs = rx.open_references(mine.document)
-    found = refs.verify(allow=[str(files[0].parent), str(tmp_path)])
+    found = refs.allowing(str(files[0].parent), str(tmp_path)).verify()
     found.to_html(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert not re.search(r"<script|<b>lost|https?://|<link|<img", page)

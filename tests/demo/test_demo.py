@@ -78,7 +78,7 @@ def test_fsspec_decodes_what_was_invented(
 
 @pytest.mark.parametrize("name", SST_SETS)
 def test_we_decode_what_was_invented(name: str, demo: Path) -> None:
-    dataset = rx.open_references(demo / name).to_xarray(allow=[str(demo)])
+    dataset = rx.open_references(demo / name).allowing(str(demo)).to_xarray()
     np.testing.assert_allclose(dataset.sst[8], ocean.temperature(43), atol=0.0051)
 
 

@@ -79,7 +79,7 @@ def plain(tmp_path: Path) -> tuple[Path, np.ndarray]:
 
 
 def read(refs: rx.ReferenceSet, folder: Path) -> np.ndarray:
-    return np.asarray(refs.to_xarray(allow=[str(folder)])["x"].values)
+    return np.asarray(refs.allowing(str(folder)).to_xarray()["x"].values)
 
 
 def v3_set(path: Path, **changes: Any) -> dict[str, Any]:

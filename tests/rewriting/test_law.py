@@ -35,7 +35,7 @@ def inlined(document: dict[str, Any], urls: set[str]) -> dict[str, Any]:
 def read(document: Any, place: Path, path: str) -> np.ndarray:
     """Return all values of an array, as Zarr reads them."""
     refs = rx.open_references(document)
-    root: Any = refs.to_zarr(allow=[str(place)])
+    root: Any = refs.allowing(str(place)).to_zarr()
     return np.asarray(root[path][...])
 
 
@@ -61,7 +61,7 @@ def test_what_is_wrong_of_such_an_array_is_repaired_without_harm(tmp_path: Path)
     mine.refs["foo/0.0.0"] = mine.refs["foo/0.0.1"]
     found = rx.repair(mine.document, allow=[str(tmp_path)])
     right = read(whole, tmp_path, "foo")
-    root: Any = found.references.to_zarr(allow=[str(tmp_path)])
+    root: Any = found.references.allowing(str(tmp_path)).to_zarr()
     repaired = np.asarray(root["foo"][...])
     assert np.array_equal(repaired, right)
 
@@ -152,7 +152,7 @@ def test_no_chunk_falls_and_the_status_is_that_of_verify(held: set[int], tmp_pat
     for path in found.before.ledger.paths:
         before, after = (RANKS[each.chunks(path)] for each in (found.before, found.after))
         assert (before <= after).all(), path
-    again = found.references.verify(allow=[str(tmp_path)])
+    again = found.references.allowing(str(tmp_path)).verify()
     assert (again.status, again.headline.text) == (found.status, found.after.headline.text)
 
 
@@ -179,7 +179,7 @@ def test_groups_and_copies_of_metadata_are_written_again(tmp_path: Path) -> None
     del metadata["bar/.zattrs"]
     mine.refs[".zmetadata"] = json.dumps({"zarr_consolidated_format": 1, "metadata": metadata})
     del mine.refs[".zgroup"]
-    assert rx.open_references(mine.document).verify(allow=[str(tmp_path)]).status == 1
+    assert rx.open_references(mine.document).allowing(str(tmp_path)).verify().status == 1
     found = rx.repair(mine.document, allow=[str(tmp_path)])
     assert (found.status, found.left) == (0, ())
     refs: Any = found.references.to_v0()

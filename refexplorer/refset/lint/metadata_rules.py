@@ -32,7 +32,8 @@ def lint_metadata(opened: OpenedSet, base: str, findings: Findings) -> None:
     for array in opened.arrays.below(opened.tree.root):
         _lint_attributes(table, array, base, findings)
     _lint_dimensions(opened, base, findings)
-    lint_copies(opened, base, findings)
+    for key in table.metadata:
+        _lint_copies(table, key, base, findings)
 
 
 def attributes_of(table: Table, array: ArrayMeta) -> Mapping[str, object]:
@@ -107,12 +108,6 @@ def _lint_dimensions(opened: OpenedSet, base: str, findings: Findings) -> None:
                 "Give one of them another name, or open without it (`drop_variables`).",
                 key=key,
             )
-
-
-def lint_copies(opened: OpenedSet, base: str, findings: Findings) -> None:
-    """Note consolidated metadata that say otherwise than the keys they are copies of."""
-    for key in opened.table.metadata:
-        _lint_copies(opened.table, key, base, findings)
 
 
 def _lint_copies(table: Table, key: str, base: str, findings: Findings) -> None:

@@ -29,8 +29,9 @@ from refexplorer.spec.core.zarr_metadata import ArrayMeta
 if TYPE_CHECKING:
     from refexplorer.rewriting.repair.plan import ArrayPatch, Patch
 
-FILE_CHUNKS = 10
-"""Chunks of one array and file that are decoded before and after."""
+FILE_CHUNKS, FEW_CHUNKS = 10, 1_000
+"""Chunks of one array that are decoded before and after: of each file, and in all where that is
+more than one of each file."""
 _TOGETHER = 32
 _COMPARED = [LedgerState.HELD_EQUAL, LedgerState.WRONG_VALUES]
 """States of chunks that the set holds, and that were compared with a file."""
@@ -192,10 +193,14 @@ class RepairLaw:
             numbers = np.asarray(np.ravel_multi_index(tuple(indices.T), grid), np.int64)
         targets = np.asarray(columns.targets)
         is_held = targets < 0
+        order = np.argsort(targets[~is_held], kind="stable")
+        files, starts = np.unique(targets[~is_held][order], return_index=True)
+        count = max(1, min(FILE_CHUNKS, FEW_CHUNKS // max(len(files), 1)))
+        of_files = np.split(numbers[~is_held][order], starts[1:])
         some = [
-            mine[np.unique(np.linspace(0, len(mine) - 1, FILE_CHUNKS).astype(np.int64))]
-            for target in np.unique(targets[~is_held]).tolist()
-            for mine in [numbers[targets == target]]
+            mine[np.unique(np.linspace(0, len(mine) - 1, count).astype(np.int64))]
+            for mine in of_files
+            if len(mine)
         ]
         return numbers[is_held], np.concatenate([np.empty(0, np.int64), *some])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -128,9 +128,13 @@ def _known(codec: str, zarr_format: int) -> str:
 
 
 def consolidated(
-    key: str, text: str, changes: Mapping[str, Mapping[str, Any]], is_whole: bool
+    key: str,
+    text: str,
+    changes: Mapping[str, Mapping[str, Any]],
+    own: Mapping[str, Mapping[str, Any]],
+    compared: Collection[str],
 ) -> str | None:
-    """Return consolidated metadata with changed keys; None if they have none of them.
+    """Return consolidated metadata with changes; None if they have none of them.
 
     Parameters
     ----------
@@ -138,8 +142,9 @@ def consolidated(
         ``.zmetadata``, or the ``zarr.json`` of a group, and what it says.
     changes
         New metadata by key.
-    is_whole
-        Whether these are all that there are: others are removed.
+    own, compared
+        What all keys say themselves, if copies are to say the same: those of arrays that were
+        compared with their files do, others only where there is no copy.
     """
     document = json.loads(text)
     if not isinstance(document, dict):
@@ -148,12 +153,18 @@ def consolidated(
     known = inside.get("metadata") if isinstance(inside, dict) else None
     if not isinstance(known, dict):
         return None
-    folder, was = key.rpartition("/")[0], dict(known)
-    if is_whole:
-        known.clear()
-    for each, value in changes.items():
-        name = each.removeprefix(prefix(folder))
-        name = name.removesuffix("/zarr.json") if inside is not document else name
-        if is_whole or name in known:
+    was, start = dict(known), prefix(key.rpartition("/")[0])
+    end = "" if inside is document else "/zarr.json"
+
+    def is_compared(each: str) -> bool:
+        return each.rpartition("/")[0] in compared
+
+    for name in was if own else ():
+        each = f"{start}{name}{end}"
+        if each not in own and is_compared(each):
+            del known[name]
+    for each, value in (dict(own) | dict(changes)).items():
+        name = each.removeprefix(start).removesuffix(end)
+        if name in known if each in changes else name not in known or is_compared(each):
             known[name] = value
     return None if known == was else json.dumps(document)

@@ -87,14 +87,15 @@ def _texts(
     copies = {folder + name for folder in groups for name in (".zmetadata", "zarr.json")}
     for key in sorted({*patch.copies, *copies}):
         text = texts.get(key) or table.text(key)
-        known = _all_metadata(table, texts, key) if key in patch.copies else changes
-        if text is not None and (new := consolidated(key, text, known, key in patch.copies)):
-            texts[key] = new
+        if text is not None:
+            own = _own(table, texts, key) if key in patch.copies else {}
+            if new := consolidated(key, text, changes, own, patch.compared):
+                texts[key] = new
     return texts, reasons
 
 
-def _all_metadata(table: Table, texts: Mapping[str, str], group_key: str) -> dict[str, Any]:
-    """Return what all metadata keys of the format say that lie below a group."""
+def _own(table: Table, texts: Mapping[str, str], group_key: str) -> dict[str, Any]:
+    """Return what the metadata keys of the same format that are below a group say themselves."""
     folder, _, name = group_key.rpartition("/")
     found = {}
     for key in table.metadata:

@@ -14,11 +14,12 @@ import pyarrow.compute as pc
 from refexplorer.checks.compare.messages_compared import FORM as GRIB
 from refexplorer.checks.records import FORBIDDEN
 from refexplorer.checks.report import Report
-from refexplorer.checks.states import FileState, LedgerState
+from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
 from refexplorer.markup import counted
 from refexplorer.refset.columns.chunk_keys import chunk_keys
 from refexplorer.refset.columns.table import Table
 from refexplorer.rewriting.repair.law import DECODING, replaceable
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.references import Range
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
@@ -31,7 +32,7 @@ _GROUP_TEXTS = {
 _ASTRAY = (LedgerState.WRONG_RANGE, LedgerState.PAST_END, LedgerState.UNREACHABLE)
 """States of references that are dropped where the file of the place never wrote a chunk."""
 _MOST_ASTRAY = 10**6
-_MOVED = {"held-values", "same-coordinate", "misplaced"}
+_MOVED = {"held-values", "same-coordinate"}
 """Causes that say of a whole file that it is at another place."""
 _NO_CHUNKS = np.empty(0, np.int64)
 
@@ -73,8 +74,9 @@ class Patch:
         By path.
     groups
         Metadata of groups that have none, by key.
-    copies
-        Keys of consolidated metadata that are to be written again.
+    copies, compared
+        Keys of consolidated metadata that are to be written again, and the arrays whose metadata
+        are known to be those of their files: copies of others stay as they are.
     idle
         Keys that no reader asks for, and whose bytes a new reference leads to.
     reasons
@@ -85,6 +87,7 @@ class Patch:
     arrays: Mapping[str, ArrayPatch]
     groups: Mapping[str, str]
     copies: tuple[str, ...]
+    compared: frozenset[str]
     idle: tuple[str, ...]
     reasons: tuple[tuple[str, str], ...]
 
@@ -115,9 +118,20 @@ def plan(found: Report, table: Table, arrays: Mapping[str, ArrayMeta]) -> Patch:
         {path: each for path, each in patches.items() if each},
         {key: _GROUP_TEXTS[key.rpartition("/")[2]] for key in keys},
         tuple(each.key for each in found.findings if each.key and each.code == COPIES),
+        frozenset(_compared(found)),
         tuple(planner.idle(patches)),
         tuple(planner.reasons),
     )
+
+
+def _compared(found: Report) -> Iterator[str]:
+    """Yield the arrays that are the same as in their files."""
+    errors = (each for each in found.findings if each.severity is Severity.ERROR)
+    wrong = {each.array for each in errors if each.code != COPIES}
+    for array in found.arrays:
+        ranks = {CHUNK_TERMS[state].rank for state in array.states}
+        if array.path not in wrong and Rank.GOOD in ranks <= {Rank.GOOD, Rank.ALONE}:
+            yield array.path
 
 
 @dataclass
@@ -131,6 +145,7 @@ class _OfArray:
     values: dict[str, Counter[str]] = field(default_factory=dict)
     claims: list[tuple[int, list[int], list[int], list[int]]] = field(default_factory=list)
     regions: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    certain: set[str] = field(default_factory=set)
 
 
 class _Planner:
@@ -175,6 +190,7 @@ class _Planner:
             start, shape = np.array(made["start"], np.int64), np.array(made["shape"], np.int64)
             known.is_whole &= tuple(shape.tolist()) == self._arrays[row["array"]].shape
             known.regions.append((start, start + shape))
+            known.certain.add(row["target"])
 
     def patch(self, path: str) -> ArrayPatch:
         """Return what is to be changed of an array."""
@@ -211,7 +227,8 @@ class _Planner:
         rows = np.unique(np.concatenate(parts, axis=1), axis=1) if parts else np.empty((4, 0))
         rows = rows.astype(np.int64)
         at, targets = self._current(meta, rows[0])
-        is_moved = np.array([url in self._moved for url in targets], np.bool_)
+        moved = self._moved & known.certain  # those whose other place is known
+        is_moved = np.array([url in moved for url in targets], np.bool_)
         is_free = replaceable(self._found.ledger, meta.path, rows[0], at < 0, is_moved)
         rows, targets = rows[:, is_free], [t for t, ok in zip(targets, is_free, strict=True) if ok]
         if known.is_whole and rows.size:

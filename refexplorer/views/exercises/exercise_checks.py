@@ -295,9 +295,9 @@ def _size(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> F
 def _readers(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
     if not check.readers:
         return None
-    verdicts = dialects(answer.text.encode())
+    verdicts = dialects(answer.text.encode(), readers=check.readers)
     for name in check.readers:
-        if verdicts[name].outcome != "same":
+        if verdicts[name].outcome not in ("same", "not run"):
             return Fault(f"{name}: {verdicts[name].summary}. {verdicts[name].reasons[0]}")
     return None
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _HINTS = {
     "readers-differ": "See above how others read it.",
-    "readers-not-compared": "See above how others read it.",
     "template-limit": "A template here is for a URL: make it shorter.",
 }
 """What to do in the editor, where the set itself names a command or Python."""

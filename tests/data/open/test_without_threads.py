@@ -64,7 +64,7 @@ assert refs.chunk_grid("sst") and refs.layout(refs.targets()[0].url)
 reading = refs.chunk("sst", (6, 0, 0))
 assert reading.state == "fetched", reading
 assert refs.read("sst").values.shape == (18, 96, 192)
-assert refs.ladder("sst/6.0.0").state == "fetched"
+assert refs.trace("sst/6.0.0").state == "fetched"
 assert refs.why("sst", (0, 0, 0)).cause
 """,
     "zarr": """
@@ -116,7 +116,7 @@ for message in (
     {"op": "notes"},
     {"op": "key.show", "path": "sst/6.0.0"},
     {"op": "key.explain", "path": "wind/7.0.0"},
-    {"op": "key.ladder", "path": "sst/6.0.0"},
+    {"op": "key.trace", "path": "sst/6.0.0"},
         {"op": "targets.summary"},
     {"op": "overview"},
     {"op": "slice.plan", "array": "sst", "slices": ["3", "0:9", "0:9"]},

@@ -26,7 +26,6 @@ UNSHOWN = {
     "left-out",
     "override-unused",
     "key-too-long",
-    "readers-not-compared",
     "odd-encoding",
     "range-past-end",
     *codes_of("parquet"),
@@ -40,22 +39,6 @@ SOURCES: dict[str, str | bytes] = {
 }
 """What shows a code that no JSON text by itself can."""
 LARGE = [code for code in codes_of("references") + codes_of("arrays") if code not in UNSHOWN]
-
-
-def test_readers_are_not_compared_beyond_a_number_of_references(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("refexplorer.data.lint.diagnosing.COMPARED_KEYS", 2)
-    document = {f"x/{n}": ["{{u|upper}}/f"] for n in range(3)}
-    text = json.dumps({"version": 1, "templates": {"u": "s3://b"}, "refs": document})
-    found = {found.code: found for found in rx.open_references(text).diagnostics}
-    assert "readers-differ" not in found
-    assert found["readers-not-compared"].severity == "info"
-    assert found["readers-not-compared"].message.startswith("Of 3 references it was not checked")
-    monkeypatch.setattr("refexplorer.data.lint.diagnosing.COMPARED_KEYS", 3)
-    codes = {found.code for found in rx.open_references(text).diagnostics}
-    assert "readers-differ" in codes
-    assert "readers-not-compared" not in codes
 
 
 @pytest.mark.parametrize("code", [code for code in CODES if code not in UNSHOWN])
@@ -89,7 +72,8 @@ def test_every_code_is_raised_somewhere() -> None:
     names = {
         name
         for path, text in modules().items()
-        if path.relative_to(PACKAGE).parts[0] in ("spec", "formats", "refset", "data", "checks")
+        if path.relative_to(PACKAGE).parts[0]
+        in ("spec", "formats", "refset", "readers", "data", "checks")
         for name in re.findall(r'"([A-Za-z0-9_-]+)"', text)
     }
     built = {"bad-offset", "bad-length"}

@@ -18,7 +18,7 @@ from xarray.backends.zarr import FillValueCoder
 
 import refexplorer as rx
 from refexplorer.cli import main
-from refexplorer.data.read.why import ValueCause
+from refexplorer.data.read.value_origin import ValueOrigin
 from tests.helpers.kerchunk_sets import translated
 
 VALUES = np.array([0, 1, -999, 7, 40, 5], "<i4")
@@ -52,41 +52,41 @@ def document(
     return own | {f"x/{key}": value for key, value in chunks.items()}
 
 
-CASES: list[tuple[str, dict[str, Any], dict[int, ValueCause]]] = [
+CASES: list[tuple[str, dict[str, Any], dict[int, ValueOrigin]]] = [
     (
         "a fill value of 0",
         {"fill_value": 0},
-        {0: ValueCause.FILL_VALUE, 1: ValueCause.AS_STORED, 7: ValueCause.NO_REFERENCE},
+        {0: ValueOrigin.FILL_VALUE, 1: ValueOrigin.AS_STORED, 7: ValueOrigin.NO_REFERENCE},
     ),
     (
         "booleans with a fill value of false",
         {"fill_value": False, "values": np.array([0, 1, 0, 1, 0, 1], "?")},
-        {0: ValueCause.FILL_VALUE, 1: ValueCause.AS_STORED},
+        {0: ValueOrigin.FILL_VALUE, 1: ValueOrigin.AS_STORED},
     ),
     (
         "an attribute that xarray ignores",
         {"fill_value": 0, "attributes": {"_FillValue": -999}},
-        {0: ValueCause.FILL_VALUE, 2: ValueCause.AS_STORED},
+        {0: ValueOrigin.FILL_VALUE, 2: ValueOrigin.AS_STORED},
     ),
     (
         "missing_value",
         {"attributes": {"missing_value": -999, "scale_factor": 0.5, "add_offset": 10.0}},
-        {0: ValueCause.SCALED, 2: ValueCause.MISSING_VALUE, 4: ValueCause.SCALED},
+        {0: ValueOrigin.SCALED, 2: ValueOrigin.MISSING_VALUE, 4: ValueOrigin.SCALED},
     ),
     (
         "NaN in the data",
         {"values": np.array([np.nan, 1, 2, 3, 4, 5], "<f4"), "fill_value": -1.0},
-        {0: ValueCause.NAN_IN_DATA, 1: ValueCause.AS_STORED, 8: ValueCause.NO_REFERENCE},
+        {0: ValueOrigin.NAN_IN_DATA, 1: ValueOrigin.AS_STORED, 8: ValueOrigin.NO_REFERENCE},
     ),
     (
         "times",
         {"attributes": {"units": "days since 2000-01-01"}},
-        {1: ValueCause.SCALED},
+        {1: ValueOrigin.SCALED},
     ),
     (
         "Zarr v3: the fill value masks nothing",
         {"zarr_format": 3, "fill_value": 0},
-        {0: ValueCause.AS_STORED, 8: ValueCause.NO_REFERENCE},
+        {0: ValueOrigin.AS_STORED, 8: ValueOrigin.NO_REFERENCE},
     ),
     (
         "Zarr v3: _FillValue in base64",
@@ -96,7 +96,7 @@ CASES: list[tuple[str, dict[str, Any], dict[int, ValueCause]]] = [
             "values": VALUES.astype("<f4"),
             "attributes": {"_FillValue": FillValueCoder.encode(-999.0, np.dtype("<f4"))},
         },
-        {0: ValueCause.AS_STORED, 2: ValueCause.MISSING_VALUE},
+        {0: ValueOrigin.AS_STORED, 2: ValueOrigin.MISSING_VALUE},
     ),
 ]
 
@@ -104,14 +104,14 @@ CASES: list[tuple[str, dict[str, Any], dict[int, ValueCause]]] = [
 @pytest.mark.parametrize(("settings", "causes"), [case[1:] for case in CASES],
                          ids=[case[0] for case in CASES])  # fmt: skip
 def test_what_is_told_is_what_zarr_and_xarray_show(
-    settings: dict[str, Any], causes: dict[int, ValueCause], tmp_path: Path
+    settings: dict[str, Any], causes: dict[int, ValueOrigin], tmp_path: Path
 ) -> None:
     refs = rx.open_references(document(tmp_path, **settings))
-    opened: Any = refs.to_zarr(allow=[str(tmp_path)])
+    opened: Any = refs.allowing(str(tmp_path)).to_zarr()
     zarr_array = opened["x"]
-    dataset = refs.to_xarray(allow=[str(tmp_path)], coordinates=True)
+    dataset = refs.allowing(str(tmp_path)).to_xarray(coordinates=True)
     for place, cause in causes.items():
-        found = refs.why("x", [place], allow=[str(tmp_path)])
+        found = refs.allowing(str(tmp_path)).why("x", [place])
         assert found.cause is cause, str(found)
         np.testing.assert_array_equal(found.raw, zarr_array[place])
         np.testing.assert_array_equal(found.shown, dataset["x"].values[place])
@@ -119,9 +119,9 @@ def test_what_is_told_is_what_zarr_and_xarray_show(
 
 def test_the_chunk_with_its_file_and_bytes(tmp_path: Path) -> None:
     refs = rx.open_references(document(tmp_path))
-    found = refs.why("x", [-5], allow=[str(tmp_path)])
+    found = refs.allowing(str(tmp_path)).why("x", [-5])
     assert (found.index, found.key, found.chunk) == ((4,), "x/1", (1,))
-    assert (found.url, found.offset, found.length) == (str(tmp_path / "data.bin"), 12, 12)
+    assert found.reference == rx.Range(str(tmp_path / "data.bin"), 12, 12)
     assert "Bytes 12 to 24" in str(found)
 
 
@@ -130,25 +130,25 @@ def test_a_chunk_that_fails_and_one_that_is_rejected(tmp_path: Path) -> None:
     source["x/1"] = [str(tmp_path / "gone.bin"), 0, 12]
     source["x/2"] = [str(tmp_path / "data.bin"), -1, 12]
     refs = rx.open_references(source)
-    failed = refs.why("x", [3], allow=[str(tmp_path)])
-    assert (failed.cause, failed.raw, failed.shown) == (ValueCause.FAILED, None, None)
-    assert "gone.bin" in failed.sentence
-    rejected = refs.why("x", [6], allow=[str(tmp_path)])
-    assert rejected.cause is ValueCause.REJECTED
+    failed = refs.allowing(str(tmp_path)).why("x", [3])
+    assert (failed.cause, failed.raw, failed.shown) == (ValueOrigin.FAILED, None, None)
+    assert "gone.bin" in str(failed.sentence)
+    rejected = refs.allowing(str(tmp_path)).why("x", [6])
+    assert rejected.cause is ValueOrigin.REJECTED
     assert "offset" in str(rejected)
 
 
 def test_a_value_outside_the_valid_range_is_told_and_stays(tmp_path: Path) -> None:
     refs = rx.open_references(document(tmp_path, attributes={"valid_range": [0, 10]}))
-    found = refs.why("x", [4], allow=[str(tmp_path)])
-    assert (found.cause, found.shown) == (ValueCause.AS_STORED, 40)
+    found = refs.allowing(str(tmp_path)).why("x", [4])
+    assert (found.cause, found.shown) == (ValueOrigin.AS_STORED, 40)
     assert "40 is above the greatest valid value, 10" in str(found)
 
 
 def test_attributes_that_xarray_cannot_decode(tmp_path: Path) -> None:
     refs = rx.open_references(document(tmp_path, attributes={"units": "days since x"}))
-    found = refs.why("x", [1], allow=[str(tmp_path)])
-    assert (found.cause, found.raw, found.shown) == (ValueCause.NOT_DECODED, 1, None)
+    found = refs.allowing(str(tmp_path)).why("x", [1])
+    assert (found.cause, found.raw, found.shown) == (ValueOrigin.NOT_DECODED, 1, None)
 
 
 def test_a_file_of_kerchunk(tmp_path: Path) -> None:
@@ -158,10 +158,10 @@ def test_a_file_of_kerchunk(tmp_path: Path) -> None:
                                    compression="gzip", fillvalue=-1)  # fmt: skip
         data.attrs.update({"scale_factor": 0.1, "add_offset": 273.15})
     refs = rx.open_references(translated(path))
-    masked = refs.why("t", [1, 0], allow=[str(tmp_path)])
-    assert masked.cause is ValueCause.FILL_VALUE
+    masked = refs.allowing(str(tmp_path)).why("t", [1, 0])
+    assert masked.cause is ValueOrigin.FILL_VALUE
     assert np.isnan(masked.shown)
-    scaled = refs.why("t", [0, 1], allow=[str(tmp_path)])
+    scaled = refs.allowing(str(tmp_path)).why("t", [0, 1])
     assert scaled.shown == pytest.approx(12 * 0.1 + 273.15)
     assert "12 x 0.1 + 273.15" in str(scaled)
 
@@ -243,15 +243,15 @@ def test_whatever_the_attributes_it_is_what_xarray_shows(
         )  # fmt: skip
         refs = rx.open_references(source)
         try:
-            shown = refs.to_xarray(allow=[str(tmp_path)], coordinates=True)["x"].values
+            shown = refs.allowing(str(tmp_path)).to_xarray(coordinates=True)["x"].values
         except rx.DecodeError:
-            assert refs.why("x", [0], allow=[str(tmp_path)]).cause is ValueCause.NOT_DECODED
+            assert refs.allowing(str(tmp_path)).why("x", [0]).cause is ValueOrigin.NOT_DECODED
             return
         for place, value in enumerate(values):
-            found = refs.why("x", [place], allow=[str(tmp_path)])
+            found = refs.allowing(str(tmp_path)).why("x", [place])
             np.testing.assert_array_equal(found.shown, shown[place], str(found))
             is_masked = np.isnan(shown[place]) and not np.isnan(value)
-            causes = (ValueCause.FILL_VALUE, ValueCause.MISSING_VALUE)
+            causes = (ValueOrigin.FILL_VALUE, ValueOrigin.MISSING_VALUE)
             assert is_masked == (found.cause in causes), str(found)
 
 
@@ -263,6 +263,8 @@ def test_a_fill_value_that_a_filter_unpacks_is_named(tmp_path: Path) -> None:
     source["x/0"] = "base64:" + base64.b64encode(stored.tobytes()).decode()
     refs = rx.open_references(source)
     found = refs.why("x", [1])
-    assert (found.cause, found.shown) == (ValueCause.PACKED_FILL_VALUE, 127.5)
-    assert "The stored value is 255, which equals the fill value of the array" in found.sentence
-    assert refs.why("x", [0]).cause is ValueCause.AS_STORED
+    assert (found.cause, found.shown) == (ValueOrigin.PACKED_FILL_VALUE, 127.5)
+    assert "The stored value is 255, which equals the fill value of the array" in str(
+        found.sentence
+    )
+    assert refs.why("x", [0]).cause is ValueOrigin.AS_STORED

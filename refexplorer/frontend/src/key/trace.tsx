@@ -1,16 +1,16 @@
-/** The decode ladder: what each step made of the bytes, how long it took, and where it broke. */
+/** The trace of a key: what each step made of the bytes, how long it took, and where it broke. */
 
 import { bytes, count, milliseconds } from "../shared/format.ts";
-import type { LadderReply, RungModel } from "../shared/wire.ts";
+import type { TraceReply, StepModel } from "../shared/wire.ts";
 import { Failure } from "../shared/asking.tsx";
 
 const SHOWN = 16;
 
-export function Ladder({ ladder: { rungs, state, message, values } }: { ladder: LadderReply }) {
-  if (rungs.length === 0) return <Failure sentence={message ?? "The chunk could not be read."} />;
+export function Trace({ trace: { steps, state, message, values } }: { trace: TraceReply }) {
+  if (steps.length === 0) return <Failure sentence={message ?? "The chunk could not be read."} />;
   return (
     <>
-      <table class="ladder">
+      <table class="trace">
         <caption class="unseen">Steps from the reference to the values</caption>
         <thead>
           <tr>
@@ -21,13 +21,13 @@ export function Ladder({ ladder: { rungs, state, message, values } }: { ladder: 
           </tr>
         </thead>
         <tbody>
-          {rungs.map((rung) => <Step key={rung.name} rung={rung} />)}
+          {steps.map((step) => <Step key={step.name} step={step} />)}
         </tbody>
       </table>
-      <p class="quiet ladder-values">Time is processor time; of the raw bytes, the time until they came.</p>
+      <p class="quiet trace-values">Time is processor time; of the raw bytes, the time until they came.</p>
       {message !== null && <Failure sentence={message} />}
       {values.length > 0 && (
-        <p class="ladder-values">
+        <p class="trace-values">
           <span class="quiet">First values</span> <code>{values.join(", ")}</code>
         </p>
       )}
@@ -36,13 +36,13 @@ export function Ladder({ ladder: { rungs, state, message, values } }: { ladder: 
   );
 }
 
-function Step({ rung: { name, size, seconds, head, form, message } }: { rung: RungModel }) {
+function Step({ step: { name, size, seconds, head, form, message } }: { step: StepModel }) {
   return (
     <tr class={message === null ? "" : "broken"}>
       <th scope="row">{name}</th>
       <td class="number" title={size === null ? undefined : `${count(size)} bytes`}>{size === null ? "" : bytes(size)}</td>
       <td class="number">{size === null ? "" : milliseconds(seconds)}</td>
-      <td class="ladder-head">
+      <td class="trace-head">
         {message === null ? <Head head={head} /> : <span><span aria-hidden="true">✕</span> failed here</span>}
         {form !== "" && <span class="quiet"> {form}</span>}
       </td>

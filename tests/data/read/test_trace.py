@@ -23,8 +23,8 @@ from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, Transpos
 
 import refexplorer as rx
 from refexplorer.data.decode.inflating import check_inflation
-from refexplorer.data.read.ladder import Ladder
 from refexplorer.data.read.readings import ChunkState
+from refexplorer.data.read.trace import Trace
 from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 from tests.helpers.sets import DEMO, raw_set
@@ -64,21 +64,21 @@ def stored(
     return rx.open_references(raw_set([f"{folder}/f"], **metadata), limits=limits)
 
 
-def climb(folder: Path, data: bytes, **metadata: Any) -> Ladder:
-    return stored(folder, data, **metadata).ladder("x/0", allow=[str(folder)])
+def climb(folder: Path, data: bytes, **metadata: Any) -> Trace:
+    return stored(folder, data, **metadata).allowing(str(folder)).trace("x/0")
 
 
 def test_each_step_of_a_chunk_of_a_netcdf_file() -> None:
     refs = rx.open_references(DEMO / "sst.v0.json")
-    found = refs.ladder("sst/0.0.1")
-    assert [rung.name for rung in found.rungs] == [
-        "reference", "raw bytes", "zlib(level=6)", "shuffle(elementsize=2)", "values",
+    found = refs.trace("sst/0.0.1")
+    assert [step.name for step in found.steps] == [
+        "entry", "reference", "raw bytes", "zlib(level=6)", "shuffle(elementsize=2)", "values",
     ]  # fmt: skip
-    _, raw, inflated, shuffled, values = found.rungs
+    _, _, raw, inflated, shuffled, values = found.steps
     assert raw.size == refs["sst/0.0.1"].size
     assert inflated.size == shuffled.size == values.size == 2 * 96 * 96 * 2
     assert raw.head == refs.filesystem().cat("sst/0.0.1")[:64]
-    assert values.form == "<i2 [2, 96, 96]"
+    assert values.result == "<i2 [2, 96, 96]"
     chunk = refs.chunk("sst", (0, 0, 1))
     np.testing.assert_array_equal(found.values, chunk.values)
     assert found.state is chunk.state is ChunkState.FETCHED
@@ -87,19 +87,51 @@ def test_each_step_of_a_chunk_of_a_netcdf_file() -> None:
 
 def test_a_key_that_is_no_chunk_has_its_bytes_and_a_missing_chunk_its_fill_value() -> None:
     refs = rx.open_references(raw_set(None, "abcd"))
-    assert [rung.name for rung in refs.ladder("x/.zarray").rungs] == ["reference", "raw bytes"]
-    missing = refs.ladder("x/0")
+    assert [step.name for step in refs.trace("x/.zarray").steps] == [
+        "entry",
+        "reference",
+        "raw bytes",
+    ]
+    missing = refs.trace("x/0")
     assert missing.state is ChunkState.FILL
     assert "fill value" in str(missing)
     for key in ("nothing", "x/7", "x/0.0"):
         with pytest.raises(KeyError):
-            refs.ladder(key)
+            refs.trace(key)
+
+
+def test_from_the_template_of_the_document_to_what_xarray_shows() -> None:
+    refs = rx.open_references(DEMO / "sst.v1.json")
+    found = refs.trace("sst", (-1, 5, 100))
+    names = [step.name for step in found.steps]
+    assert names[:5] == ["chunk", "entry", "template m09", "url", "reference"]
+    assert names[5:9] == ["raw bytes", "zlib(level=6)", "shuffle(elementsize=2)", "values"]
+    assert names[-1] == "xarray"
+    assert {step.key for step in found.steps} == {found.key} == {"sst/8.0.1"}
+    assert {step.reference for step in found.steps[5:]} == {refs["sst/8.0.1"]}
+    values = refs.to_xarray(coordinates=True)["sst"][-1, 5, 100]
+    np.testing.assert_array_equal(found.shown, values)
+    assert found.cause == refs.why("sst", (17, 5, 100)).cause
+    explained = [step.name for step in refs.explain("sst/8.0.1").steps]
+    assert explained == names[1:5]
+    assert refs.explain("sst/8.0.1").state is None
+    with pytest.raises(rx.RefexplorerError, match="not both"):
+        refs.trace("sst", (0, 0, 0), inner=(0,))
+
+
+def test_a_value_whose_chunk_breaks_names_the_step(tmp_path: Path) -> None:
+    refs = stored(tmp_path, b"not zlib", compressor={"id": "zlib"})
+    found = refs.allowing(str(tmp_path)).trace("x", (0,))
+    assert (found.cause, found.state) == (rx.ValueOrigin.FAILED, ChunkState.FAILED)
+    assert found.steps[-1].name == "zlib"
+    assert "✕ failed here" in found._repr_html_()
+    assert "FAILED: " in str(found)
 
 
 def test_it_asks_before_it_reads(server: RangeServer) -> None:
     refs = rx.open_references(raw_set([f"{server.url}/f", 0, 4]))
     with pytest.raises(rx.AccessError):
-        refs.ladder("x/0")
+        refs.trace("x/0")
     assert server.requests == []
 
 
@@ -126,7 +158,7 @@ def test_the_step_that_fails_says_why(
 ) -> None:
     found = climb(tmp_path, data, **metadata)
     assert found.state is ChunkState.FAILED
-    assert found.rungs[-1].name == step
+    assert found.steps[-1].name == step
     assert sentence in (found.message or "")
     assert found.message is not None
     assert found.message.endswith(".")
@@ -134,22 +166,22 @@ def test_the_step_that_fails_says_why(
 
 def test_a_target_that_fails_is_a_step_too(tmp_path: Path) -> None:
     refs = rx.open_references(raw_set([f"{tmp_path}/gone"]))
-    found = refs.ladder("x/0", allow=[str(tmp_path)])
-    assert found.rungs[-1].name == "raw bytes"
+    found = refs.allowing(str(tmp_path)).trace("x/0")
+    assert found.steps[-1].name == "raw bytes"
     assert "no such file" in (found.message or "")
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_bomb_is_stopped_in_the_ladder_and_in_zarr(tmp_path: Path, name: str) -> None:
+def test_a_bomb_is_stopped_in_the_trace_and_in_zarr(tmp_path: Path, name: str) -> None:
     compressor, packed = BOMBS[name]
     data = packed(ZEROS)
     found = climb(tmp_path, data, compressor=compressor)
     assert "it was stopped" in (found.message or "")
     refs = rx.open_references(raw_set([f"{tmp_path}/f"], compressor=compressor), limits=SMALL)
-    group: Any = refs.to_zarr(allow=[str(tmp_path)])
+    group: Any = refs.allowing(str(tmp_path)).to_zarr()
     with pytest.raises(rx.LimitError, match="x/0 could not be decoded"):
         group["x"][:2]
-    chunk = refs.chunk("x", (0,), allow=[str(tmp_path)])
+    chunk = refs.allowing(str(tmp_path)).chunk("x", (0,))
     assert chunk.state is ChunkState.FAILED
     assert "it was stopped" in (chunk.message or "")
 
@@ -159,7 +191,7 @@ def test_a_bomb_within_a_bomb_is_stopped_too(tmp_path: Path) -> None:
     twice = {"filters": [{"id": "zlib"}], "compressor": {"id": "zlib"}}
     assert "it was stopped" in (climb(tmp_path, data, **twice).message or "")
     refs = rx.open_references(raw_set([f"{tmp_path}/f"], **twice), limits=SMALL)
-    group: Any = refs.to_zarr(allow=[str(tmp_path)])
+    group: Any = refs.allowing(str(tmp_path)).to_zarr()
     with pytest.raises(rx.LimitError, match="zlib inflates"):
         group["x"][:2]
 
@@ -168,7 +200,7 @@ def test_filters_that_widen_again_and_again_are_stopped_too(tmp_path: Path) -> N
     (tmp_path / "f").write_bytes(bytes(4097))
     packed = {"dtype": "|b1", "filters": [{"id": "packbits"}] * 5}
     refs = rx.open_references(raw_set([f"{tmp_path}/f"], **packed))
-    opened: Any = refs.to_zarr(allow=[str(tmp_path)])
+    opened: Any = refs.allowing(str(tmp_path)).to_zarr()
     with pytest.raises(rx.LimitError, match="x/0 could not be decoded: packbits inflates"):
         opened["x"][:2]
 
@@ -177,7 +209,7 @@ def test_filters_that_widen_again_and_again_are_stopped_too(tmp_path: Path) -> N
 def test_a_chunk_of_some_bytes_too_many_is_refused_by_zarr(tmp_path: Path, name: str) -> None:
     (tmp_path / "f").write_bytes(numcodecs.get_codec({"id": name}).encode(bytes(10**5)))
     refs = rx.open_references(raw_set([f"{tmp_path}/f"], compressor={"id": name}))
-    opened: Any = refs.to_zarr(allow=[str(tmp_path)])
+    opened: Any = refs.allowing(str(tmp_path)).to_zarr()
     with pytest.raises(rx.DecodeError, match=r"x/0 could not be .* reshape array of size 50000"):
         opened["x"][:2]
 
@@ -196,7 +228,7 @@ def test_a_bomb_within_a_shard_is_stopped_too(tmp_path: Path, location: str) -> 
     array[...] = 1
     document = {"zarr.json": (tmp_path / "s/zarr.json").read_text(), "c/0": [f"{tmp_path}/s/c/0"]}
     refs = rx.open_references(document, limits=SMALL)
-    opened: Any = refs.to_zarr(allow=[str(tmp_path)])
+    opened: Any = refs.allowing(str(tmp_path)).to_zarr()
     assert opened[:4].tolist() == opened[:].tolist()[:4] == [1] * 4
     chunk = gzip.compress(ZEROS)
     start = 36 if location == "start" else 0
@@ -204,8 +236,8 @@ def test_a_bomb_within_a_shard_is_stopped_too(tmp_path: Path, location: str) -> 
     checked = index + struct.pack("<I", google_crc32c.value(index))
     parts = [checked, chunk] if location == "start" else [chunk, checked]
     (tmp_path / "s/c/0").write_bytes(b"".join(parts))
-    assert refs.ladder("c/0", allow=[str(tmp_path)]).state is ChunkState.FAILED
-    opened = refs.to_zarr(allow=[str(tmp_path)])
+    assert refs.allowing(str(tmp_path)).trace("c/0").state is ChunkState.FAILED
+    opened = refs.allowing(str(tmp_path)).to_zarr()
     for part in (slice(4), slice(8)):
         with pytest.raises(rx.LimitError, match="gzip inflates"):
             opened[part]
@@ -227,8 +259,8 @@ def test_a_codec_that_does_not_say_what_it_makes_is_tried_elsewhere_first(tmp_pa
     }
     refs = stored(tmp_path, table.tobytes() + bytes(size), limits, filters=[codec])
     allow = [str(tmp_path)]
-    opened: Any = refs.to_zarr(allow=allow)
-    for read in (lambda: opened["x"][:], refs.to_xarray(allow=allow)["x"].to_numpy):
+    opened: Any = refs.allowing(*allow).to_zarr()
+    for read in (lambda: opened["x"][:], refs.allowing(*allow).to_xarray()["x"].to_numpy):
         with pytest.raises(rx.LimitError, match=r"x/0 could not be decoded: .* was stopped"):
             read()
 
@@ -272,7 +304,7 @@ def test_data_types_of_zarr_2_come_as_zarr_reads_them(
         zarr_format=2, order=order, compressors=numcodecs.Blosc(),
     )  # fmt: skip
     array[...] = values
-    found = written(tmp_path / "s").ladder("0.0", allow=[str(tmp_path)])
+    found = written(tmp_path / "s").allowing(str(tmp_path)).trace("0.0")
     assert found.message is None
     np.testing.assert_array_equal(found.values, values)
 
@@ -323,9 +355,9 @@ def test_codecs_of_zarr_3(tmp_path: Path, name: str) -> None:
     store = str(tmp_path / "s")
     array = zarr.create_array(store, shape=(4, 6), chunks=chunks, dtype="i4", **V3[name])
     array[...] = values
-    found = written(tmp_path / "s").ladder("c/0/0", allow=[str(tmp_path)])
+    found = written(tmp_path / "s").allowing(str(tmp_path)).trace("c/0/0")
     assert found.message is None
-    assert found.rungs[-1].name == "values"
+    assert found.steps[-1].name == "values"
     np.testing.assert_array_equal(found.values, values)
 
 
@@ -334,12 +366,12 @@ def test_codecs_of_zarr_3(tmp_path: Path, name: str) -> None:
 def test_texts_and_single_values_of_zarr_3(tmp_path: Path) -> None:
     array = zarr.create_array(str(tmp_path / "s"), shape=(3,), chunks=(3,), dtype=str)
     array[...] = np.array(["ab", "ç", ""], dtype=object)
-    found = written(tmp_path / "s").ladder("c/0", allow=[str(tmp_path)])
+    found = written(tmp_path / "s").allowing(str(tmp_path)).trace("c/0")
     assert found.values is not None
     assert found.values.tolist() == ["ab", "ç", ""]
     single = zarr.create_array(str(tmp_path / "t"), shape=(), dtype="f8")
     single[...] = 2.5
-    found = written(tmp_path / "t").ladder("c", allow=[str(tmp_path)])
+    found = written(tmp_path / "t").allowing(str(tmp_path)).trace("c")
     assert found.values is not None
     assert found.values.item() == 2.5
 
@@ -350,8 +382,8 @@ def test_a_missing_codec_of_zarr_3_is_named(tmp_path: Path) -> None:
     document["codecs"].append({"name": "numcodecs.pcodec", "configuration": {}})
     (tmp_path / "s/zarr.json").write_text(json.dumps(document))
     refs = written(tmp_path / "s")
-    found = refs.ladder("c/0", allow=[str(tmp_path)])
-    assert found.rungs[-1].name.startswith("numcodecs.pcodec")
+    found = refs.allowing(str(tmp_path)).trace("c/0")
+    assert found.steps[-1].name.startswith("numcodecs.pcodec")
     assert "`pip install pcodec`" in (found.message or "")
     with pytest.raises(rx.DecodeError, match="pip install pcodec"):
         refs.to_zarr()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from refexplorer.formats.json.positions import find_in_stream, locate
 from refexplorer.formats.source import Source
@@ -11,16 +12,16 @@ from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.segments.records import Records
 from refexplorer.refset.segments.segment import Generated
 from refexplorer.spec.core.diagnostics import parts_of, pointer
-from refexplorer.spec.document.explanation import (
-    Explanation,
-    explain_entry,
-    explain_generated,
-    explain_record,
+from refexplorer.spec.document.derivation import (
+    TraceStep,
+    derive_entry,
+    derive_generated,
+    derive_record,
 )
 from refexplorer.spec.templates.template import Compile, Template
 
 
-def explain(
+def derive(
     opened: OpenedSet,
     key: str,
     source: Source,
@@ -28,17 +29,8 @@ def explain(
     templates: dict[str, Template],
     limits: Limits,
     compiler: Compile,
-) -> Explanation:
-    """Explain how a key came about.
-
-    Parameters
-    ----------
-    source
-        Where the set came from; its text is searched for the entry as it is written.
-    base
-        What the pointer of an explicit key starts with.
-    templates, compiler
-        The templates of the document, and how it compiles them.
+) -> Iterator[TraceStep]:
+    """Return the steps from the document (`source`, explicit keys below `base`) to the reference.
 
     Raises
     ------
@@ -51,15 +43,15 @@ def explain(
         raise opened.missing(key)
     segment, row = found
     if isinstance(segment, Generated):
-        return explain_generated(segment.item, segment.number(row), reference)
+        return derive_generated(segment.item, segment.number(row), reference)
     if isinstance(segment, Records):
         number = segment.chunk_number(row)
         file, position = divmod(number, segment.store.record_size)
         name = segment.store.record_file(segment.array, file)
-        return explain_record(key, name, position, reference)
+        return derive_record(key, name, position, reference)
     at = base + pointer(key)
     written = _written(source, at)
-    return explain_entry(key, written, at, reference, templates, limits, compiler)
+    return derive_entry(key, written, at, reference, templates, limits, compiler)
 
 
 def _written(source: Source, at: str) -> object:

@@ -25,15 +25,8 @@ class Outcome(StrEnum):
     """Keys refer to something else, or there are keys that the specification refuses."""
     REFUSED = "refused"
     """The reader raises an error, and no key can be read."""
-
-
-class State(StrEnum):
-    """The state of knowledge about a reader's value of a key."""
-
-    VALUE = "value"
-    ABSENT = "absent"
-    UNKNOWN = "unknown"
-    """It is another one, but telling it would need running the reader's own code."""
+    NOT_RUN = "not run"
+    """The reader was not run, and nothing that the set uses is known to be lacking in it."""
 
 
 @masks_repr
@@ -46,28 +39,31 @@ class KeyDifference:
     ours
         The V0 value by the specification; None if it has no such key.
     theirs
-        The reader's value, where `state` is ``"value"``; may be what no V0 value can be.
+        The reader's value, which may be what no V0 value can be; None if it has no such key.
+    is_absent
+        Whether the reader has no such key.
     """
 
     key: str
     ours: V0Value | None
     theirs: object
-    state: State = State.VALUE
+    is_absent: bool = False
 
     def __str__(self) -> str:
-        ours = "no such key" if self.ours is None else _json(self.ours)
-        return f"{escape(self.key, SHOWN)}: {ours}  →  {self._theirs}"
+        return f"{escape(self.key, SHOWN)}: {self._texts[0]}  →  {self._texts[1]}"
 
     def _repr_html_(self) -> str:
-        ours = "no such key" if self.ours is None else code(_json(self.ours), SHOWN)
-        theirs = code(self._theirs) if self.state is State.VALUE else self._theirs
-        return f"{code(self.key, SHOWN)}: {ours} → {theirs}"
+        has = (self.ours is not None, not self.is_absent)
+        parts = (code(t) if known else t for t, known in zip(self._texts, has, strict=True))
+        return f"{code(self.key, SHOWN)}: {' → '.join(parts)}"
 
     @property
-    def _theirs(self) -> str:
-        if self.state is State.VALUE:
-            return _json(self.theirs)
-        return "no such key" if self.state is State.ABSENT else "something else"
+    def _texts(self) -> tuple[str, str]:
+        absent = "no such key"
+        return (
+            absent if self.ours is None else _json(self.ours),
+            absent if self.is_absent else _json(self.theirs),
+        )
 
 
 def _json(value: object) -> str:
@@ -89,17 +85,17 @@ class VerdictReason:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What the rules of a reader rest on, so that one can tell whether they are stale.
+    """What a verdict rests on, so that one can tell whether it is stale.
 
     Attributes
     ----------
     version
         Of the reader.
     date
-        When its rules were last held against that version, as ISO 8601.
+        When the reader was tried or its source was read, as ISO 8601; empty if it was run just now.
     how
-        ``"run"``: the tests run the reader itself and compare; ``"seen"``: it was run by hand;
-        ``"source"``: its source was read, and it was not run.
+        ``"run"``: it was run for this verdict; ``"seen"``: it was run by hand, and a table has the
+        result; ``"source"``: its source was read, and it was not run.
     """
 
     version: str
@@ -107,13 +103,13 @@ class Basis:
     how: str
 
     def __str__(self) -> str:
-        return f"{_HOW[self.how]} {self.version}, {self.date}"
+        return f"{_HOW[self.how]} {self.version}" + (f", {self.date}" if self.date else "")
 
 
 _HOW = {
-    "run": "rules held by tests against",
-    "seen": "rules seen with",
-    "source": "rules read in the source of",
+    "run": "run:",
+    "seen": "not run here; tried with",
+    "source": "not run here; by the source of",
 }
 
 
@@ -126,16 +122,15 @@ class Verdict:
     reader
         Its name, with the option where one decides.
     different, dropped
-        How many keys. Of a gen item a sample is compared, so `different` is a lower bound; keys
-        that are made twice count twice in `dropped`.
+        How many keys, of those that the reader was run on.
     reasons
         Why they differ, or why the set is refused.
     notes
-        What is worth knowing besides, such as what opening costs.
+        Other facts, such as how many of the keys the reader was run on.
     examples
         The first few keys that differ.
     basis
-        What the rules rest on; None for the specification and for a reader that was run.
+        What it rests on; None for the specification.
     """
 
     reader: str
@@ -148,12 +143,16 @@ class Verdict:
     basis: Basis | None = None
 
     @property
+    def is_run(self) -> bool:
+        """Whether the reader was run for it."""
+        return self.basis is not None and self.basis.how == "run"
+
+    @property
     def summary(self) -> str:
         """The outcome, with numbers."""
-        if self.outcome in (Outcome.SAME, Outcome.REFUSED):
-            return str(self.outcome)
         counts = [(self.different, "different"), (self.dropped, "dropped")]
-        return ", ".join(f"{counted(count, 'key')} {name}" for count, name in counts if count)
+        told = ", ".join(f"{counted(count, 'key')} {name}" for count, name in counts if count)
+        return told if self.is_run and told else str(self.outcome)
 
     def __str__(self) -> str:
         about = "" if self.basis is None else f"  ({self.basis})"
@@ -191,6 +190,12 @@ class Dialects:
             if verdict.reader == reader:
                 return verdict
         raise KeyError(reader)
+
+    @property
+    def has_losses(self) -> bool | None:
+        """Whether a reader that was run has other keys; None if no reader was run."""
+        run = [verdict for verdict in self.verdicts if verdict.is_run]
+        return any(each.outcome is not Outcome.SAME for each in run) if run else None
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.verdicts))

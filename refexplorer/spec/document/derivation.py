@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 import jinja2
 
 from refexplorer.limits import Limits
-from refexplorer.markup import code, escape, items
-from refexplorer.masking import masked, masks_repr, secrets_of, without
+from refexplorer.markup import code, escape, shown, size_text
+from refexplorer.masking import masked, masks_repr, without
 from refexplorer.spec.core.diagnostics import pointer
 from refexplorer.spec.core.references import Reference
 from refexplorer.spec.gen.item import FIELDS, GenItem
@@ -36,35 +36,57 @@ class Substitution:
 
 @masks_repr
 @dataclass(frozen=True, slots=True)
-class ExplanationStep:
-    """One step of a derivation.
+class TraceStep:
+    """One step of the way from the document over the bytes of a chunk to a value.
 
     Attributes
     ----------
     name
-        What the step makes: ``entry``, ``dimensions``, ``key``, ``url``, ``offset``, ``length``,
-        ``template u``, ``record``, ``reference``.
+        ``entry``, ``dimensions``, ``key``, ``url``, ``offset``, ``length``, ``template u``,
+        ``record`` and ``reference``; then ``shard index``, ``inner chunk``, ``raw bytes``, each
+        codec with its settings, ``values``; of one value also ``chunk``, ``raw value``,
+        ``packed value``, ``missing value``, ``valid range``, ``scale``, ``time`` and ``xarray``.
+    key
+        The key.
+    result
+        What the step makes, as text; of bytes and arrays dtype and shape (``"<i2 [2, 96, 96]"``).
     pointer
-        JSON pointer to the source text of this step, or a file of a parquet store.
+        JSON pointer to the source text of a step in the document, or a file of a parquet store.
     source
-        The text that the step starts from.
+        The text that such a step starts from.
     variables
-        The names that it used, and their values.
+        The names that it uses, and their values.
     substitutions
         Each expression of a template, in order.
-    result
-        What came of it, as text.
+    reference
+        The file and the byte range that are read from here on; None before they are known.
+    size
+        Bytes that the step makes.
+    seconds
+        Processor time of this process; for the raw bytes the time until they came.
+    head
+        The first bytes of what the step makes.
+    message
+        Why it fails, in one sentence; None if it does not.
     """
 
     name: str
-    pointer: str
-    source: str
-    result: str
+    key: str
+    result: str = ""
+    pointer: str = ""
+    source: str = ""
     variables: Mapping[str, object] = field(default_factory=dict)
     substitutions: tuple[Substitution, ...] = ()
+    reference: Reference | None = None
+    size: int | None = None
+    seconds: float | None = None
+    head: bytes = b""
+    message: str | None = None
 
-    def seen(self, secrets: Collection[str]) -> ExplanationStep:
+    def seen(self, secrets: Collection[str]) -> TraceStep:
         """Return it without some secrets; no substitution has its place in the source then."""
+        if not self.pointer:
+            return replace(self, result=without(self.result, secrets))
         values = {name: masked(value, secrets=secrets) for name, value in self.variables.items()}
         made = [(without(one.text, secrets), without(one.result, secrets))
                 for one in self.substitutions]  # fmt: skip
@@ -76,88 +98,66 @@ class ExplanationStep:
             substitutions=tuple(Substitution(0, 0, *texts) for texts in made),
         )
 
+    @property
+    def text(self) -> str:
+        """What it makes, or why it fails, in one line."""
+        if self.message is not None:
+            return f"FAILED: {self.message}"
+        return self.result or self.head[:16].hex(" ")
+
     def __str__(self) -> str:
+        name, text = escape(self.name, SHOWN), escape(self.text, SHOWN)
+        if self.seconds is not None:
+            size = "" if self.size is None else size_text(self.size)
+            return f"{name:<28}  {size:>8}  {self.seconds * 1000:8.2f} ms  {text}"
+        if not self.pointer:
+            return f"{name:<14}  {text}"
         parts = [self.name]
         if self.variables:
             parts.append(" ".join(f"{name}={value!r}" for name, value in self.variables.items()))
         if self.source and self.source != self.result:
-            parts.append(f"{self.source}  →  {self.result}")
-        elif self.result:
-            parts.append(self.result)
+            parts.append(f"{self.source}  →  {self.text}")
+        elif self.text:
+            parts.append(self.text)
         return escape("  ".join(parts), SHOWN) + f"   [{escape(self.pointer, SHOWN)}]"
 
     def _repr_html_(self) -> str:
         values = ", ".join(f"{name}={value!r}" for name, value in self.variables.items())
         changed = self.source and self.source != self.result
-        parts = [f"<b>{self.name}</b>", code(values, SHOWN) if values else ""]
+        parts = [f"<b>{shown(self.name, SHOWN)}</b>", code(values, SHOWN) if values else ""]
         parts += [code(self.source, SHOWN) + " →" if changed else ""]
-        parts += [code(self.result, SHOWN) if self.result else ""]
+        parts += [size_text(self.size) if self.size is not None else ""]
+        if self.message is not None:
+            parts += [f"<span style='color:#b3261e'>✕ failed here: {shown(self.message)}</span>"]
+        else:
+            parts += [code(self.text, SHOWN) if self.text else ""]
         return " ".join(filter(None, parts))
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """The derivation of one key.
-
-    Attributes
-    ----------
-    key
-        The key.
-    origin
-        ``refs``, ``gen[0]`` or ``parquet``.
-    steps
-        In order; the last one is the reference.
-    reference
-        The reference as it is in V0.
-    """
-
-    key: str
-    origin: str
-    steps: tuple[ExplanationStep, ...]
-    reference: Reference
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """The texts of the address that are not shown: a template may have them by themselves."""
-        url = getattr(self.reference, "url", None)
-        return secrets_of(url) if url else ()
-
-    def seen(self) -> Explanation:
-        """Return it as people see it, without secrets."""
-        secrets = self.secrets
-        return replace(self, steps=tuple(step.seen(secrets) for step in self.steps))
-
-    def __repr__(self) -> str:
-        fields = ((name, getattr(self.seen(), name)) for name in self.__slots__)
-        return f"Explanation({', '.join(f'{name}={value!r}' for name, value in fields)})"
-
-    def __str__(self) -> str:
-        head = f"{escape(self.key, SHOWN)} comes from {self.origin}"
-        return "\n".join([head, *(f"  {n}. {step}" for n, step in enumerate(self.seen().steps, 1))])
-
-    def _repr_html_(self) -> str:
-        steps = items((step._repr_html_() for step in self.seen().steps), "ol")
-        return f"<div>{code(self.key, SHOWN)} comes from {self.origin}{steps}</div>"
 
 
 class _TracingScope(Scope):
     """A scope that keeps the calls of templates."""
 
     def __init__(
-        self, values: Mapping[str, Value], templates: Mapping[str, Template], limits: Limits
+        self,
+        key: str,
+        values: Mapping[str, Value],
+        templates: Mapping[str, Template],
+        limits: Limits,
     ) -> None:
         super().__init__(values, templates, limits)
-        self.called: list[ExplanationStep] = []
+        self.key = key
+        self.called: list[TraceStep] = []
 
     def call(self, name: str, arguments: Mapping[str, Value]) -> str:
         result = Scope.call(self, name, arguments)
         template = self.templates[name]
         self.called.append(
-            ExplanationStep(
+            TraceStep(
                 f"template {name}",
+                self.key,
+                result,
                 pointer("templates", name),
                 template.text,
-                result,
                 dict(arguments),
                 _substitutions(template, Scope(arguments, {}, self.limits)),
             )
@@ -165,7 +165,7 @@ class _TracingScope(Scope):
         return result
 
 
-def explain_entry(
+def derive_entry(
     key: str,
     written: object,
     at: str,
@@ -173,72 +173,53 @@ def explain_entry(
     templates: Mapping[str, Template],
     limits: Limits,
     compiler: Compile,
-) -> Explanation:
-    """Explain an explicit reference.
-
-    Parameters
-    ----------
-    written
-        The JSON value as it stands in the document; None if that is not known.
-    at
-        JSON pointer to it.
-    reference
-        What it stands for.
-    templates
-        The templates of the document; none for V0.
-    compiler
-        How templates are compiled.
-    """
-    steps = []
+) -> Iterator[TraceStep]:
+    """Yield the steps of an explicit reference; its JSON value may be unknown (None)."""
     if written is not None:
         text = json.dumps(written, ensure_ascii=False, default=str)
-        steps.append(ExplanationStep("entry", at, text, text))
+        yield TraceStep("entry", key, text, at, text)
     if templates and isinstance(written, list) and isinstance(written[0], str):
-        scope = _TracingScope({}, templates, limits)
-        steps += _template_steps("url", compiler(written[0]), f"{at}/0", scope)
-    steps.append(_final(reference, at))
-    return Explanation(key, "refs", tuple(steps), reference)
+        scope = _TracingScope(key, {}, templates, limits)
+        yield from _template_steps("url", compiler(written[0]), f"{at}/0", scope)
+    yield _reference_step(key, reference, at)
 
 
-def explain_generated(item: GenItem, number: int, reference: Reference) -> Explanation:
-    """Explain the key with this number of a gen item."""
+def derive_generated(item: GenItem, number: int, reference: Reference) -> Iterator[TraceStep]:
+    """Yield the steps of the key with this number of a gen item."""
     at = pointer("gen", item.number)
-    values = item.values(number)
+    key, values = item.key_at(number), item.values(number)
     where = f"combination {item.combination(number) + 1:,} of {item.grid.count:,}"
-    steps = [ExplanationStep("dimensions", at + "/dimensions", "", where, values)]
-    key = item.key_at(number)
+    yield TraceStep("dimensions", key, where, at + "/dimensions", variables=values)
     for name in FIELDS:
         template: Template | None = getattr(item, name)
         if template is not None:
-            scope = _TracingScope(values, item.templates, item.limits)
-            steps += _template_steps(name, template, at + pointer(name), scope)
-    steps.append(_final(reference, at))
-    return Explanation(key, f"gen[{item.number}]", tuple(steps), reference)
+            scope = _TracingScope(key, values, item.templates, item.limits)
+            yield from _template_steps(name, template, at + pointer(name), scope)
+    yield _reference_step(key, reference, at)
 
 
-def explain_record(key: str, file: str, row: int, reference: Reference) -> Explanation:
-    """Explain a chunk of a parquet store by its record file and row, both counted from 0."""
-    number = key.rpartition("/")[2]
-    record = ExplanationStep(
-        "record", file, f"chunk {number}", f"row {row:,} of {file}", {"row": row}
-    )
-    return Explanation(key, "parquet", (record, _final(reference, file)), reference)
+def derive_record(key: str, file: str, row: int, reference: Reference) -> Iterator[TraceStep]:
+    """Yield the steps of a chunk of a parquet store, by its record file and row, from 0."""
+    chunk = f"chunk {key.rpartition('/')[2]}"
+    yield TraceStep("record", key, f"row {row:,} of {file}", file, chunk, {"row": row})
+    yield _reference_step(key, reference, file)
 
 
-def _final(reference: Reference, at: str) -> ExplanationStep:
+def _reference_step(key: str, reference: Reference, at: str) -> TraceStep:
     text = json.dumps(reference.to_v0(), ensure_ascii=False)
-    return ExplanationStep("reference", at, "", text)
+    return TraceStep("reference", key, text, at, reference=reference)
 
 
 def _template_steps(
     name: str, template: Template, at: str, scope: _TracingScope
-) -> Iterator[ExplanationStep]:
+) -> Iterator[TraceStep]:
     """Yield the templates that a jinja-str calls, then the jinja-str itself."""
     result = template.render(scope)
     called = {step.name: step for step in scope.called}
     yield from called.values()
     used = {key: value for key, value in scope.values.items() if key in template.names}
-    yield ExplanationStep(name, at, template.text, result, used, _substitutions(template, scope))
+    found = _substitutions(template, scope)
+    yield TraceStep(name, scope.key, result, at, template.text, used, found)
 
 
 def _substitutions(template: Template, scope: Scope) -> tuple[Substitution, ...]:

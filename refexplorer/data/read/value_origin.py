@@ -1,11 +1,11 @@
-"""Why a value is what it is: from the reference over the raw value to what xarray shows."""
+"""The origin of one value: the steps from the values of its chunk to what xarray shows."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -13,22 +13,20 @@ import numpy as np
 from numcodecs.registry import get_codec
 
 from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.protocol import Opened
+from refexplorer.data.read.array_decoder import ArrayDecoder
 from refexplorer.data.read.cf_values import decode_as_xarray, decoding_attributes
-from refexplorer.data.read.chunk_reader import read_chunk
-from refexplorer.data.read.readings import ChunkState, Reading
-from refexplorer.errors import DecodeError
-from refexplorer.markup import escape
-from refexplorer.masking import masks_repr
-from refexplorer.spec.core.references import Base64, Inline, Range, Reference, Url
+from refexplorer.data.read.chunk_reader import array_at
+from refexplorer.data.read.readings import ChunkState
+from refexplorer.data.read.trace import Trace, Tracer
+from refexplorer.errors import AccessError, DecodeError, RefexplorerError
+from refexplorer.refset.queries.internals import SetLike
+from refexplorer.spec.document.derivation import TraceStep
 
 if TYPE_CHECKING:
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
-_SHOWN = 200
 
-
-class ValueCause(StrEnum):
+class ValueOrigin(StrEnum):
     """The reason for a value."""
 
     NO_REFERENCE = "no reference"
@@ -43,99 +41,20 @@ class ValueCause(StrEnum):
     AS_STORED = "as stored"
 
 
-@masks_repr
-@dataclass(frozen=True, slots=True)
-class WhyStep:
-    """One step of the way to a value.
-
-    Attributes
-    ----------
-    name
-        ``"chunk"``, ``"reference"``, ``"raw value"``, ``"packed value"``, ``"missing value"``,
-        ``"valid range"``, ``"scale"``, ``"time"`` or ``"xarray"``.
-    text
-        One sentence.
-    """
-
-    name: str
-    text: str
-
-
-@masks_repr
-@dataclass(frozen=True, slots=True)
-class Why:
-    """The reason for a value of an array, and the way to it.
-
-    Attributes
-    ----------
-    array, index
-        The array, and the place in it.
-    cause
-        The reason in one word or two.
-    sentence
-        The reason in one sentence.
-    key, chunk
-        The key of the chunk that holds the value, and its index in the chunk grid.
-    url, offset, length
-        The byte range of the chunk; None where it is inline, a whole file, or not referenced.
-    raw
-        The value as Zarr alone shows it; None if there is none.
-    shown
-        The value as xarray shows it by default: masked, scaled, times decoded. None if there is
-        none, or if xarray cannot decode it.
-    steps
-        The way from the chunk to the value.
-    """
-
-    array: str
-    index: tuple[int, ...]
-    cause: ValueCause
-    sentence: str
-    key: str
-    chunk: tuple[int, ...]
-    url: str | None
-    offset: int | None
-    length: int | None
-    raw: Any
-    shown: Any
-    steps: tuple[WhyStep, ...]
-
-    def __str__(self) -> str:
-        place = ", ".join(map(str, self.index))
-        lines = [f"{escape(self.array, _SHOWN)}[{place}]: {self.sentence}"]
-        return "\n".join(lines + [f"  {step.name:<14} {step.text}" for step in self.steps])
-
-
-def why(refs: Opened, path: str, index: Sequence[int], targets: Targets) -> Why:
-    """Find the reason for one value; its chunk is read.
-
-    Parameters
-    ----------
-    refs
-        The opened set.
-    path
-        The path of the array.
-    index
-        A place for each dimension; negative ones count from the end.
-    targets
-        Reads the chunk.
+def trace_value(refs: SetLike, path: str, index: Sequence[int], targets: Targets) -> Trace:
+    """Trace one value from the reference of its chunk; negative positions count from the end.
 
     Raises
     ------
     KeyError
         If there is no such array.
     DecodeError
-        If the array has no such place.
+        If its metadata cannot be used, or it has no such position.
     AccessError
         If the target may not be read yet.
     """
-    array = refs.array(path)
-    place = _place(array, index)
-    steps = [n // size for n, size in zip(place, array.chunks, strict=True)]
-    chunk = tuple(steps)
-    found = _Explained(refs, array, place, chunk)
-    reading = read_chunk(refs, path, chunk, targets)
-    return found.why(reading)
+    array = array_at(refs, path)
+    return _ValueTracer(refs, array, _place(array, index), targets).value()
 
 
 def _place(array: ArrayMeta, index: Sequence[int]) -> tuple[int, ...]:
@@ -151,58 +70,80 @@ def _place(array: ArrayMeta, index: Sequence[int]) -> tuple[int, ...]:
     return tuple(int(place) % length for place, length in zip(index, shape, strict=True))
 
 
-class _Explained:
-    """What is known of a value before its chunk is read, and what follows from it."""
+class _ValueTracer(Tracer):
+    """Goes on from the values of a chunk to one value as xarray shows it."""
+
+    array: ArrayMeta
 
     def __init__(
-        self, refs: Opened, array: ArrayMeta, place: tuple[int, ...], chunk: tuple[int, ...]
+        self, refs: SetLike, array: ArrayMeta, place: tuple[int, ...], targets: Targets
     ) -> None:
-        self.array, self.place, self.chunk = array, place, chunk
-        self._refs = refs
-        self.key = array.chunk_key(chunk)
-        self.reference = refs.get(self.key)
-        self.rejection = refs.left_out(self.key) if self.reference is None else None
-        grid = " x ".join(f"{size:,}" for size in array.grid) or "1"
-        said = f"`{self.key}` of the {grid} chunk grid holds it"
-        self.steps = [WhyStep("chunk", f"{said}, at {list(self._within())} of the chunk.")]
-        self.steps.append(WhyStep("reference", self._reference_text()))
+        pairs = tuple(zip(place, array.chunks, strict=True))
+        chunk = tuple(n // size for n, size in pairs)
+        super().__init__(refs, array.chunk_key(chunk), targets, array, chunk)
+        self.place, self.within = place, tuple(n % size for n, size in pairs)
+        self.fill: Any = None
 
-    def _within(self) -> tuple[int, ...]:
-        return tuple(n % size for n, size in zip(self.place, self.array.chunks, strict=True))
-
-    def _reference_text(self) -> str:
-        if self.reference is None:
-            if self.rejection is not None:
-                return f"Rejected: {self.rejection.message}"
-            return f"The set has no reference for `{self.key}`."
-        return _reference_text(self.reference)
-
-    def why(self, reading: Reading) -> Why:
-        """Return the reason, once the chunk was read."""
-        if reading.state is ChunkState.FAILED or reading.values is None:
-            cause = ValueCause.FAILED if self.rejection is None else ValueCause.REJECTED
-            words = "could not be read" if self.rejection is None else "has a rejected reference"
-            return self._result(cause, f"the chunk {words}: {reading.message}", None, None)
-        raw = reading.values[self._within()]
-        masks = _Masks(self.array, reading)
-        shown = self._shown(raw, reading)
-        fill = _written(reading.fill)
-        if reading.state is ChunkState.FILL:
+    def value(self) -> Trace:
+        """Take every step."""
+        grid = " x ".join(f"{size:,}" for size in self.array.grid) or "1"
+        where = f"`{self.key}` of the {grid} chunk grid holds it"
+        self._say("chunk", f"{where}, at {list(self.within)} of the chunk.")
+        self.chunk()
+        if self.state is ChunkState.FAILED and self.raw is None:
+            return self._failed(str(self.steps[-1].message))
+        try:
+            raw = self._raw_value()
+        except AccessError:
+            raise
+        except RefexplorerError as error:
+            return self._failed(str(error))
+        masks = _Masks(self.array, raw.dtype, self.fill)
+        raw = raw[()]
+        shown = self._shown(raw)
+        fill = _written(self.fill)
+        if self.state is ChunkState.FILL:
             self._say("raw value", f"Zarr fills the chunk with {fill}, the fill value.")
             self._say_shown(shown)
             lacking = "no reference for" if self.reference is None else "the server has no file of"
             said = f"{lacking} the chunk, so Zarr shows the fill value {fill}"
-            return self._result(ValueCause.NO_REFERENCE, f"{said}{_and(shown)}", raw, shown)
+            return self._result(ValueOrigin.NO_REFERENCE, f"{said}{_and(shown)}", raw, shown)
         self._say("raw value", f"The chunk holds {_written(raw)} ({self.array.dtype}).")
         return self._of_value(raw, shown, masks)
 
-    def _of_value(self, raw: Any, shown: Any, masks: _Masks) -> Why:
+    def _raw_value(self) -> np.ndarray:
+        """Return the value as Zarr has it, which decodes what the steps here cannot."""
+        decoder = ArrayDecoder(self.refs, self.array, self.targets)
+        self.fill, index = decoder.fill_value, self.index or ()
+        if self.state is ChunkState.FILL:
+            return np.asarray(decoder.fill(index)[self.within], decoder.dtype)
+        assert self.raw is not None
+        if self.values is not None and decoder.is_plain:
+            return np.asarray(self.values[self.within], decoder.dtype)
+        values = decoder.decode(index, self.raw)
+        if self.state is ChunkState.FAILED:
+            self.steps[-1] = replace(self.steps[-1], name="values", message=None, result="by Zarr")
+            self.state = ChunkState.FETCHED
+        return np.asarray(values[self.within], values.dtype)
+
+    def _failed(self, message: str) -> Trace:
+        if self.rejection is not None:
+            return self._result(
+                ValueOrigin.REJECTED, f"the chunk has a rejected reference: {message}", None, None
+            )
+        if self.state is not ChunkState.FAILED:
+            self._add("values", None, None, message)
+        return self._result(
+            ValueOrigin.FAILED, f"the chunk could not be read: {message}", None, None
+        )
+
+    def _of_value(self, raw: Any, shown: Any, masks: _Masks) -> Trace:
         for said in _outside_valid_range(self.array.attributes, raw):
             self._say("valid range", said)
         if isinstance(shown, _Undecoded):
             self._say("xarray", f"xarray cannot decode it: {shown}.")
             said = f"the chunk holds {_written(raw)}, and xarray cannot decode it: {shown}"
-            return self._result(ValueCause.NOT_DECODED, said, raw, None)
+            return self._result(ValueOrigin.NOT_DECODED, said, raw, None)
         name = masks.of(raw)
         if _is_missing(shown) and not _is_missing(raw):
             reason = f"it equals {name}" if name is not None else masks.quirk(raw)
@@ -214,40 +155,40 @@ class _Explained:
             self._say("missing value", said)
         return self._unmasked(raw, shown, masks)
 
-    def _masked(self, raw: Any, shown: Any, reason: str, is_fill: bool) -> Why:
+    def _masked(self, raw: Any, shown: Any, reason: str, is_fill: bool) -> Trace:
         self._say("missing value", f"xarray masks {_written(raw)}: {reason}.")
         self._say_shown(shown)
-        cause = ValueCause.FILL_VALUE if is_fill else ValueCause.MISSING_VALUE
+        cause = ValueOrigin.FILL_VALUE if is_fill else ValueOrigin.MISSING_VALUE
         said = f"the data holds {_written(raw)}, which xarray masks: {reason}{_and(shown)}"
         return self._result(cause, said, raw, shown)
 
-    def _unmasked(self, raw: Any, shown: Any, masks: _Masks) -> Why:
-        packed = _packed(self._refs, self.array, raw, masks)
+    def _unmasked(self, raw: Any, shown: Any, masks: _Masks) -> Trace:
+        packed = _packed(self.refs, self.array, raw, masks)
         if packed is not None:
             self._say("packed value", f"{packed}. xarray compares unpacked values.")
         self._say_scaling(raw, shown)
         self._say_shown(shown)
         if packed is not None:
             said = f"{packed} before xarray compares it, so xarray does not mask it{_and(shown)}"
-            return self._result(ValueCause.PACKED_FILL_VALUE, said, raw, shown)
+            return self._result(ValueOrigin.PACKED_FILL_VALUE, said, raw, shown)
         if _is_nan(raw):
             said = "the data itself holds NaN here"
-            return self._result(ValueCause.NAN_IN_DATA, said, raw, shown)
+            return self._result(ValueOrigin.NAN_IN_DATA, said, raw, shown)
         if _is_same(raw, shown):
             said = f"the data holds {_written(raw)}, and nothing changes it"
-            return self._result(ValueCause.AS_STORED, said, raw, shown)
+            return self._result(ValueOrigin.AS_STORED, said, raw, shown)
         said = f"the data holds {_written(raw)}, which its attributes turn into {_written(shown)}"
-        return self._result(ValueCause.SCALED, said, raw, shown)
+        return self._result(ValueOrigin.SCALED, said, raw, shown)
 
-    def _shown(self, raw: Any, reading: Reading) -> Any:
+    def _shown(self, raw: Any) -> Any:
         """Return what xarray shows, or why it shows nothing."""
         try:
-            return decode_as_xarray(self.array, np.asarray(raw), reading.fill)[()]
+            return decode_as_xarray(self.array, np.asarray(raw), self.fill)[()]
         except Exception as error:  # xarray raises what it likes
             return _Undecoded(str(error).strip().partition("\n")[0].rstrip("."))
 
     def _say(self, name: str, text: str) -> None:
-        self.steps.append(WhyStep(name, text))
+        self.steps.append(TraceStep(name, self.key, text, reference=self.reference))
 
     def _say_shown(self, shown: Any) -> None:
         if isinstance(shown, _Undecoded):
@@ -265,22 +206,14 @@ class _Explained:
         elif "since" in str(attributes.get("units", "")):
             self._say("time", f"{_written(raw)} {attributes['units']} is {_written(shown)}.")
 
-    def _result(self, cause: ValueCause, sentence: str, raw: Any, shown: Any) -> Why:
-        url = self.reference.url if isinstance(self.reference, Url | Range) else None
-        at = self.reference if isinstance(self.reference, Range) else None
-        return Why(
-            self.array.path,
-            self.place,
-            cause,
-            f"{sentence[:1].upper()}{sentence[1:]}".rstrip(".") + ".",
-            self.key,
-            self.chunk,
-            url,
-            None if at is None else at.offset,
-            None if at is None else at.length,
-            raw,
-            None if isinstance(shown, _Undecoded) else shown,
-            tuple(self.steps),
+    def _result(self, cause: ValueOrigin, sentence: str, raw: Any, shown: Any) -> Trace:
+        return replace(
+            self.trace(),
+            index=self.place,
+            cause=cause,
+            sentence=f"{sentence[:1].upper()}{sentence[1:]}".rstrip(".") + ".",
+            raw=raw,
+            shown=None if isinstance(shown, _Undecoded) else shown,
         )
 
 
@@ -288,7 +221,7 @@ _SWAPPED = "of big-endian integers with `_Unsigned` it reads the bytes of the fi
 _VALUE_FILTERS = {"fixedscaleoffset", "astype"}
 
 
-def _packed(refs: Opened, array: ArrayMeta, raw: Any, masks: _Masks) -> str | None:
+def _packed(refs: SetLike, array: ArrayMeta, raw: Any, masks: _Masks) -> str | None:
     """Say of a value that it is a missing value as filters unpack it; None if it is none."""
     if not isinstance(raw, np.number) or _is_nan(raw):
         return None
@@ -312,7 +245,7 @@ def _packed(refs: Opened, array: ArrayMeta, raw: Any, masks: _Masks) -> str | No
     )
 
 
-def _filters(refs: Opened, array: ArrayMeta) -> Iterator[Mapping[str, Any]]:
+def _filters(refs: SetLike, array: ArrayMeta) -> Iterator[Mapping[str, Any]]:
     """Yield the configurations of filters, in the order in which they pack."""
     name = ".zarray" if array.zarr_format == 2 else "zarr.json"
     data = getattr(refs.get(f"{array.path}/{name}".lstrip("/")), "data", None)
@@ -336,14 +269,13 @@ class _Undecoded(str):
 class _Masks:
     """The values that xarray reads as missing, with their names."""
 
-    def __init__(self, array: ArrayMeta, reading: Reading) -> None:
-        assert reading.values is not None
-        self._fill = reading.fill if array.zarr_format == 2 else None
+    def __init__(self, array: ArrayMeta, dtype: np.dtype[Any], fill: Any) -> None:
+        self._fill = fill if array.zarr_format == 2 else None
         try:
-            attributes = decoding_attributes(array, reading.values.dtype, reading.fill)
+            attributes = decoding_attributes(array, dtype, fill)
         except (TypeError, ValueError):  # xarray cannot decode the array for the same reason
             attributes = dict(array.attributes)
-        self._array, self._own_fill = array, reading.fill
+        self._array, self._own_fill = array, fill
         names = {name: f"`{name}`" for name in ("_FillValue", "missing_value")}
         if self._fill is not None:
             names["_FillValue"] = "the fill value of the array"
@@ -417,16 +349,6 @@ def _outside_valid_range(attributes: Mapping[str, Any], raw: Any) -> Iterator[st
             f"{_written(raw)} is above the greatest valid value, {high}: netCDF4 masks it, xarray "
             "does not."
         )
-
-
-def _reference_text(reference: Reference) -> str:
-    if isinstance(reference, Range):
-        end = reference.offset + reference.length
-        return f"Bytes {reference.offset:,} to {end:,} of {escape(reference.url or '', _SHOWN)}."
-    if isinstance(reference, Url):
-        return f"All of {escape(reference.url or '', _SHOWN)}."
-    assert isinstance(reference, Inline | Base64)
-    return f"Inline: {reference.size:,} bytes in the set itself."
 
 
 def _and(shown: Any) -> str:

@@ -22,12 +22,15 @@ from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.readers.comparing import dialects_of, note_readers
 from refexplorer.readers.verdicts import Dialects
 from refexplorer.referenceset import ReferenceSet
+from refexplorer.refset.columns.table import build_table
 from refexplorer.refset.opened.contents import Contents
-from refexplorer.refset.opened.opened_set import open_document, open_store
+from refexplorer.refset.opened.opened_set import OpenedSet, open_document, open_store
 from refexplorer.refset.opened.written_forms import written_forms
 from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.segments.segment import Generated
 from refexplorer.spec.core.diagnostics import Findings
 from refexplorer.spec.document.expansion import Expansion, expand_document
+from refexplorer.spec.document.model import Document
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -217,12 +220,12 @@ def expand(
     _, read = read_whole(source, templates, DEFAULT_LIMITS, Findings())
     locate = locator_of(source)
     expansion = expand_document(read, locate)
-    contents = Contents(
-        open_document(replace(read, findings=Findings(), rejected={})),
-        read.findings,
-        read.templates,
-        forms=written_forms(read, None),
+    rendered = Document(0, {k: expansion.v0[k] for k in read.refs if k in expansion.v0})
+    opened = OpenedSet(
+        build_table(rendered.entries()), [Generated(item) for item in read.gen if item.count]
     )
+    forms = written_forms(read, None)
+    contents = Contents(opened, read.findings, read.templates, forms=forms)
     source = replace(source, form=DOCUMENTS[read.version])
     notes = note_readers(source, contents, expansion.diagnostics)
     note_encoding(source, notes)

@@ -18,7 +18,6 @@ from refexplorer.formats.files.atomic import write_blocks
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet.writer import RECORD_SIZE
 from refexplorer.formats.source import ZMETADATA, Source
-from refexplorer.late_import import late_import
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
 from refexplorer.refset.chunks.array_metadata import arrays_of
@@ -415,13 +414,6 @@ class ReferenceSet(Mapping[str, Reference]):
         )
         return Trace(key, tuple(steps), self.origin(key), self[key])
 
-    @property
-    def v0(self) -> Mapping[str, V0Value]:
-        """The set as V0, made key by key: the ``fo`` of fsspec's ``ReferenceFileSystem``."""
-        from refexplorer.data.open.v0_mapping import V0Mapping
-
-        return V0Mapping(self)
-
     def to_v0(self) -> dict[str, V0Value]:
         """Write the set out as V0: text, ``[url]`` or ``[url, offset, length]`` for each key.
 
@@ -509,8 +501,9 @@ class ReferenceSet(Mapping[str, Reference]):
         RefexplorerError
             If the file cannot be written.
         """
-        options = {"read": read, "check_targets": check_targets, "keys": keys}
-        late_import("widgets.saved_page", "save_page")(self, path, **options)
+        from refexplorer.widgets.saved_page import save_page
+
+        save_page(self, path, read=read, check_targets=check_targets, keys=keys)
 
     def estimate(self, path: str, selection: Sequence[int | slice] = ()) -> Estimate:
         """Return the chunks, bytes and requests that a part of an array takes; reads nothing.
@@ -753,7 +746,11 @@ class ReferenceSet(Mapping[str, Reference]):
         return ReferenceView(self, self._targets())
 
     def to_zarr(self) -> zarr.Group | zarr.Array[Any]:
-        """Return a read-only zarr group or array; only metadata is read now."""
+        """Return a read-only zarr group or array; only metadata is read now.
+
+        The chunks of a selection are read together, in few requests. Where ``zarr.config`` names
+        another ``codec_pipeline.path`` than Zarr's own, that one reads them, chunk by chunk.
+        """
         from refexplorer.data.open.stores import to_zarr
 
         self._warn_of_errors()

@@ -389,7 +389,9 @@ def _add_gen(contents: Contents, found: _Uses) -> None:
     """Add what gen items use; those that are rejected as a whole have a diagnostic."""
     bare = frozenset(n for n, each in contents.templates.items() if not is_template(each.text))
     for name, template in contents.templates.items():
-        if name not in bare and "expression" in text_forms(template.text, template.names):
+        if name not in bare and "expression" in text_forms(
+            template.text, frozenset(template.names)
+        ):
             found.add("template-expression", place=pointer("templates", name))
         if name not in bare and "{{" not in template.text:  # fsspec takes it for a plain text
             found.add("statement", place=pointer("templates", name))

@@ -1,7 +1,7 @@
 """A reference set as a file system.
 
-fsspec's own `ReferenceFileSystem` works over `refs.v0`, but it makes its listing by visiting every
-key, picks filesystems without asking, hides errors in its own, and looks for each range among all
+fsspec's own `ReferenceFileSystem` works over `refs.to_v0()`, but it lists by visiting every key,
+picks filesystems without asking, hides errors in its own, and looks for each range among all
 requests. This one lists a level at a time, so that 10^12 generated keys stay lazy, and reads
 through `Targets`, so that nothing is read without leave and no failure is taken for a missing
 chunk (which Zarr would fill).
@@ -85,6 +85,9 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
         """Return the bytes of a key, or a slice of them; errors as `cat_file`, or a bug's."""
         reference = self.reference(key)
         is_from_end = (start or 0) < 0 or (end or 0) < 0
+        if is_from_end and reference.size is not None:
+            start, end, _ = slice(start, end).indices(reference.size)
+            end, is_from_end = max(start, end), False
         try:
             if is_from_end:
                 return self.targets.fetch(key, reference)[start:end]

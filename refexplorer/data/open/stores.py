@@ -10,7 +10,7 @@ from refexplorer.data.decode.chunk_arithmetic import check_size
 from refexplorer.data.decode.codecs import METADATA_NAMES, require_codecs
 from refexplorer.data.fetch.failures import said_of
 from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.open.ahead import AskedTogether, asked_together
+from refexplorer.data.open.ahead import SelectionPlan, current_plan
 from refexplorer.data.open.filesystem import ReferenceView
 from refexplorer.data.open.refusals import (
     check_for_xarray,
@@ -25,8 +25,8 @@ from refexplorer.spec.document.lint_rules import is_metadata
 if TYPE_CHECKING:
     import xarray
     import zarr
-    from zarr.storage import FsspecStore
 
+    from refexplorer.data.open.zarr_store import ReferenceStore
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 
@@ -44,16 +44,16 @@ class DecodedView(ReferenceView):
         super().__init__(refs, targets)
         self._admission = Admission(refs.limits)
 
-    def at_once(self, key: str, ahead: AskedTogether) -> bytes | None:
+    def at_once(self, key: str, plan: SelectionPlan) -> bytes | None:
         """Return the bytes of a chunk that was read ahead, if nothing is left to be done."""
-        data = ahead.peek(key)
+        data = plan.peek(key)
         owner = None if data is None else self.references.array_of(key)
         if data is None or owner is None:
             return None
         array = self.references.array(owner[0])
         if not self._admission.is_free(array, data):
             return None
-        ahead.take(key)
+        plan.take(key)
         return data
 
     def _bytes(self, key: str, start: int | None, end: int | None) -> bytes:
@@ -67,8 +67,8 @@ class DecodedView(ReferenceView):
         LimitError
             If the bytes would inflate beyond the limit.
         """
-        ahead = asked_together.get()
-        data = None if ahead is None or start is not None or end is not None else ahead.take(key)
+        plan = current_plan.get()
+        data = None if plan is None or start is not None or end is not None else plan.take(key)
         if isinstance(data, RefexplorerError):
             raise data
         if data is None:
@@ -96,8 +96,8 @@ class DecodedView(ReferenceView):
         return data
 
 
-def store(view: DecodedView) -> FsspecStore:
-    """Wrap the file system as a read-only Zarr store."""
+def store(view: DecodedView) -> ReferenceStore:
+    """Return the read-only Zarr store of the file system; Zarr takes long to import."""
     from refexplorer.data.open.zarr_store import reference_store
 
     return reference_store(view)
@@ -210,7 +210,7 @@ def _lazy(coordinates: bool) -> dict[str, Any]:
     }
 
 
-def _store(refs: SetLike, targets: Targets) -> FsspecStore:
+def _store(refs: SetLike, targets: Targets) -> ReferenceStore:
     return store(DecodedView(refs, targets))
 
 

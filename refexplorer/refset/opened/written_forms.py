@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 import pyarrow.compute as pc
 
-from refexplorer.formats.buffers.arrow import flags_of
+from refexplorer.formats.buffers.arrow import flags_of, number_column
 from refexplorer.formats.buffers.entries import Entries
 from refexplorer.spec.document.model import Document
 from refexplorer.spec.templates.template import is_template
@@ -120,6 +120,8 @@ def _written(document: Document, entries: Entries | None) -> Iterator[tuple[str,
     firsts[entries.codes[::-1]] = np.arange(len(entries.codes))[::-1]
     counts = np.bincount(entries.codes + 1)[1:]
     chosen = np.flatnonzero(suspects & (firsts[:-1] >= 0))
-    for code in chosen[np.argsort(firsts[chosen], kind="stable")].tolist():
-        key = entries.keys[int(firsts[code])].as_py()
-        yield key, [entries.urls[code].as_py()], int(counts[code])
+    chosen = chosen[np.argsort(firsts[chosen], kind="stable")]
+    keys = entries.keys.take(number_column(firsts[chosen])).to_pylist()
+    urls = entries.urls.take(number_column(chosen)).to_pylist()
+    for key, url, count in zip(keys, urls, counts[chosen].tolist(), strict=True):
+        yield key, [url], count

@@ -17,6 +17,8 @@ from refexplorer.spec.core.references import Reference
 from refexplorer.spec.gen.item import GenItem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from refexplorer.formats.source import Source
     from refexplorer.limits import Limits
     from refexplorer.refset.queries.summary import Summary
@@ -106,6 +108,9 @@ class SetLike(Protocol):
 
     def left_out(self, key: str) -> Diagnostic | None:
         """Return the error because of which a key of the source was rejected, or None."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the keys."""
 
     def __contains__(self, key: object, /) -> bool:
         """Whether there is such a key."""

@@ -227,7 +227,7 @@ def test_the_filesystem_reads_a_list_at_once(server: RangeServer) -> None:
 
 
 @pytest.mark.parametrize("lists", [False, True])
-def test_fsspecs_own_reader_works_over_the_mapping(server: RangeServer, lists: bool) -> None:
+def test_fsspecs_own_reader_works_over_what_to_v0_writes(server: RangeServer, lists: bool) -> None:
     server.files["/f"] = BODY
     dimensions = {"i": {"stop": 5}}
     item = {"key": "x/{{i}}", "url": "{{u}}", "offset": "{{i * 100}}", "length": "100"}
@@ -241,7 +241,7 @@ def test_fsspecs_own_reader_works_over_the_mapping(server: RangeServer, lists: b
     ours = refs.allowing(server.url).filesystem()
     theirs = fsspec.filesystem(
         "reference",
-        fo=refs.v0,
+        fo=refs.to_v0(),
         fs={"http": fsspec.filesystem("http", skip_instance_cache=True)},
         skip_instance_cache=True,
     )

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import pickle
 import zlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import zarr
 
 import refexplorer as rx
 from refexplorer.data.open import ahead
@@ -117,4 +119,35 @@ def test_an_array_travels_after_it_was_read(server: RangeServer) -> None:
     group: Any = tiled(server).allowing(server.url).to_zarr()
     group["x"][:]
     again = pickle.loads(pickle.dumps(group))
+    server.spans.clear()
     np.testing.assert_array_equal(again["x"][:], VALUES)
+    assert len(server.spans) == 1
+
+
+def test_shards_are_merged_where_they_are_needed_whole(server: RangeServer, tmp_path: Path) -> None:
+    values = np.arange(1024 * 256, dtype="<i2").reshape(1024, 256)
+    store = tmp_path / "s.zarr"
+    made: Any = zarr.create_array(
+        store,
+        shape=values.shape,
+        shards=(256, 256),
+        chunks=(64, 256),
+        dtype="<i2",
+        compressors=None,
+        fill_value=-1,
+    )
+    made[:] = values
+    body, refs = b"", {"zarr.json": '{"zarr_format": 3, "node_type": "group"}'}
+    document: dict[str, Any] = refs | {"x/zarr.json": (store / "zarr.json").read_text()}
+    for row in range(4):
+        data = (store / f"c/{row}/0").read_bytes()
+        document[f"x/c/{row}/0"] = [f"{server.url}/f", len(body), len(data)]
+        body += data
+    server.files["/f"] = body
+    group: Any = rx.open_references(document).allowing(server.url).to_zarr()
+    np.testing.assert_array_equal(group["x"][:], values)
+    assert server.spans == [f"bytes=0-{len(body) - 1}"]
+    server.spans.clear()
+    np.testing.assert_array_equal(group["x"][::256], values[::256])
+    ends = [span.removeprefix("bytes=").split("-") for span in server.spans if span]
+    assert sum(int(end) - int(start) + 1 for start, end in ends) < len(body) / 2

@@ -27,6 +27,9 @@ def test_the_keys_as_files() -> None:
     assert len(whole) == view.info("sst/0.0.1")["size"]
     assert view.cat_file("sst/0.0.1", 3, 9) == whole[3:9]
     assert view.cat_file("sst/0.0.1", -4) == whole[-4:]
+    assert view.cat_file("sst/0.0.1", -9, -4) == whole[-9:-4]
+    assert view.cat_file("sst/0.0.1", -4, -9) == view.cat_file("time/0", -4, -9) == b""
+    assert view.cat_file("time/0", -(10**6)) == view.cat_file("time/0")
     with view.open("sst/0.0.1") as file:
         assert file.read() == whole
     with pytest.raises(FileNotFoundError):

@@ -55,7 +55,7 @@ refs.explain("wind/7.0.0"), refs.diagnostics, str(refs), refs._repr_html_()
 assert rx.dialects(demo.path("spec.v1.json")).verdicts
 assert rx.infer(demo.path("sst.v0.json")).generated
 assert rx.diff(demo.path("sst.v0.json"), path).equal == 60
-assert refs.v0["wind/7.0.0"]
+assert refs.to_v0()["wind/7.0.0"]
 for form in (demo.path("sst.parq"), {"a": "text"}, b'{"a": "text"}'):
     rx.open_references(form).explain(rx.open_references(form).keys_at(0, 1)[0])
 assert refs.chunk_grid("sst") and refs.layout(refs.targets()[0].url)

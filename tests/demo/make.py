@@ -1,4 +1,4 @@
-"""Make the demo again: ``python -m refexplorer.demo.make [FOLDER]`` (needs the dev extra).
+"""Make the demo again: ``python -m tests.demo.make [FOLDER]`` (needs the dev extra).
 
 Three NetCDF4 files of one summer are written with h5py, then kerchunk writes the reference sets
 to them. Target URLs are relative, so the files and the sets travel together.
@@ -24,7 +24,8 @@ from kerchunk.df import refs_to_dataframe
 from kerchunk.hdf import SingleHdf5ToZarr
 from numpy.typing import NDArray
 
-from refexplorer.demo import ocean
+from refexplorer import demo
+from tests.demo import ocean
 
 MONTHS = {"07": 0, "08": 31, "09": 62}
 """Month of 2025 → days since 1 July on its first day."""
@@ -269,4 +270,4 @@ SPEC_EXAMPLE: References = {
 
 
 if __name__ == "__main__":
-    make(Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).parent)
+    make(Path(sys.argv[1]) if sys.argv[1:] else demo.path("sst.v0.json").parent)

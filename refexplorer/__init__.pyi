@@ -19,7 +19,6 @@ from .data.read.selecting import ArrayReading as ArrayReading
 from .data.read.shards import Shard as Shard
 from .data.read.trace import Trace as Trace
 from .data.read.value_origin import ValueOrigin as ValueOrigin
-from .checks.verify_finding import VerifyFinding as VerifyFinding
 from .checks.headlines import Claim as Claim, Headline as Headline
 from .checks.ledger import Ledger as Ledger
 from .checks.counts import CheckedArray as CheckedArray
@@ -69,7 +68,7 @@ from .refset.targets.layout import (
 from .refset.tree.nodes import Node as Node, NodeType as NodeType, Page as Page
 from .rewriting.repair_result import LeftFinding as LeftFinding, Repair as Repair
 from .rewriting.repairing import repair as repair
-from .spec.core.catalogue import Severity as Severity
+from .spec.codes import Severity as Severity
 from .spec.core.diagnostics import Diagnostic as Diagnostic
 from .spec.core.references import (
     Base64 as Base64,

@@ -8,8 +8,7 @@ from textwrap import fill, indent
 from refexplorer.errors import RefexplorerError
 from refexplorer.opening import dialects
 from refexplorer.readers.features import WHOLE
-from refexplorer.spec.core.catalogue import CATALOGUE, Severity
-from refexplorer.spec.core.explanations import EXPLANATIONS
+from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.core.rules import RULES, SpecRule
 from refexplorer.spec.core.suggestions import meant
 
@@ -79,19 +78,19 @@ def explain_code(code: str) -> CodeExplanation:
     RefexplorerError
         If there is no such code.
     """
-    if code not in CATALOGUE:
-        hint = meant(code, CATALOGUE) or "DIAGNOSTICS.md lists them."
+    if code not in CODES:
+        hint = meant(code, CODES) or "DIAGNOSTICS.md lists them."
         raise RefexplorerError(f"There is no diagnostic code {code!r}. {hint}")
-    found, more = CATALOGUE[code], EXPLANATIONS[code]
+    found = CODES[code]
     return CodeExplanation(
         code,
         found.severity,
         found.meaning,
-        (more.readers,) if more.readers else tuple(_readers(found.example)),
-        more.cause,
-        f"{more.mend} {more.command}".rstrip(),
+        (found.readers,) if found.readers else tuple(_readers(found.example)),
+        found.cause,
+        f"{found.mend} {found.command}".rstrip(),
         found.example,
-        RULES[more.rule] if more.rule else None,
+        RULES[found.rule] if found.rule else None,
     )
 
 

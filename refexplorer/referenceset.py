@@ -33,7 +33,7 @@ from refexplorer.refset.tree.nodes import Node, Page
 from refexplorer.refset.write.inlining import empty_as_text
 from refexplorer.refset.write.json_members import v0_blocks
 from refexplorer.refset.write.parquet_export import write_parquet
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.diagnostics import Diagnostic, placed
 from refexplorer.spec.core.references import Kind, Reference, V0Value
 from refexplorer.spec.core.zarr_metadata import ArrayMeta

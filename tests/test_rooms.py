@@ -38,7 +38,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"app"},
         {"cli"},
     ),
-    "spec": ({"core", "schema"}, {"templates"}, {"gen"}, {"document"}),
+    "spec": ({"codes"}, {"core", "schema"}, {"templates"}, {"gen"}, {"document"}),
     "spec.templates": (
         {"syntax", "operations"},
         {"filters", "template", "formatted_integers", "integers"},
@@ -85,7 +85,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"advising"},
     ),
     "checks": (
-        {"causes", "states", "terms"},
+        {"states", "terms"},
         {"ledger", "records"},
         {"plan"},
         {"compare", "counts", "headlines", "keys", "verify_finding"},

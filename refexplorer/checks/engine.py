@@ -34,7 +34,7 @@ from refexplorer.limits import Limits
 from refexplorer.markup import counted
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.segments.records import Records
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.diagnostics import Findings
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 

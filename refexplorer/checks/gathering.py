@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.causes import CAUSES
 from refexplorer.checks.compare.axes import FileAxis, OddSteps, of_files, of_held
 from refexplorer.checks.compare.file_compared import ZARR
 from refexplorer.checks.compare.held_values import HeldValues
@@ -36,14 +35,15 @@ from refexplorer.checks.states import (
     ObjectState,
     Rank,
 )
-from refexplorer.checks.verify_finding import NAMED_FILES, VerifyFinding, named, sentence
+from refexplorer.checks.verify_finding import NAMED_FILES, named, sentence
 from refexplorer.markup import counted
-from refexplorer.spec.core.diagnostics import pointer
+from refexplorer.spec.codes import CODES
+from refexplorer.spec.core.diagnostics import Diagnostic, pointer
 
 KEPT_FINDINGS = 10_000
 KEPT_REASONS = 1_000
 """Beyond it they are counted together."""
-_ORDER = {code: place for place, code in enumerate(CAUSES)}
+_ORDER = {code: place for place, code in enumerate(CODES)}
 _OF_OTHERS = (LedgerState.HELD, LedgerState.UNCOVERED, LedgerState.FILES_UNREAD)
 """States that chunks keep which no file of a share has."""
 _OF_ANOTHER = "the set has it from another file"
@@ -172,7 +172,7 @@ class ReportBuilder:
 
     def finish(
         self, is_complete: bool, is_joined: Callable[[str], bool] | None = None
-    ) -> tuple[VerifyFinding, ...]:
+    ) -> tuple[Diagnostic, ...]:
         """Take in what only all files together show, and return all findings, in order.
 
         Parameters
@@ -442,7 +442,7 @@ class ReportBuilder:
                 group = self._groups["shape", path, str(whole), said]
                 group.files, group.file_count = [], joined.files
 
-    def _odd(self) -> Iterator[VerifyFinding]:
+    def _odd(self) -> Iterator[Diagnostic]:
         for path, ours in self._arrays.items():
             if path in self._held.arrays:
                 for odd in of_held(ours, self._held.arrays[path]):
@@ -452,7 +452,7 @@ class ReportBuilder:
                     numbers = axis.files_at(odd.index)[:NAMED_FILES]
                     yield self._of_coordinate(ours, odd, [self._urls[n] for n in numbers])
 
-    def _undecodable(self) -> Iterator[VerifyFinding]:
+    def _undecodable(self) -> Iterator[Diagnostic]:
         """Yield the chunks that the set holds and that no codec decodes."""
         for path, reasons in self._held.broken.items():
             meta, numbers = self._arrays[path].meta, sorted(reasons)
@@ -460,12 +460,13 @@ class ReportBuilder:
             what = counted(len(numbers), "inline chunk")
             message = f"{named(path)}: {what} cannot be decoded, such as {keys[0]}"
             message += f" ({reasons[numbers[0]].rstrip('.')})"
-            yield VerifyFinding(
-                "undecodable-inline", CAUSES["undecodable-inline"].severity, path, message, keys[0],
-                self._base + pointer(keys[0]), keys, len(numbers),
+            code = "undecodable-inline"
+            yield Diagnostic(
+                code, CODES[code].severity, self._base + pointer(keys[0]), message, key=keys[0],
+                array=path, keys=keys, reference_count=len(numbers),
             )  # fmt: skip
 
-    def _of_coordinate(self, ours: SetArray, odd: OddSteps, files: Any) -> VerifyFinding:
+    def _of_coordinate(self, ours: SetArray, odd: OddSteps, files: Any) -> Diagnostic:
         meta = ours.meta
         what = {
             "duplicates": "the same value stands at two places",
@@ -476,12 +477,12 @@ class ReportBuilder:
         at = f"between elements {odd.index:,} and {odd.index + 1:,}"
         message = f"{named(meta.path)}: {what} {at} ({odd.between[0]}, {odd.between[1]}){times}"
         key = meta.chunk_key((odd.index // meta.chunks[0],))
-        return VerifyFinding(
-            odd.cause, CAUSES[odd.cause].severity, meta.path, message, key,
-            self._base + pointer(key), (key,), None, tuple(files), len(files),
+        return Diagnostic(
+            odd.cause, CODES[odd.cause].severity, self._base + pointer(key), message, key=key,
+            array=meta.path, keys=(key,), files=tuple(files), file_count=len(files),
         )  # fmt: skip
 
-    def _finding(self, cause: CauseKey, group: _Grouped) -> VerifyFinding:
+    def _finding(self, cause: CauseKey, group: _Grouped) -> Diagnostic:
         code, path, ours, theirs = cause
         meta = self._arrays[path].meta
         said = group.message
@@ -496,10 +497,10 @@ class ReportBuilder:
         key = group.keys[0] if group.keys else meta.metadata_key
         if not group.keys and meta.zarr_format == 2 and code not in _OF_ZARRAY:
             key = meta.folder + ".zattrs"
-        return VerifyFinding(
-            code, CAUSES[code].severity, path, message, key, self._base + pointer(key),
-            tuple(group.keys), group.references or None, tuple(group.files), group.file_count,
-            ours, theirs,
+        return Diagnostic(
+            code, CODES[code].severity, self._base + pointer(key), message, key=key, array=path,
+            keys=tuple(group.keys), reference_count=group.references or None,
+            files=tuple(group.files), file_count=group.file_count, ours=ours, theirs=theirs,
         )  # fmt: skip
 
 

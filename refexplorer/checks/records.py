@@ -118,7 +118,7 @@ class Said(NamedTuple):
     Attributes
     ----------
     cause
-        The field, as in `refexplorer.checks.causes`.
+        The field, a code of `refexplorer.spec.codes`.
     value
         JSON; null removes an attribute.
     """

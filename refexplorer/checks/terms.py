@@ -8,7 +8,7 @@ from enum import StrEnum
 from hashlib import blake2b
 
 from refexplorer.errors import RefexplorerError
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 
 
 class CheckLook(StrEnum):

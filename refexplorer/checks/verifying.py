@@ -37,7 +37,7 @@ from refexplorer.checks.run.crew import ClusterTerms
 from refexplorer.checks.run.results import ResultStore
 from refexplorer.checks.states import KeyState
 from refexplorer.checks.terms import CheckTerms, Share, seconds_of
-from refexplorer.checks.verify_finding import VerifyFinding, named
+from refexplorer.checks.verify_finding import named
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.data.fetch.target_reader import Targets
@@ -51,7 +51,7 @@ from refexplorer.refset.lint.absent_rules import lint_lost_places
 from refexplorer.refset.lint.group_rules import lint_groups
 from refexplorer.refset.lint.metadata_rules import lint_metadata
 from refexplorer.refset.opened.opened_set import OpenedSet
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.diagnostics import Diagnostic, Findings, pointer
 
 FILE_COST = 10 * DECODING_COST
@@ -236,7 +236,7 @@ def _terms_of(manner: VerifyManner) -> CheckTerms:
 
 def _of_the_set(
     opened: OpenedSet, rejected: Iterable[Diagnostic], base: str
-) -> Iterator[VerifyFinding]:
+) -> Iterator[Diagnostic]:
     """Yield what is wrong of the set itself, and where no array has a reference.
 
     Whether a reader opens the set, and which of two copies of metadata it reads, no file says.
@@ -261,9 +261,10 @@ def _of_the_set(
             message = f"{named(path)}: {message.rstrip('.')}, such as {escape(keys[0], 100)}"
         severity = Severity.ERROR if code in _GRAVE else group[0].severity
         count = sum(each.count for each in group)
-        yield VerifyFinding(
-            code, severity, path, message, keys[0], group[0].pointer, keys[:NAMED_KEYS], count
-        )
+        yield Diagnostic(
+            code, severity, group[0].pointer, message, key=keys[0], array=path,
+            keys=keys[:NAMED_KEYS], reference_count=count,
+        )  # fmt: skip
 
 
 def _key_of(pointer: str) -> str:
@@ -271,15 +272,15 @@ def _key_of(pointer: str) -> str:
     return pointer.removeprefix("/").replace("~1", "/").replace("~0", "~")
 
 
-def _left_out(terms: VerifyTerms) -> Iterator[VerifyFinding]:
+def _left_out(terms: VerifyTerms) -> Iterator[Diagnostic]:
     """Yield the objects of the files that opening them left out."""
     for each in terms.left_out:
         said = f"The {each.kind} {named(each.name)} of the file is not in the set: {each.reason}"
         at = terms.base + pointer(each.name)
-        yield VerifyFinding("left-out", Severity.ERROR, each.name, said, each.name, at)
+        yield Diagnostic("left-out", Severity.ERROR, at, said, key=each.name, array=each.name)
 
 
-def _of_no_array(opened: OpenedSet, ledger: Ledger, base: str) -> Iterator[VerifyFinding]:
+def _of_no_array(opened: OpenedSet, ledger: Ledger, base: str) -> Iterator[Diagnostic]:
     """Yield that keys look like chunks and no array has them: their maker meant data."""
     count = ledger.keys.counts[KeyState.OF_NO_ARRAY]
     if count:
@@ -291,9 +292,10 @@ def _of_no_array(opened: OpenedSet, ledger: Ledger, base: str) -> Iterator[Verif
         shown = f": {', '.join(escape(url, 200) for url in files[:2])}" if files else ""
         verb = "looks like a chunk and belongs" if count == 1 else "look like chunks and belong"
         message = f"{counted(count, 'key')} {verb} to no array: {names}{shown}"
-        yield VerifyFinding(
-            "orphan-chunk", Severity.ERROR, keys[0].rpartition("/")[0], message, keys[0],
-            base + pointer(keys[0]), tuple(keys), count, files, len(files),
+        yield Diagnostic(
+            "orphan-chunk", Severity.ERROR, base + pointer(keys[0]), message, key=keys[0],
+            array=keys[0].rpartition("/")[0], keys=tuple(keys), reference_count=count,
+            files=files, file_count=len(files),
         )  # fmt: skip
 
 

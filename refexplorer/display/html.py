@@ -10,7 +10,7 @@ from refexplorer.markup import counted, shown, size_text
 from refexplorer.refset.queries.internals import SetLike
 from refexplorer.refset.queries.summary import Summary
 from refexplorer.refset.tree.nodes import Node
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.diagnostics import Diagnostic, grouped
 from refexplorer.spec.core.references import Kind
 

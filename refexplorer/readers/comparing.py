@@ -29,7 +29,7 @@ from refexplorer.readers.features import (
 from refexplorer.readers.running import ICECHUNK, RUN, NotRunError, sample_of, verdict_of
 from refexplorer.readers.verdicts import Basis, Dialects, Outcome, Verdict, VerdictReason
 from refexplorer.refset.opened.contents import Contents
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.diagnostics import Diagnostic, Findings, pointer
 
 SPECIFICATION = "the specification"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from refexplorer.checks.engine import AuditWatch
 from refexplorer.checks.report import Report
 from refexplorer.checks.states import CHUNK_TERMS, Rank
-from refexplorer.checks.verify_finding import VerifyFinding, named
+from refexplorer.checks.verify_finding import named
 from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.differing import Difference, diff
 from refexplorer.display.difference import difference_html, difference_text
@@ -27,7 +27,8 @@ from refexplorer.rewriting.conversion import Conversion, Watch
 from refexplorer.rewriting.converting import convert_checked
 from refexplorer.rewriting.repair.law import fallen
 from refexplorer.rewriting.repair.remedies import remedy
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
+from refexplorer.spec.core.diagnostics import Diagnostic
 
 _SHOWN = 50
 _CHARS = 500
@@ -89,7 +90,7 @@ class LeftFinding:
         What to do about it, a sentence without a full stop.
     """
 
-    finding: VerifyFinding
+    finding: Diagnostic
     remedy: str
 
     @property
@@ -244,7 +245,7 @@ class Repair:
             "changed": self.difference.total,
             "counts": dict(self.difference.counts),
             "repaired": list(self.repaired),
-            "left": [{**asdict(each.finding), "remedy": each.remedy} for each in self.left],
+            "left": [{**each.finding.to_dict(), "remedy": each.remedy} for each in self.left],
             "refused": dict(self.refused),
             "notes": list(self.notes),
             "before": self.before.to_dict(),
@@ -300,9 +301,9 @@ def _more(sentences: Sequence[str]) -> Iterator[str]:
         yield f"  … {counted(more, 'more finding')}"
 
 
-def _errors(found: Report) -> Iterator[VerifyFinding]:
+def _errors(found: Report) -> Iterator[Diagnostic]:
     return (each for each in found.findings if each.severity is Severity.ERROR)
 
 
-def _cause(found: VerifyFinding) -> tuple[str, ...]:
+def _cause(found: Diagnostic) -> tuple[str, ...]:
     return found.code, found.array, found.ours or "", found.theirs or ""

@@ -13,7 +13,7 @@ import pytest
 
 from refexplorer.checks.report import Report
 from refexplorer.checks.states import CHUNK_TERMS
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from tests.helpers.kerchunk_sets import translated
 from tests.helpers.verifying import (
     STEPS,

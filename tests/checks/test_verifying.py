@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -203,6 +204,7 @@ def test_the_page(files: list[Path], document: dict[str, Any], tmp_path: Path) -
     differs, _, rest = page.partition("<b>What differs</b>")[2].partition("<b>Arrays</b>")
     arrays, _, files_part = rest.partition("<b>Files that are not the same</b>")
     assert "<code>scale_factor</code>" in differs
+    assert rx.explain_code("scale_factor").cause in html.unescape(differs)
     assert f"<li><code>{files[2]}</code></li>" in differs
     assert "<li><code>foo/0.0.0</code></li>" in differs
     assert "1 unreachable" in arrays

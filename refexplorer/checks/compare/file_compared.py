@@ -7,7 +7,6 @@ from math import prod
 
 import numpy as np
 
-from refexplorer.checks.causes import CAUSES
 from refexplorer.checks.compare.certain_origins import CertainOrigins
 from refexplorer.checks.compare.cf import is_time, times, unpacked
 from refexplorer.checks.compare.file_chunks import NOWHERE
@@ -45,6 +44,7 @@ from refexplorer.checks.records import (
 )
 from refexplorer.checks.states import FileState, LedgerState, ObjectState
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, FileObject, Unread
+from refexplorer.spec.codes import CODES
 
 _NONE = np.empty(0, np.uint8)
 ZARR = "Zarr"
@@ -213,7 +213,7 @@ class FileComparison:
             if group.is_placed:
                 self._place(group, record)
                 record.unchecked += not_compared(group.ours, group.native)
-            if any(not CAUSES[each.cause].of_chunks for each in record.findings):
+            if any(not CODES[each.cause].is_of_chunks for each in record.findings):
                 states[group.rows] = np.maximum(states[group.rows], LedgerState.WRONG_METADATA)
         if groups and groups[0].is_placed:
             _span(groups, record)

@@ -22,7 +22,7 @@ from refexplorer.limits import Limits
 from refexplorer.markup import counted
 from refexplorer.refset.grids.chunk_grid import ChunkReferences
 from refexplorer.refset.opened.opened_set import OpenedSet
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.references import Reference
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 

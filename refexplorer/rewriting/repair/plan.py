@@ -19,7 +19,7 @@ from refexplorer.markup import counted
 from refexplorer.refset.columns.chunk_keys import chunk_keys
 from refexplorer.refset.columns.table import Table
 from refexplorer.rewriting.repair.law import DECODING, replaceable
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.references import Range
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
@@ -112,12 +112,12 @@ def plan(found: Report, table: Table, arrays: Mapping[str, ArrayMeta]) -> Patch:
             for row in batch.to_pylist():
                 planner.take(row)
     patches = {path: planner.patch(path) for path in arrays}
-    keys = [each.key for each in found.findings if each.code in _GROUPS]
+    keys = [each.key for each in found.findings if each.key and each.code in _GROUPS]
     return Patch(
         tuple(planner.urls),
         {path: each for path, each in patches.items() if each},
         {key: _GROUP_TEXTS[key.rpartition("/")[2]] for key in keys},
-        tuple(each.key for each in found.findings if each.code == COPIES),
+        tuple(each.key for each in found.findings if each.key and each.code == COPIES),
         frozenset(_compared(found)),
         tuple(planner.idle(patches)),
         tuple(planner.reasons),

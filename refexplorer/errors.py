@@ -95,7 +95,7 @@ class AccessError(RefexplorerError):
     target
         The URL that was asked for.
     grant
-        What to pass in ``allow=`` so that it is read, such as ``"s3://bucket"``.
+        What to pass to `ReferenceSet.allowing` to read it, such as ``"s3://bucket"``.
     fact
         The message without what to do in Python, for a view that has a button for it.
     """

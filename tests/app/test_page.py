@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from dataclasses import replace
-from typing import BinaryIO
 
 import pytest
 
@@ -20,6 +19,7 @@ from refexplorer.app.opening import OpeningWatch
 from refexplorer.app.page import ServedPage
 from refexplorer.cli.proxy import setup
 from refexplorer.errors import RefexplorerError, SourceError
+from refexplorer.formats.files.compression import PlainStream
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from tests.helpers.visiting import choose, go, hear
@@ -73,7 +73,7 @@ def test_the_server_goes_on_while_the_text_of_a_set_is_read() -> None:
     content, may_go_on, readers = references.source.content, threading.Event(), set()
     assert content is not None
 
-    def slow() -> BinaryIO:
+    def slow() -> PlainStream:
         readers.add(threading.current_thread())
         if threading.current_thread() is not threading.main_thread():
             assert may_go_on.wait(60)
@@ -99,7 +99,7 @@ def test_the_text_of_a_set_that_another_one_replaced_is_not_shown() -> None:
     content, may_go_on = references.source.content, threading.Event()
     assert content is not None
 
-    def slow() -> BinaryIO:
+    def slow() -> PlainStream:
         assert may_go_on.wait(60)
         return content()
 

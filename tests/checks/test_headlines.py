@@ -13,7 +13,7 @@ from refexplorer.checks.headlines import Headline, coverage, coverage_text, head
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, ObjectState, Rank
 from refexplorer.checks.terms import CheckTerms
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 
 S, F, O = LedgerState, FileState, ObjectState  # noqa: E741
 

@@ -10,7 +10,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer import demo
-from refexplorer.spec.core.catalogue import CATALOGUE
+from refexplorer.spec.codes import CODES
 from refexplorer.spec.core.rules import RULES, SPECIFICATION, SpecRule
 from refexplorer.views.exercises.exercise_models import exercises
 from tests.cases import conformance
@@ -119,7 +119,7 @@ def test_a_rule_is_taught_once_exercised_and_checked(name: str) -> None:
     notebook, words, held = COVERAGE[name]
     assert lessons(notebook).count(words) == 1
     assert any(name in one.rules for one in exercises())
-    known = {str(case) for case in conformance()} | CATALOGUE.keys() | globals().keys()
+    known = {str(case) for case in conformance()} | CODES.keys() | globals().keys()
     assert held
     assert set(held.split()) <= known
 

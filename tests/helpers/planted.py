@@ -637,7 +637,7 @@ FORMS: dict[str, Fault] = {
         records("temp/refs.1.parq", in_row(size=lambda size: size - 1)), "temp",
         ("temp/2.0.0",), "f1.nc", "in parquet"),
     "records of another number of rows": Fault(
-        record_size(8), "temp", ("temp/1.1.1",), "f1.nc", "in parquet"),
+        record_size(8), "temp", ("temp/1.1.1",), "f1.nc", "in parquet", False),
     "chunk of another group": Fault(
         swap("run/first/v/1", "run/second/v/1"), "run/first/v", ("run/first/v/1",), "f0.nc",
         "in groups"),

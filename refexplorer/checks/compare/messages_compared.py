@@ -205,7 +205,6 @@ class MessageComparison:
                 made.chunks.append(number)
                 made.offsets.append(start)
                 made.lengths.append(length)
-        made.stray = sorted(number for number in has if number >= 0 and number not in wanted)
         units = {self._filed.arrays[place].attributes.get("units") for place in wanted.values()}
         causes = {each.cause for each in record.findings}
         if "units" in causes and len(units) == 1:

@@ -161,14 +161,18 @@ def _names(filters: tuple[FileFilter, ...]) -> str:
     return ", ".join(map(one, filters)) or "none"
 
 
-def is_filled_alike(ours: SetArray, native: FileArray) -> bool:
-    """Tell whether chunks that were never written read as the same value; null is any."""
+def is_filled_alike(ours: SetArray, native: FileArray, is_read: bool = False) -> bool:
+    """Tell whether chunks that were never written read as the same value.
+
+    Null is any value, but where there are such chunks (`is_read`), which Zarr reads as zeros.
+    """
     if native.fill_value is None or ours.is_text or native.dtype.kind in "OSUV":
         return True
     allowed = [native.fill_value, native.attributes.get("_FillValue")]
-    if ours.fill_value is None:
+    if ours.fill_value is None and not is_read:
         return True
-    return any(same_value(ours.fill_value, one, ours.dtype) for one in allowed if one is not None)
+    mine = 0 if ours.fill_value is None else ours.fill_value
+    return any(same_value(mine, one, ours.dtype) for one in allowed if one is not None)
 
 
 def same_value(one: Any, other: Any, dtype: np.dtype[Any] | None = None) -> bool:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.causes import CAUSES
 from refexplorer.checks.compare.file_compared import FileComparison
 from refexplorer.checks.compare.grouping import FileReferences
 from refexplorer.checks.compare.held_values import HeldValues
@@ -49,7 +48,7 @@ from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
 from refexplorer.refset.columns.reference_columns import RANGE
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import CODES, Severity
 
 RAW = "The file is one chunk of plain values, and has no metadata to compare."
 _COUNTED = {Rank.GOOD: SAME, Rank.UNKNOWN: UNCOMPARED, Rank.BAD: DIFFERS}
@@ -345,7 +344,7 @@ def _count(record: Record, states: np.ndarray) -> None:
     """Count the states of references, and take the worst for the row."""
     counts = np.bincount(_OF_STATE[states], minlength=len(STATES)).tolist()
     record.same, record.differs, record.uncompared, record.failed = counts
-    if any(CAUSES[each.cause].severity is Severity.ERROR for each in record.findings):
+    if any(CODES[each.cause].severity is Severity.ERROR for each in record.findings):
         record.state = DIFFERS
     elif record.failed:
         record.state = FAILED

@@ -556,7 +556,7 @@ def test_a_page_that_is_only_asked_for(server: RangeServer, headers: dict[str, s
     refs = rx.open_references(
         {name: [f"{server.url}/{name}", 0, 4] for name in ("whole", "ranges")}
     )
-    for found in refs.check_targets(allow=[server.url]):
+    for found in refs.allowing(server.url).check_targets():
         assert "sent a web page (it begins with <!DOCTYPE html)" in str(found.message)
         assert found.state == "unreachable"
     assert set(server.spans) == {"bytes=0-255"}
@@ -807,7 +807,7 @@ def test_a_failure_is_no_fill_value(server: RangeServer) -> None:
         '"filters": null, "order": "C", "fill_value": 7}'
     )
     refs = rx.open_references({".zarray": metadata, "0": [f"{server.url}/gone", 0, 2]})
-    array: Any = refs.to_zarr(allow=[server.url])
+    array: Any = refs.allowing(server.url).to_zarr()
     assert array[2:].tolist() == [7, 7]
     with pytest.raises(FetchError, match="there is no such file"):
         array[:2]

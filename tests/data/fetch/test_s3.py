@@ -156,9 +156,9 @@ def test_a_set_with_targets_of_three_protocols(
     (tmp_path / "f").write_bytes(BODY)
     urls = (f"{server.url}/f", f"{tmp_path}/f", "s3://open-bucket/a/f.nc")
     refs = rx.open_references(bytes_at(*urls))
-    group: Any = refs.to_zarr(
-        allow=[server.url, str(tmp_path), "s3://open-bucket"], storage_options=s3(endpoint)
-    )
+    group: Any = refs.allowing(
+        server.url, str(tmp_path), "s3://open-bucket", storage_options=s3(endpoint)
+    ).to_zarr()
     assert bytes(group["x"][:]) == BODY[:12]
 
 

@@ -78,7 +78,7 @@ def test_keys_that_differ_come_in_pages(host: Host) -> None:
 
 def test_values_of_a_chunk_are_read_in_both_sets(host: Host) -> None:
     answer, (before, after, gap) = later(host, "compare.values", key="sst/2.0.0")
-    values = BEFORE.to_xarray(allow=[HOME])["sst"].values
+    values = BEFORE.allowing(HOME).to_xarray()["sst"].values
     assert np.array_equal(
         before.reshape(answer["shape"]), values[4:6, :, :96].astype("f8"), equal_nan=True
     )

@@ -185,9 +185,11 @@ function isBoolean(dtype: string): boolean {
   return dtype === "bool" || dtype.endsWith("b1");
 }
 
-/** As unpacking meant it: a double of 17 digits such as 29.189999999999998 is 29.19 to 15. */
+/** As unpacking meant it: 29.189999999999998 is 29.19; digits that no arithmetic left over stay. */
 function readable(text: string): string {
-  return /^-?\d+\.\d+$/.test(text) && text.replace(/^-?0*\.?0*|\./g, "").length > 15 ? String(Number(Number(text).toPrecision(15))) : text;
+  if (!/^-?\d+\.\d{12,}$/.test(text)) return text;
+  const short = String(Number(Number(text).toPrecision(15)));
+  return short.length + 6 < text.length ? short : text;
 }
 
 function Caption({ reading, session }: { reading: ReadingModel; session: ExplorerSession }) {

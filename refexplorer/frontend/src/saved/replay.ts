@@ -37,7 +37,7 @@ const ABSENT: Record<string, string> = {
   "value.read": `Single values of these cells were not read when the page was saved, ${KERNEL}`,
   "value.why": `To tell why a value is what it is, its chunk is read, ${KERNEL}`,
   "key.bytes": `These bytes were not read when the page was saved. They can be read from the target, ${KERNEL}`,
-  "key.ladder": `This chunk was not decoded when the page was saved. It can be read from its target, ${KERNEL}`,
+  "key.trace": `This chunk was not decoded when the page was saved. It can be read from its target, ${KERNEL}`,
   "targets.check": `To check the targets, each is asked for its size, ${KERNEL}`,
   "target.show": `The map of this part of the target was not drawn when the page was saved, ${KERNEL}`,
   "cost.measure": `To measure this host, one of its files is asked for, ${KERNEL}`,

@@ -24,7 +24,7 @@ from refexplorer.data.fetch.redirects import redirect_trace, s3_session_class
 # gcsfs logs each refusal with a traceback, which Python writes to stderr where no log is set up
 logging.getLogger("gcsfs").addHandler(logging.NullHandler())
 
-Answer = TypeVar("Answer")
+Reply = TypeVar("Reply")
 _PIECE = 2**20
 _STORED = "X-Goog-Stored-Content-Encoding"
 
@@ -82,10 +82,10 @@ async def facts(filesystem: Any, url: str) -> Facts:
     return Facts(found.get("size"), etag and str(etag), modified and str(modified))
 
 
-async def in_thread(call: Callable[..., Answer], *given: Any, **named: Any) -> Answer:
+async def in_thread(call: Callable[..., Reply], *given: Any, **named: Any) -> Reply:
     """Call what waits for a server, in a thread that does not keep the program from ending."""
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[Answer] = loop.create_future()
+    future: asyncio.Future[Reply] = loop.create_future()
 
     def answer(error: BaseException | None, found: Any) -> None:
         if future.done():  # nobody waits any more

@@ -12,7 +12,7 @@ from concurrent.futures import Executor, Future
 from queue import SimpleQueue
 from typing import ParamSpec, TypeVar
 
-Result = TypeVar("Result")
+Returned = TypeVar("Returned")
 Arguments = ParamSpec("Arguments")
 
 
@@ -37,13 +37,13 @@ class ReaderThreads(Executor):
 
     def submit(
         self,
-        fn: Callable[Arguments, Result],
+        fn: Callable[Arguments, Returned],
         /,
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
-    ) -> Future[Result]:
+    ) -> Future[Returned]:
         """Call a function in one of the threads."""
-        future: Future[Result] = Future()
+        future: Future[Returned] = Future()
 
         def call() -> None:
             if not future.set_running_or_notify_cancel():

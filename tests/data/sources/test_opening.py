@@ -19,7 +19,8 @@ import pytest
 from refexplorer.core.processes import Child
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.sources import confined_file, opening
+from refexplorer.data.sources import confined_file
+from refexplorer.data.sources import opening
 from refexplorer.data.sources.opening import open_native
 from refexplorer.errors import AccessError, FetchError
 from refexplorer.formats.datafiles import metadata_transfer

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.refset.inference import groups, inferred, proving
+from refexplorer.refset.inference import groups
+from refexplorer.refset.inference import inferred
+from refexplorer.refset.inference import proving
 from tests.helpers.kerchunk_sets import DAYS, combined
 
 

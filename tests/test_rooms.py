@@ -106,7 +106,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"compare", "exercises", "key", "overview", "versions"},
         {"beside"},
         {"tree"},
-        {"snapshots"},
+        {"static_html"},
         {"registry"},
         {"explorer"},
         {"saved"},

@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from tests.helpers.commands import run
 
 pytestmark = pytest.mark.child
 netcdf4: Any = pytest.importorskip("netCDF4", reason="netCDF4 is not installed")

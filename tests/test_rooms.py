@@ -49,7 +49,6 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"buffers", "files"},
         {"json"},
         {"datafiles", "dmrpp", "icechunk"},
-        {"making"},
         {"source"},
         {"locating", "parquet"},
         {"documents", "forms", "reader_runs"},

@@ -61,11 +61,9 @@ def explorer_text(controller: StaticExplorer, name: str) -> str:
 def editor_html(controller: EditorController) -> str:
     """Return the document and the set that it makes."""
     refs = controller.references
-    keys = "no keys yet" if refs is None else counted(refs.count, "key")
-    sentence = "" if controller.sentence == keys else f". {shown(controller.sentence)}"
     tree = "" if refs is None else tree_html(refs)
     return (
-        f'<div class="refexplorer"><p><b>Template editor</b>: {keys}{sentence}</p>'
+        f'<div class="refexplorer"><p><b>Template editor</b>: {shown(controller.sentence)}</p>'
         f"{_document(controller.document)}{notes_html(controller.diagnostics)}{tree}</div>"
     )
 

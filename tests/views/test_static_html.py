@@ -93,6 +93,17 @@ def test_what_may_not_be_read_or_takes_a_request_is_not_read_for_a_picture() -> 
     assert "<img" in still(rx.open_references(raw_set("abcd", "efgh")), "x")
 
 
+def test_garbled_bytes_are_no_warning() -> None:
+    """A signalling NaN of float32, which numpy warns of when it is cast."""
+    data = np.array([0x7F800001, 0x3F800000], "<u4").tobytes()
+    refs = {
+        "x/.zarray": '{"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<f4",'
+        '"compressor": null, "filters": null, "order": "C", "fill_value": null}',
+        "x/0": "base64:" + base64.b64encode(data).decode(),
+    }
+    assert "1 missing" in still(rx.open_references(refs), "x")
+
+
 def test_noise_is_of_bounded_size() -> None:
     values = np.random.default_rng(0).random((1000, 1000)).astype("<f4")
     refs = {

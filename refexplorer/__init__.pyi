@@ -15,11 +15,10 @@ from .checks.look.target_states import TargetState as TargetState
 from .data.open.filesystem import ReferenceView as ReferenceView
 from .data.read.readings import ChunkState as ChunkState, Reading as Reading
 from .data.read.estimates import Estimate as Estimate
-from .data.read.ladder import Ladder as Ladder, Rung as Rung
 from .data.read.selecting import ArrayReading as ArrayReading
 from .data.read.shards import Shard as Shard
-from .data.read.why import ValueCause as ValueCause, Why as Why, WhyStep as WhyStep
-from .checks.verify_finding import VerifyFinding as VerifyFinding
+from .data.read.trace import Trace as Trace
+from .data.read.value_origin import ValueOrigin as ValueOrigin
 from .checks.headlines import Claim as Claim, Headline as Headline
 from .checks.ledger import Ledger as Ledger
 from .checks.counts import CheckedArray as CheckedArray
@@ -43,6 +42,7 @@ from .errors import (
     SourceError as SourceError,
     SpecError as SpecError,
 )
+from .readers.verdicts import Dialects as Dialects, Verdict as Verdict
 from .explaining import CodeExplanation as CodeExplanation, explain_code as explain_code
 from .formats.icechunk.facts import Container as Container, RepositoryFacts as RepositoryFacts
 from .formats.icechunk.history import (
@@ -68,7 +68,7 @@ from .refset.targets.layout import (
 from .refset.tree.nodes import Node as Node, NodeType as NodeType, Page as Page
 from .rewriting.repair_result import LeftFinding as LeftFinding, Repair as Repair
 from .rewriting.repairing import repair as repair
-from .spec.core.catalogue import Severity as Severity
+from .spec.codes import Severity as Severity
 from .spec.core.diagnostics import Diagnostic as Diagnostic
 from .spec.core.references import (
     Base64 as Base64,
@@ -79,12 +79,8 @@ from .spec.core.references import (
     Url as Url,
 )
 from .spec.core.zarr_metadata import ArrayMeta as ArrayMeta
-from .spec.dialects import Dialects as Dialects, Verdict as Verdict
+from .spec.document.derivation import TraceStep as TraceStep
 from .spec.document.expansion import Expansion as Expansion
-from .spec.document.explanation import (
-    Explanation as Explanation,
-    ExplanationStep as ExplanationStep,
-)
 from .spec.schema import schema as schema
 from .widgets.editor import TemplateEditor as TemplateEditor
 from .widgets.exercises import Exercises as Exercises

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from refexplorer.data.access.policy import allowed_names
 from refexplorer.display.difference import difference_html, difference_text
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.opening import open_references
@@ -198,7 +199,10 @@ def _decided(
 
 def _bytes_of(refs: ReferenceSet, keys: list[str], allow: Collection[str]) -> Mapping[str, bytes]:
     """Read the bytes of keys; what cannot be read is skipped."""
-    read: dict[str, bytes] = refs.filesystem(allow=allow).cat(keys, on_error="omit") if keys else {}
+    if not keys:
+        return {}
+    files = refs.allowing(*allowed_names(allow)).filesystem()
+    read: dict[str, bytes] = files.cat(keys, on_error="omit")
     return read
 
 

@@ -54,6 +54,10 @@ class SourceError(RefexplorerError):
     """The source of a reference set cannot be read."""
 
 
+class SlowSourceError(SourceError):
+    """The server of a source did not answer in time: it is not asked for anything else."""
+
+
 class SpecError(SourceError):
     """The document is refused as a whole.
 
@@ -91,7 +95,7 @@ class AccessError(RefexplorerError):
     target
         The URL that was asked for.
     grant
-        What to pass in ``allow=`` so that it is read, such as ``"s3://bucket"``.
+        What to pass to `ReferenceSet.allowing` to read it, such as ``"s3://bucket"``.
     fact
         The message without what to do in Python, for a view that has a button for it.
     """

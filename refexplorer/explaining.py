@@ -7,17 +7,11 @@ from textwrap import fill, indent
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.opening import dialects
-from refexplorer.spec.core.catalogue import CATALOGUE, Severity
-from refexplorer.spec.core.explanations import EXPLANATIONS
+from refexplorer.readers.features import WHOLE
+from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.core.rules import RULES, SpecRule
 from refexplorer.spec.core.suggestions import meant
 
-_READERS = (
-    "fsspec (default)",
-    "fsspec (simple_templates=False)",
-    "reference-spec-reader, zarrita (JavaScript)",
-)
-"""Those that read version 0 and 1; others refuse an example because it is so small."""
 _SAME = "as the specification says."
 _WIDTH = 88
 
@@ -84,31 +78,36 @@ def explain_code(code: str) -> CodeExplanation:
     RefexplorerError
         If there is no such code.
     """
-    if code not in CATALOGUE:
-        hint = meant(code, CATALOGUE) or "DIAGNOSTICS.md lists them."
+    if code not in CODES:
+        hint = meant(code, CODES) or "DIAGNOSTICS.md lists them."
         raise RefexplorerError(f"There is no diagnostic code {code!r}. {hint}")
-    found, more = CATALOGUE[code], EXPLANATIONS[code]
+    found = CODES[code]
     return CodeExplanation(
         code,
         found.severity,
         found.meaning,
-        (more.readers,) if more.readers else tuple(_readers(found.example)),
-        more.cause,
-        f"{more.mend} {more.command}".rstrip(),
+        (found.readers,) if found.readers else tuple(_readers(found.example)),
+        found.cause,
+        f"{found.mend} {found.command}".rstrip(),
         found.example,
-        RULES[more.rule] if more.rule else None,
+        RULES[found.rule] if found.rule else None,
     )
 
 
 def _readers(example: str) -> list[str]:
-    """Say what readers make of an example; those of whom the same is said, together."""
-    found = dialects(example)
+    """Say what readers make of an example; those of whom the same is said, together.
+
+    Only readers of both versions: others refuse an example because it is so small.
+    """
     said: dict[str, list[str]] = {}
-    for name in _READERS:
-        verdict = found[name]
-        why = f" {verdict.reasons[0].sentence}" if verdict.reasons else ""
-        is_same = verdict.outcome == "same" and not why
-        said.setdefault(_SAME if is_same else f"{verdict.summary}.{why}", []).append(name)
+    for verdict in [*dialects(example, readers=WHOLE)][1:]:
+        if verdict.outcome == "not run":
+            continue
+        if verdict.is_run:
+            text = _SAME if verdict.outcome == "same" else f"{verdict.outcome}."
+        else:
+            text = f"{verdict.outcome}. {verdict.reasons[0].sentence}"
+        said.setdefault(text, []).append(verdict.reader)
     return [f"{', '.join(names)}: {text}" for text, names in said.items()]
 
 

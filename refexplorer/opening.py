@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,28 +11,30 @@ from refexplorer.deriving.joining import joined
 from refexplorer.errors import SourceError, SpecError
 from refexplorer.formats.documents import placed, read_long, read_whole
 from refexplorer.formats.files.compression import Progress
-from refexplorer.formats.finding.several import is_web, sources_of
+from refexplorer.formats.finding.several import sources_of
 from refexplorer.formats.finding.source_finding import read_source
 from refexplorer.formats.forms.form import Locate, of_file
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet.store import read_store
-from refexplorer.formats.reader_notes import (
-    document_notes,
-    note_beyond,
-    note_encoding,
-)
-from refexplorer.formats.reader_runs import repository_dialects, store_dialects
-from refexplorer.formats.reader_runs import run as run_readers
 from refexplorer.formats.source import DOCUMENTS, Source, cause
+from refexplorer.formats.source_notes import note_beyond, note_encoding
 from refexplorer.limits import DEFAULT_LIMITS, Limits
+from refexplorer.readers.comparing import dialects_of, note_readers
+from refexplorer.readers.verdicts import Dialects
 from refexplorer.referenceset import ReferenceSet
+from refexplorer.refset.columns.table import build_table
 from refexplorer.refset.opened.contents import Contents
-from refexplorer.refset.opened.opened_set import open_document, open_store
+from refexplorer.refset.opened.opened_set import OpenedSet, open_document, open_store
+from refexplorer.refset.opened.written_forms import written_forms
+from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.segments.segment import Generated
 from refexplorer.spec.core.diagnostics import Findings
-from refexplorer.spec.dialects import Dialects, Rendition, dialects_of, renditions_of
 from refexplorer.spec.document.expansion import Expansion, expand_document
+from refexplorer.spec.document.model import Document
 
 if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
     from refexplorer.data.access.policy import AccessPolicy
 
 
@@ -106,7 +108,7 @@ def open_references(
             for number, path in enumerate(paths)
         ]
         return set_of(joined(sets, concat_dim, whole), limits, storage_options=storage_options)
-    locate = _located(source, storage_options, limits)
+    locate = _locating(storage_options, limits)
     with memory.told():
         read = read_source(source, storage_options, limits, locate, progress=progress)
         return set_of(read, limits, templates, storage_options, trusted, progress)
@@ -142,15 +144,15 @@ def open_guarded(
     return set_of(read, limits, progress=progress)
 
 
-def _located(
-    source: object, storage_options: Mapping[str, Any] | None, limits: Limits
-) -> Locate | None:
-    """Return who reads URLs of web servers; None leaves all else to fsspec."""
-    if not any(map(is_web, source if isinstance(source, list | tuple) else [source])):
-        return None
-    from refexplorer.data.sources.web_files import typed
+def _locating(storage_options: Mapping[str, Any] | None, limits: Limits) -> Locate:
+    """Return who finds what reads a URL; nothing is imported before there is one."""
 
-    return typed(storage_options or {}, limits)
+    def locate(url: str) -> tuple[AbstractFileSystem, str]:
+        from refexplorer.data.sources.web_files import typed
+
+        return typed(storage_options or {}, limits)(url)
+
+    return locate
 
 
 def set_of(
@@ -174,7 +176,8 @@ def set_of(
     named = replace(read, form=form, entries=None)
     opened = open_document(document, entries)
     note_beyond(read, findings)
-    contents = Contents(opened, findings, document.templates)
+    forms = written_forms(document, entries) if read.is_document else {}
+    contents = Contents(opened, findings, document.templates, forms=forms)
     return ReferenceSet(named, contents, limits, trusted, storage_options)
 
 
@@ -214,53 +217,45 @@ def expand(
     if isinstance(document, str):
         document = document.encode("utf-8", "surrogatepass")
     source = read_source(document, None, DEFAULT_LIMITS)
-    written, read = read_whole(source, templates, DEFAULT_LIMITS, Findings())
+    _, read = read_whole(source, templates, DEFAULT_LIMITS, Findings())
     locate = locator_of(source)
     expansion = expand_document(read, locate)
-    notes = document_notes(written, read, expansion.diagnostics)
+    rendered = Document(0, {k: expansion.v0[k] for k in read.refs if k in expansion.v0})
+    opened = OpenedSet(
+        build_table(rendered.entries()), [Generated(item) for item in read.gen if item.count]
+    )
+    forms = written_forms(read, None)
+    contents = Contents(opened, read.findings, read.templates, forms=forms)
+    source = replace(source, form=DOCUMENTS[read.version])
+    notes = note_readers(source, contents, expansion.diagnostics)
     note_encoding(source, notes)
     return replace(expansion, diagnostics=expansion.diagnostics + notes.freeze(locate))
 
 
 def dialects(
-    source: object, *, templates: Mapping[str, str] | None = None, run: bool = False
+    source: object,
+    *,
+    templates: Mapping[str, str] | None = None,
+    readers: Collection[str] | None = None,
 ) -> Dialects:
-    """Predict how each reader reads a set, by rule and with the reason.
+    """Compare how readers read a set.
+
+    fsspec, VirtualiZarr and icechunk are run where they are installed, in a process of limited
+    memory and time and on a sample of a large set. Of the others a dated table knows which
+    features they lack.
 
     Parameters
     ----------
     source, templates
         As `open_references`.
-    run
-        Run the installed fsspec instead, in both of its modes. It renders the templates of the
-        set by its own means, so only do it to sets that you trust.
+    readers
+        The names of those to compare, such as ``"fsspec (default)"``; None for all.
 
     Raises
     ------
     RefexplorerError
-        If the source cannot be read, or is refused as a whole.
+        If the source cannot be read, or is refused as a whole, or there is no such reader.
     """
-    read = read_source(source, None, DEFAULT_LIMITS)
-    if read.store is not None:
-        return store_dialects(read_store(*read.store, DEFAULT_LIMITS))
-    if read.repository is not None:
-        return repository_dialects(read)
-    written, document = read_whole(read, templates, DEFAULT_LIMITS, Findings())
-    if run:
-        return run_readers(document, dict(written), dict(templates or {}))
-    return dialects_of(document, written)
-
-
-def renditions(
-    document: bytes, *, templates: Mapping[str, str] | None = None
-) -> dict[str, Rendition]:
-    """Return single keys of a JSON document as each reader has them, by the reader's name.
-
-    Raises
-    ------
-    RefexplorerError
-        As `dialects`.
-    """
-    read = read_source(document, None, DEFAULT_LIMITS)
-    written, found = read_whole(read, templates, DEFAULT_LIMITS, Findings())
-    return renditions_of(found, written)
+    refs = open_references(source, templates=templates)
+    contents = internals(refs).contents
+    return dialects_of(refs.source, contents, templates or {}, DEFAULT_LIMITS, readers)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.display.html import references_html
@@ -17,7 +18,6 @@ from refexplorer.formats.files.atomic import write_blocks
 from refexplorer.formats.locating import locator_of
 from refexplorer.formats.parquet.writer import RECORD_SIZE
 from refexplorer.formats.source import ZMETADATA, Source
-from refexplorer.late_import import late_import
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
 from refexplorer.refset.chunks.array_metadata import arrays_of
@@ -25,7 +25,7 @@ from refexplorer.refset.grids.chunk_grid import ChunkReferences
 from refexplorer.refset.opened.batches import tables
 from refexplorer.refset.opened.contents import Contents
 from refexplorer.refset.opened.numbering import number_of, numbers_from
-from refexplorer.refset.queries.explaining import explain
+from refexplorer.refset.queries.derivation import derive
 from refexplorer.refset.queries.internals import Internals
 from refexplorer.refset.queries.summary import Summary, summarize
 from refexplorer.refset.targets.layout import TargetLayout, TargetSummary
@@ -33,12 +33,11 @@ from refexplorer.refset.tree.nodes import Node, Page
 from refexplorer.refset.write.inlining import empty_as_text
 from refexplorer.refset.write.json_members import v0_blocks
 from refexplorer.refset.write.parquet_export import write_parquet
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.diagnostics import Diagnostic, placed
 from refexplorer.spec.core.references import Kind, Reference, V0Value
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 from refexplorer.spec.document.expansion import check_expandable
-from refexplorer.spec.document.explanation import Explanation
 from refexplorer.spec.templates.trusted import compiler_for
 
 if TYPE_CHECKING:
@@ -58,11 +57,9 @@ if TYPE_CHECKING:
     from refexplorer.data.open.filesystem import ReferenceView
     from refexplorer.data.open.fsspec_options import CodeContext
     from refexplorer.data.read.estimates import Estimate
-    from refexplorer.data.read.ladder import Ladder
     from refexplorer.data.read.readings import Reading
     from refexplorer.data.read.selecting import ArrayReading, SelectionPart
-    from refexplorer.data.read.shards import Shard
-    from refexplorer.data.read.why import Why
+    from refexplorer.data.read.trace import Trace
     from refexplorer.spec.core.diagnostics import Locator
 
 
@@ -73,13 +70,11 @@ PAGE_KEYS = 10_000
 class ReferenceSet(Mapping[str, Reference]):
     """An opened reference set: a mapping from keys to references, and questions to it.
 
-    Made by `refexplorer.open_references`. Targets are read by `read`, `chunk`, `ladder` and
-    `audit`, asked for their sizes by `check_targets`, and read through what `filesystem`,
-    `to_zarr`, `to_xarray` and `to_datatree` return. These methods take ``allow``, what may be read
-    besides the folder of the reference file (such as ``"s3://bucket"``), and
-    ``storage_options``, options for fsspec by protocol or place
-    (``{"s3": {…}, "s3://bucket": {…}}``), in place of those that the set was opened with. Nothing
-    else reads a target.
+    Made by `refexplorer.open_references`. Targets are read by `read`, `chunk`, `trace`, `audit`
+    and `verify`, asked for their sizes by `check_targets`, and read through what `filesystem`,
+    `to_zarr`, `to_xarray` and `to_datatree` return. Nothing else reads a target. Targets outside
+    the folder of the reference file have to be allowed by name:
+    ``refs.allowing("s3://bucket").read("sst")``.
 
     Attributes
     ----------
@@ -92,8 +87,10 @@ class ReferenceSet(Mapping[str, Reference]):
         The compiled templates of V1, by name.
     trusted
         Whether its templates may use all of jinja2's sandbox.
+    allowed
+        What may be read besides the folder of the reference file, as `allowing` named it.
     storage_options
-        Options for fsspec that it was opened with.
+        Options for fsspec, for the targets.
     audited
         What the last `audit` found, or None; the maps of the set show it.
     verified
@@ -107,19 +104,20 @@ class ReferenceSet(Mapping[str, Reference]):
         limits: Limits,
         trusted: bool = False,
         storage_options: Mapping[str, Any] | None = None,
+        allowed: Sequence[str] = (),
     ) -> None:
         self.source = source
         self.limits = limits
         self.templates = dict(contents.templates)
         self.trusted = trusted
         self.storage_options = dict(storage_options or {})
-        self.audited: Audit | None = None
-        self.verified: Report | None = None
+        self.allowed = tuple(allowed)
+        self._results = _LastResults()
         self._internals = Internals(contents)
         self._opened = contents.opened
 
     def __reduce__(self) -> tuple[Any, ...]:
-        told = (self.limits, self.trusted, self.storage_options)
+        told = (self.limits, self.trusted, self.storage_options, self.allowed)
         return _set_again, (self.source.portable(), self._internals.contents, *told)
 
     def __getitem__(self, key: str) -> Reference:
@@ -151,6 +149,58 @@ class ReferenceSet(Mapping[str, Reference]):
 
     def _repr_html_(self) -> str:
         return references_html(self, self.diagnostics)
+
+    def allowing(
+        self,
+        *places: str | os.PathLike[str],
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> ReferenceSet:
+        """Return the same opened set, whose targets at further places may be read.
+
+        Nothing is opened again, and both have the same `audited` and `verified`.
+
+        Parameters
+        ----------
+        places
+            Buckets (``"s3://bucket"``), hosts (``"https://host"``) and folders (``"/data"``), in
+            addition to those that are allowed already.
+        storage_options
+            Options for fsspec by protocol or place (``{"s3": {…}, "s3://bucket": {…}}``), in place
+            of those that the set has.
+
+        Raises
+        ------
+        AccessError
+            If a name is not valid.
+        """
+        from refexplorer.data.access.policy import AccessPolicy
+
+        names = AccessPolicy(None, places).names
+        found = object.__new__(type(self))
+        kept = {name: value for name, value in vars(self).items() if name != "_known"}
+        vars(found).update(kept)
+        found.allowed = tuple(dict.fromkeys((*self.allowed, *names)))
+        if storage_options is not None:
+            found.storage_options = dict(storage_options)
+        return found
+
+    @property
+    def audited(self) -> Audit | None:
+        """The last audit of the set."""
+        return self._results.audited
+
+    @audited.setter
+    def audited(self, found: Audit | None) -> None:
+        self._results.audited = found
+
+    @property
+    def verified(self) -> Report | None:
+        """The last comparison of the set with its files."""
+        return self._results.verified
+
+    @verified.setter
+    def verified(self, found: Report | None) -> None:
+        self._results.verified = found
 
     @property
     def count(self) -> int:
@@ -341,25 +391,28 @@ class ReferenceSet(Mapping[str, Reference]):
             raise KeyError(key)
         return found[0].origin
 
-    def explain(self, key: str) -> Explanation:
-        """Tell how a key came about: its entry, gen item or record, each template, the reference.
+    def explain(self, key: str) -> Trace:
+        """Trace a key from its entry, gen item or record over each template to the reference.
+
+        Nothing of its target is read; `trace` goes on to the values.
 
         Raises
         ------
         KeyError
             If there is no such key.
         """
-        compiler = compiler_for(self.trusted)
-        return explain(
-            self._opened, key, self.source, self._base, self.templates, self.limits, compiler
+        from refexplorer.data.read.trace import Trace
+
+        steps = derive(
+            self._opened,
+            key,
+            self.source,
+            self._base,
+            self.templates,
+            self.limits,
+            compiler_for(self.trusted),
         )
-
-    @property
-    def v0(self) -> Mapping[str, V0Value]:
-        """The set as V0, made key by key: the ``fo`` of fsspec's ``ReferenceFileSystem``."""
-        from refexplorer.data.open.v0_mapping import V0Mapping
-
-        return V0Mapping(self)
+        return Trace(key, tuple(steps), self.origin(key), self[key])
 
     def to_v0(self) -> dict[str, V0Value]:
         """Write the set out as V0: text, ``[url]`` or ``[url, offset, length]`` for each key.
@@ -418,7 +471,6 @@ class ReferenceSet(Mapping[str, Reference]):
         *,
         read: Collection[str] = (),
         check_targets: bool = False,
-        allow: Collection[str] = (),
         keys: int = PAGE_KEYS,
     ) -> None:
         """Write the explorer of this set as one HTML file that needs no kernel and no network.
@@ -427,7 +479,7 @@ class ReferenceSet(Mapping[str, Reference]):
         of targets, the values that are in the set itself or that `read` names (any part of them,
         side by side, and on the map of the earth), and what the last `audit` and `verify` found.
         What is not in the file says so. No folder of this machine is named in it, unless the set
-        or `allow` names one.
+        or `allowing` names one.
 
         Parameters
         ----------
@@ -438,8 +490,6 @@ class ReferenceSet(Mapping[str, Reference]):
             says where on earth they are.
         check_targets
             Whether each target is asked for its size before.
-        allow
-            As the class says.
         keys
             Rows of the tree that are written. Of a larger set each group and array has the first
             ones, and the page says so; counts, notes and maps are of the whole set.
@@ -451,8 +501,9 @@ class ReferenceSet(Mapping[str, Reference]):
         RefexplorerError
             If the file cannot be written.
         """
-        options = {"read": read, "check_targets": check_targets, "allow": allow, "keys": keys}
-        late_import("widgets.saved_page", "save_page")(self, path, **options)
+        from refexplorer.widgets.saved_page import save_page
+
+        save_page(self, path, read=read, check_targets=check_targets, keys=keys)
 
     def estimate(self, path: str, selection: Sequence[int | slice] = ()) -> Estimate:
         """Return the chunks, bytes and requests that a part of an array takes; reads nothing.
@@ -474,8 +525,6 @@ class ReferenceSet(Mapping[str, Reference]):
         *,
         place: str | Connection = "object-store",
         measure: bool = False,
-        allow: Collection[str] = (),
-        storage_options: Mapping[str, Any] | None = None,
     ) -> Advice:
         """Tell what opening and reading cost, and what would make them cheaper.
 
@@ -498,8 +547,6 @@ class ReferenceSet(Mapping[str, Reference]):
         measure
             Ask a target of the set, by at most 15 requests, for latency and bandwidth instead;
             `Advice.asked` says what was asked. Of short ranges the bandwidth of `place` is taken.
-        allow, storage_options
-            What may be read to measure, as the class says.
 
         Returns
         -------
@@ -521,16 +568,13 @@ class ReferenceSet(Mapping[str, Reference]):
         given = tuple(access.items() if isinstance(access, Mapping) else access)
         if not measure:
             return advise(self.source, self._opened, given, place)
-        options = self._options(storage_options)
-        policy = AccessPolicy(self.source.location, allow)
-        found = measured(self, self._opened, policy, options, connection(place))
+        policy = AccessPolicy(self.source.location, self.allowed)
+        found = measured(self, self._opened, policy, self.storage_options, connection(place))
         return replace(advise(self.source, self._opened, given, found.place), asked=found.asked)
 
     def check_targets(
         self,
         *,
-        allow: Collection[str] = (),
-        storage_options: Mapping[str, Any] | None = None,
         resume: str | os.PathLike[str] | None = None,
         checked: Checked = lambda done, of: True,
         concurrency: int = 16,
@@ -542,8 +586,6 @@ class ReferenceSet(Mapping[str, Reference]):
 
         Parameters
         ----------
-        allow, storage_options
-            As the class says; what is not allowed is not asked, and its record says so.
         resume
             A file to keep the answers in. Every target is asked again, since it may have changed;
             a second check with the same file says which did.
@@ -560,7 +602,7 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.checks.checking import check_targets
         from refexplorer.checks.journal import Journal
 
-        journal, targets = Journal(resume), self._targets(allow, storage_options)
+        journal, targets = Journal(resume), self._targets()
         name, index = self.source.name, self._internals.target_index
         read = self.source.recorded
         recorded = None if read is None else read()
@@ -576,8 +618,6 @@ class ReferenceSet(Mapping[str, Reference]):
         workers: int | None = None,
         results: str | os.PathLike[str] | None = None,
         resume: bool = False,
-        allow: Collection[str] = (),
-        storage_options: Mapping[str, Any] | None = None,
         watch: AuditWatch = lambda progress: True,
     ) -> Audit:
         """Ask all targets, compare all byte ranges with their sizes, and decode chunks.
@@ -600,8 +640,6 @@ class ReferenceSet(Mapping[str, Reference]):
         resume
             Go on after the last finished part in that folder. Each target of a finished part is
             asked for its size and version; if one changed, the part is done again.
-        allow, storage_options
-            As the class says; what is not allowed is not asked. They are never written.
         watch
             Called with `refexplorer.checks.engine.AuditProgress`; False stops, and the
             report is of what was finished.
@@ -621,11 +659,10 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.checks.engine import Manner, audit
         from refexplorer.checks.look.targets import Auditor
-        from refexplorer.data.access.policy import allowed_names
 
-        options = self._options(storage_options)
+        source = self.source
         auditor = Auditor(
-            self.source.location, allowed_names(allow), self.limits, options, self.source.unlisted
+            source.location, self.allowed, self.limits, self.storage_options, source.unlisted
         )
         manner = Manner(decode, scheduler, workers, results, resume, watch)
         found = audit(self.source.name, self._opened, self._internals.findings, auditor, manner)
@@ -642,9 +679,9 @@ class ReferenceSet(Mapping[str, Reference]):
         workers: int | None = None,
         results: str | os.PathLike[str] | None = None,
         resume: bool = False,
-        allow: Collection[str] = (),
-        storage_options: Mapping[str, Any] | None = None,
         watch: AuditWatch = lambda progress: True,
+        only: str | None = None,
+        within: float | str | None = None,
     ) -> Report:
         """Compare the set with what its files say of themselves.
 
@@ -657,8 +694,14 @@ class ReferenceSet(Mapping[str, Reference]):
         values
             Chunks of each array whose values are read through the set and with the library of the
             format, and compared as CF decodes them: ``"none"``, ``"sample"`` (ten) or ``"all"``.
-        scheduler, workers, results, resume, allow, storage_options, watch
+        scheduler, workers, results, resume, watch
             As `audit` has them.
+        only
+            A share of the files, such as ``"3/30"`` for the third of thirty: the same files for
+            the same set, so that thirty runs cover all of it.
+        within
+            A time such as ``"30m"``, or seconds, after which no further part is begun. What is
+            left is unknown; with `results` and `resume` the next run goes on there.
 
         Returns
         -------
@@ -674,52 +717,50 @@ class ReferenceSet(Mapping[str, Reference]):
             If there is no such cluster, or it goes away.
         """
         from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
-        from refexplorer.data.access.policy import allowed_names
 
-        options = self._options(storage_options)
         read = self.source.recorded
         recorded = {} if read is None else read()
         place, base = self.source.location, self._base
         terms = VerifyTerms(
             place,
-            allowed_names(allow),
+            self.allowed,
             self.limits,
-            options,
+            self.storage_options,
             base,
             recorded=recorded,
             unlisted=self.source.unlisted,
             left_out=self.source.left_out,
         )
-        manner = VerifyManner(values, scheduler, workers, results, resume, watch)
+        manner = VerifyManner(
+            values, scheduler, workers, results, resume, watch, only=only, within=within
+        )
         found = verify(self.source.name, self._opened, self._internals.findings, terms, manner)
         self.verified = found
         return found
 
-    def filesystem(
-        self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None
-    ) -> ReferenceView:
+    def filesystem(self) -> ReferenceView:
         """Return an fsspec filesystem over the keys; see `refexplorer.data.open.filesystem`."""
-        from refexplorer.data.open.filesystem import filesystem
+        from refexplorer.data.open.filesystem import ReferenceView
 
         self._warn_of_errors()
-        return filesystem(self, allow=allow, storage_options=self._options(storage_options))
+        return ReferenceView(self, self._targets())
 
-    def to_zarr(
-        self, *, allow: Collection[str] = (), storage_options: Mapping[str, Any] | None = None
-    ) -> zarr.Group | zarr.Array[Any]:
-        """Return a read-only zarr group or array; only metadata is read now."""
+    def to_zarr(self) -> zarr.Group | zarr.Array[Any]:
+        """Return a read-only zarr group or array; only metadata is read now.
+
+        The chunks of a selection are read together, in few requests. Where ``zarr.config`` names
+        another ``codec_pipeline.path`` than Zarr's own, that one reads them, chunk by chunk.
+        """
         from refexplorer.data.open.stores import to_zarr
 
         self._warn_of_errors()
-        return to_zarr(self, allow=allow, storage_options=self._options(storage_options))
+        return to_zarr(self, self._targets())
 
     def to_xarray(
         self,
         *,
         group: str = "",
         coordinates: bool = False,
-        allow: Collection[str] = (),
-        storage_options: Mapping[str, Any] | None = None,
         **keywords: Any,
     ) -> xarray.Dataset:
         """Return a group as a dataset; only metadata is read now.
@@ -730,8 +771,6 @@ class ReferenceSet(Mapping[str, Reference]):
             The path of the group; ``""`` is the root.
         coordinates
             Read the dimension coordinates now: `sel` needs them, and so does decoding times.
-        allow, storage_options
-            As the class says.
         keywords
             For `xarray.open_dataset`; ``chunks={}`` makes dask arrays.
 
@@ -743,40 +782,24 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.data.open.stores import to_xarray
 
         self._warn_of_errors()
-        options = self._options(storage_options)
-        return to_xarray(
-            self,
-            group=group,
-            coordinates=coordinates,
-            allow=allow,
-            storage_options=options,
-            **keywords,
-        )
+        return to_xarray(self, self._targets(), group=group, coordinates=coordinates, **keywords)
 
     def to_datatree(
         self,
         *,
         coordinates: bool = False,
-        allow: Collection[str] = (),
-        storage_options: Mapping[str, Any] | None = None,
         **keywords: Any,
     ) -> xarray.DataTree:
         """Return all groups as a tree of datasets; otherwise as `to_xarray`."""
         from refexplorer.data.open.stores import to_datatree
 
         self._warn_of_errors()
-        options = self._options(storage_options)
-        return to_datatree(
-            self, coordinates=coordinates, allow=allow, storage_options=options, **keywords
-        )
+        return to_datatree(self, self._targets(), coordinates=coordinates, **keywords)
 
     def chunk(
         self,
         array: str,
         index: Sequence[int],
-        *,
-        allow: Collection[str] = (),
-        storage_options: Mapping[str, Any] | None = None,
     ) -> Reading:
         """Read one chunk: its values, and whether they were fetched, are the fill value, or failed.
 
@@ -786,8 +809,6 @@ class ReferenceSet(Mapping[str, Reference]):
             The path of the array.
         index
             Of the chunk in the grid of chunks.
-        allow, storage_options
-            As the class says.
 
         Raises
         ------
@@ -800,7 +821,7 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.data.read.chunk_reader import read_chunk
 
-        return read_chunk(self, array, tuple(index), self._targets(allow, storage_options))
+        return read_chunk(self, array, tuple(index), self._targets())
 
     def read(
         self,
@@ -808,8 +829,6 @@ class ReferenceSet(Mapping[str, Reference]):
         selection: SelectionPart | Sequence[SelectionPart] = (),
         *,
         failed: str = "raise",
-        allow: Collection[str] = (),
-        storage_options: Mapping[str, Any] | None = None,
     ) -> ArrayReading:
         """Read a part of an array; all its byte ranges are merged before the first request.
 
@@ -824,8 +843,6 @@ class ReferenceSet(Mapping[str, Reference]):
             An integer or a slice for each dimension, or ``...``, as in ``values[0, 10:20]``.
         failed
             ``"raise"``, or ``"keep"``: return what could be read, with `ArrayReading.failures`.
-        allow, storage_options
-            As the class says.
 
         Returns
         -------
@@ -844,136 +861,76 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.data.read.selecting import read_selection
 
-        targets = self._targets(allow, storage_options)
-        return read_selection(self, array, selection, targets, failed=failed)
+        return read_selection(self, array, selection, self._targets(), failed=failed)
+
+    def trace(
+        self,
+        path: str,
+        index: Sequence[int] | None = None,
+        *,
+        inner: Sequence[int] | EllipsisType | None = None,
+    ) -> Trace:
+        """Trace a key, or one value of an array, from the document over the bytes to the values.
+
+        Parameters
+        ----------
+        path
+            A key: its chunk is read and decoded a step at a time. With `index` the path of an
+            array.
+        index
+            The position of a value, an integer for each dimension; negative ones count from the
+            end. The trace ends with what xarray shows and why.
+        inner
+            The index of an inner chunk in the grid of the shard at `path`. ``...`` reads the index
+            of the shard alone, as `Trace.shard`.
+
+        Returns
+        -------
+        Trace
+            ``steps``, ``state``, ``message`` (why it breaks), ``values``; `print` shows them.
+
+        Raises
+        ------
+        KeyError
+            If there is no such key, no chunk that would have it, or no such array.
+        DecodeError
+            If the array has no such position, the shard no such inner chunk, or it is no shard.
+        AccessError
+            If its target may not be read yet.
+        """
+        from refexplorer.data.read.trace import trace_key
+
+        if index is not None and inner is not None:
+            raise RefexplorerError(
+                "Give the index of a value or an inner chunk of a shard, not both."
+            )
+        if index is not None:
+            found = self.why(path, index)
+        else:
+            found = trace_key(self, path, self._targets(), inner)
+        return found if found.reference is None else found.after(self.explain(found.key))
 
     def why(
         self,
         array: str,
         index: Sequence[int],
-        *,
-        allow: Collection[str] = (),
-        storage_options: Mapping[str, Any] | None = None,
-    ) -> Why:
-        """Find the reason for one value: no reference, failed, masked, scaled, or so in the data.
+    ) -> Trace:
+        """Trace one value as `trace` does, from the reference on: `Trace.cause` is the reason."""
+        from refexplorer.data.read.value_origin import trace_value
 
-        Parameters
-        ----------
-        array
-            The path of the array.
-        index
-            A place for each dimension; negative ones count from the end.
-        allow, storage_options
-            As the class says.
+        return trace_value(self, array, index, self._targets())
 
-        Raises
-        ------
-        KeyError
-            If there is no such array.
-        DecodeError
-            If the array has no such place.
-        AccessError
-            If its target may not be read yet.
-        """
-        from refexplorer.data.read.why import why
-
-        return why(self, array, index, self._targets(allow, storage_options))
-
-    def shard(
-        self,
-        array: str,
-        index: Sequence[int],
-        *,
-        allow: Collection[str] = (),
-        storage_options: Mapping[str, Any] | None = None,
-    ) -> Shard:
-        """Read the index of a shard: which inner chunks there are, and their byte ranges.
-
-        Parameters
-        ----------
-        array
-            The path of the array.
-        index
-            Of the shard in the grid of chunks.
-        allow, storage_options
-            As the class says.
-
-        Raises
-        ------
-        KeyError
-            If there is no such array.
-        DecodeError
-            If its chunks are no shards, or the grid has no such chunk.
-        AccessError
-            If its target may not be read yet.
-        """
-        from refexplorer.data.read.shards import read_shard
-
-        return read_shard(self, array, tuple(index), self._targets(allow, storage_options))
-
-    def inner_ladder(
-        self,
-        array: str,
-        index: Sequence[int],
-        inner: Sequence[int],
-        *,
-        allow: Collection[str] = (),
-        storage_options: Mapping[str, Any] | None = None,
-    ) -> Ladder:
-        """Read and decode an inner chunk of a shard a step at a time, as `ladder` does a key.
-
-        Parameters
-        ----------
-        array, index
-            Of the shard, as for `shard`.
-        inner
-            Of the inner chunk in the grid of the shard.
-        allow, storage_options
-            As the class says.
-
-        Raises
-        ------
-        KeyError, DecodeError, AccessError
-            As `shard`; also if the shard has no such inner chunk.
-        """
-        from refexplorer.data.read.shards import inner_ladder
-
-        targets = self._targets(allow, storage_options)
-        return inner_ladder(self, array, tuple(index), tuple(inner), targets)
-
-    def ladder(
-        self,
-        key: str,
-        *,
-        allow: Collection[str] = (),
-        storage_options: Mapping[str, Any] | None = None,
-    ) -> Ladder:
-        """Read and decode a key a step at a time: its bytes, after each codec, its values.
-
-        Raises
-        ------
-        KeyError
-            If there is no such key, and no chunk that would have it.
-        AccessError
-            If its target may not be read yet.
-        """
-        from refexplorer.data.read.ladder import ladder
-
-        return ladder(self, key, self._targets(allow, storage_options))
-
-    def code(self, key: str | None = None, *, allow: Collection[str] = ()) -> str:
+    def code(self, key: str | None = None) -> str:
         """Return Python that opens the set, a group, an array or a key with fsspec alone.
 
         Parameters
         ----------
         key
             A key, or the path of an array or a group; None is the whole set.
-        allow
-            What reading it needs, for the sets that only refexplorer reads.
         """
         from refexplorer.data.open.snippets import code
 
-        return code(self, key, self._known, allow)
+        return code(self, key, self._known, self.allowed)
 
     @cached_property
     def _locate(self) -> Locator | None:
@@ -987,18 +944,18 @@ class ReferenceSet(Mapping[str, Reference]):
 
     @cached_property
     def _known(self) -> CodeContext:
-        from refexplorer.data.open.fsspec_options import CodeContext, rendering
+        from refexplorer.data.open.fsspec_options import CodeContext
+        from refexplorer.readers.comparing import fsspec_options
 
-        return CodeContext(self._internals.example_urls, self.storage_options, rendering(self))
+        rendering = fsspec_options(self.source, self._internals.contents)
+        return CodeContext(self._internals.example_urls, self.storage_options, rendering)
 
-    def _targets(
-        self, allow: Collection[str], storage_options: Mapping[str, Any] | None
-    ) -> Targets:
+    def _targets(self) -> Targets:
         from refexplorer.data.access.policy import AccessPolicy
         from refexplorer.data.fetch.target_reader import Targets
 
-        policy = AccessPolicy(self.source.location, allow)
-        return Targets(policy, self._options(storage_options), self.limits)
+        policy = AccessPolicy(self.source.location, self.allowed)
+        return Targets(policy, self.storage_options, self.limits)
 
     def _warn_of_errors(self) -> None:
         """Warn of rejected keys; where not even their names are known, they read as fill values."""
@@ -1010,8 +967,13 @@ class ReferenceSet(Mapping[str, Reference]):
                 stacklevel=3,
             )
 
-    def _options(self, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        return self.storage_options if given is None else given
+
+@dataclass(slots=True)
+class _LastResults:
+    """Results that a set and those of `ReferenceSet.allowing` have in common."""
+
+    audited: Audit | None = None
+    verified: Report | None = None
 
 
 def _set_again(source: Source, *told: Any) -> ReferenceSet:

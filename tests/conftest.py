@@ -19,6 +19,7 @@ from tests.helpers import newer_python
 from tests.helpers.guard import Guard
 from tests.helpers.hosts import Lab, PanelPage, running_lab, running_page
 from tests.helpers.servers import RangeServer, range_server
+from tests.house import report_lines
 
 with suppress(ImportError):
     import pyproj  # noqa: F401  before eccodes: the libproj of its wheels breaks pyproj after it
@@ -34,6 +35,8 @@ settings.load_profile("repeated")
 WHY = 2_000
 """Letters of the end of what a test that ran once more said first."""
 BROWSING = Path(__file__).parent / "ui"
+WHOLE_SUITE = 3_000
+"""Tests of a run after which the house is measured, which takes 4 seconds."""
 WHOLE = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.(\w+)", re.MULTILINE)
 """The mark of all tests of a module."""
 CONTROLLED = {"app", "demo", "views", "widgets"}
@@ -79,10 +82,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print why tests ran once more, of which pytest says nothing."""
+    """Print why tests ran once more, of which pytest says nothing; after all tests, the house."""
     for report in terminalreporter.stats.get("rerun", []):
         terminalreporter.section(f"first run of {report.nodeid}")
         terminalreporter.write_line(report.longreprtext[-WHY:])
+    if len(terminalreporter.stats.get("passed", [])) > WHOLE_SUITE:
+        terminalreporter.section("the house")
+        for line in report_lines():
+            terminalreporter.write_line(line)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -139,7 +139,7 @@ VERBS = {
     "expand": ["expand", "{}"],
     "check": ["check", "{}", "--targets", "--allow", "{folder}"],
     "audit": ["audit", "{}", "--allow", "{folder}"],
-    "dialects": ["dialects", "{}", "--run"],
+    "dialects": ["dialects", "{}", "--reader", "fsspec (default)"],
     "infer": ["infer", "{}"],
     "diff": ["diff", "{}", "{}"],
     "convert": ["convert", "{}", "{folder}/out.parq"],

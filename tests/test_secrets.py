@@ -152,6 +152,7 @@ def of_files(folder: Path) -> Iterator[tuple[str, str]]:
 def test_nothing_that_is_shown_in_python_has_a_secret(source: str, server: RangeServer) -> None:
     refs = rx.open_references(source)
     allow = [server.url, CLOSED]
+    allowed = refs.allowing(*allow)
 
     def outputs() -> Iterator[tuple[str, str]]:
         yield "set", shown(refs)
@@ -163,21 +164,24 @@ def test_nothing_that_is_shown_in_python_has_a_secret(source: str, server: Range
             yield f"{key} reference", shown(refs[key])
             yield f"{key} node", shown(refs.node(key))
             yield f"{key} explain", shown(refs.explain(key))
-            yield f"{key} code", refs.code(key, allow=allow)
-            yield f"{key} ladder", tried(refs.ladder, key, allow=allow)
-            yield f"{key} bytes", tried(refs.filesystem(allow=allow).cat, key)
+            yield f"{key} code", allowed.code(key)
+            yield f"{key} trace", tried(allowed.trace, key)
+            yield f"{key} bytes", tried(allowed.filesystem().cat, key)
         yield "code", refs.code() + refs.code("x")
-        group, dataset = refs.to_zarr(allow=allow), refs.to_xarray(allow=allow)
+        group, dataset = allowed.to_zarr(), allowed.to_xarray()
         for at in range(6):
             yield f"{at} refused", tried(refs.read, "x", at)
-            yield f"{at} read", tried(refs.read, "x", at, allow=allow)
-            yield f"{at} chunk", tried(refs.chunk, "x", (at,), allow=allow)
-            yield f"{at} why", tried(refs.why, "x", (at,), allow=allow)
+            yield f"{at} read", tried(allowed.read, "x", at)
+            yield f"{at} chunk", tried(allowed.chunk, "x", (at,))
+            yield f"{at} why", tried(allowed.why, "x", (at,))
             yield f"{at} zarr", tried(group["x"].__getitem__, at)  # type: ignore[index]
             yield f"{at} xarray", tried(dataset["x"][at].load)
         yield "opened", shown(group) + shown(dataset) + repr(dataset.encoding)
-        yield "filesystem", repr(refs.filesystem(allow=allow)) + repr(refs.filesystem().targets)
-        kept = refs.read("x", ..., failed="keep", allow=allow)
+        yield (
+            "filesystem",
+            repr(allowed.filesystem()) + repr(refs.filesystem().targets),
+        )
+        kept = allowed.read("x", ..., failed="keep")
         yield "failures", f"{shown(kept)} {kept.failures}"
         yield "advise", shown(refs.advise())
         yield "infer", shown(rx.infer(refs))
@@ -189,21 +193,21 @@ def test_nothing_that_is_shown_in_python_has_a_secret(source: str, server: Range
     assert len(without_secrets(outputs())) > 90
     assert refs["x/0"].to_v0() == references(server)["x/0"], "what a program reads is data"
     assert refs.to_v0()["x/1"] == references(server)["x/1"]
-    assert refs.chunk("x", (0,), allow=allow).values.tolist() == [0]  # type: ignore[union-attr]
-    assert refs.chunk("x", (2,), allow=allow).values.tolist() == [1]  # type: ignore[union-attr]
+    assert allowed.chunk("x", (0,)).values.tolist() == [0]  # type: ignore[union-attr]
+    assert allowed.chunk("x", (2,)).values.tolist() == [1]  # type: ignore[union-attr]
 
 
 def test_no_report_has_a_secret_and_each_says_so_before(
     source: str, server: RangeServer, tmp_path: Path
 ) -> None:
-    refs = rx.open_references(source)
-    allow, folder = [server.url, CLOSED], tmp_path / "reports"
+    allowed = rx.open_references(source).allowing(server.url, CLOSED)
+    folder = tmp_path / "reports"
     folder.mkdir()
 
     def outputs() -> Iterator[tuple[str, str]]:
-        checks = refs.check_targets(resume=folder / "targets.jsonl", allow=allow)
-        audit = refs.audit(results=folder / "audited", allow=allow)
-        found = refs.verify(results=folder / "verified", allow=allow)
+        checks = allowed.check_targets(resume=folder / "targets.jsonl")
+        audit = allowed.audit(results=folder / "audited")
+        found = allowed.verify(results=folder / "verified")
         for report in (checks, audit, found):
             name = type(report).__name__
             with pytest.warns(SecretsWarning, match=rf"{name}\.html shows addresses without"):
@@ -216,17 +220,17 @@ def test_no_report_has_a_secret_and_each_says_so_before(
         yield "tables", f"{list(audit.tables())} {audit.targets()} {found.files()}"
         yield "findings", f"{found.findings!r} {found.counts!r} {list(found.tables())}"
         with pytest.warns(SecretsWarning, match=r"page\.html shows addresses without"):
-            refs.to_html(folder / "page.html", read=["x"], check_targets=True, allow=allow)
+            allowed.to_html(folder / "page.html", read=["x"], check_targets=True)
         yield from of_files(folder)
 
     names = without_secrets(outputs())
     assert {"page.html 2", "audit.parquet rows", "part-000000.parquet rows", "targets.jsonl"} <= {
         *names
     }
-    again = refs.check_targets(resume=folder / "targets.jsonl", allow=allow)
+    again = allowed.check_targets(resume=folder / "targets.jsonl")
     assert sum(each.state == "good" for each in again) == 3
     assert again[0].url == references(server)["x/0"][0]
-    assert refs.audit(results=folder / "audited", resume=True, allow=allow).summary.audited == 6
+    assert allowed.audit(results=folder / "audited", resume=True).summary.audited == 6
 
 
 def test_nothing_that_a_command_prints_or_writes_has_a_secret(
@@ -284,7 +288,7 @@ def test_no_message_of_an_explorer_and_no_saved_notebook_has_a_secret(
         ("targets.summary", {}),
         ("compare.with", {"source": f"{server.url}/none?sig=CANARYcompared"}),
         *(("key.explain", {"path": f"x/{at}"}) for at in range(6)),
-        *(("key.ladder", {"path": f"x/{at}"}) for at in range(6)),
+        *(("key.trace", {"path": f"x/{at}"}) for at in range(6)),
         *(("key.bytes", {"path": f"x/{at}", "start": 0, "n": 4}) for at in range(6)),
         *(("key.code", {"path": path}) for path in ("", "x", "x/0", "x/3")),
         *(("value.why", {"array": "x", "index": [at]}) for at in range(6)),
@@ -338,7 +342,7 @@ def test_code_names_the_options_that_were_given_and_none_of_their_secrets() -> N
             given = PLAIN | {"x/0": [url, 0, 4]}
             refs = rx.open_references(given, storage_options=options)
             for key in (None, "x", "x/0"):
-                text = refs.code(key, allow=[url])
+                text = refs.allowing(url).code(key)
                 compile(text, "cell", "exec")
                 yield f"{name} {key}", text
             yield f"{name} set", shown(refs)

@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import panel
 
@@ -20,6 +21,7 @@ from refexplorer.app.upload import Upload
 from refexplorer.markup import escape
 from refexplorer.masking import masked_text
 from refexplorer.referenceset import ReferenceSet
+from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.registry import EXPLORER, SCREENS
 from refexplorer.views.wire.answering import Operations, read, sentence
 from refexplorer.views.wire.page_messages import (
@@ -40,11 +42,13 @@ _NO_TEXT = (
     "specification's own example instead."
 )
 _EDITED = "Edited text"
+_READING = "The text is being read …"
 OPENINGS = 4
 """Sets that one page opens at once; one that nobody waits for is stopped soon."""
 Opening = Callable[..., ReferenceSet]
 """Opens a set; takes the `OpeningWatch` of the page."""
 START = "start"
+Result = TypeVar("Result")
 
 
 class ServedPage:
@@ -67,8 +71,10 @@ class ServedPage:
         self._attempt: object = None
         # Of its own: a server that stalls for one person must not hold up the others.
         self._threads = ThreadPoolExecutor(OPENINGS, thread_name_prefix="refexplorer-opening")
+        self._begun = 0
         self._editor_notice = ""
         self._made: dict[str, View] = {}
+        self._making: dict[str, object] = {}
         self._explorer: ExplorerView | None = None
         titles = {name: offer.title for name, offer in library.offers.items()}
         self._frame = Frame(titles, library.largest)
@@ -97,9 +103,15 @@ class ServedPage:
         self._hold(references, source)
         self._stand(place or Address(source))
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is being read or made on a thread."""
+        return self._begun > 0
+
     def close(self) -> None:
         """Stop what it does, and open no more: the person has left."""
         self._attempt = self._upload = None
+        self._making.clear()
         self._threads.shutdown(wait=False, cancel_futures=True)
         for view in self._made.values():
             view.close()
@@ -108,6 +120,7 @@ class ServedPage:
         """Put a set into the explorer, whatever is shown."""
         self._references = references
         self._source = source if is_shareable(source) else ""
+        self._making.pop("editor", None)
         if (editor := self._made.pop("editor", None)) is not None:
             editor.close()  # its text is that of the set before; exercises stay
         self._explore(references)
@@ -222,6 +235,19 @@ class ServedPage:
         self._upload = None
         self._open(upload.name, partial(self._library.open_dropped, upload), Address())
 
+    def _aside(self, work: Callable[[], Result], finish: Callable[[Future[Result]], None]) -> None:
+        """Do on a thread what takes long, and the rest in a turn of the page."""
+
+        def turn(done: Future[Result]) -> None:
+            try:
+                finish(done)
+            finally:
+                self._begun -= 1
+
+        self._begun += 1
+        done = self._threads.submit(work)
+        done.add_done_callback(lambda done: self._turns.soon(turn, done))
+
     def _open(self, name: str, opening: Opening, place: Address) -> None:
         """Open a set on a thread and show it, unless the person gave up or chose another.
 
@@ -242,8 +268,7 @@ class ServedPage:
             except Exception as error:
                 self._fail(error)
 
-        opened = self._threads.submit(opening, watch)
-        opened.add_done_callback(lambda done: self._turns.soon(finish, done))
+        self._aside(partial(opening, watch), finish)
 
     def _tell_opened(self, done: int, size: int) -> None:
         self._turns.soon(setattr, self._frame, "opened", [done, size])
@@ -264,29 +289,61 @@ class ServedPage:
         """
         self._tell(chosen)
         if chosen in SCREENS and chosen not in self._made:
-            self._made[chosen] = self._make(chosen)
-            self._views.append(self._made[chosen])
+            self._make(chosen)
+        self._see(chosen)
+
+    def _see(self, chosen: str) -> None:
         for name, view in self._made.items():
             view.visible = name == chosen
         self._views.visible = chosen in self._made
-        notice = self._editor_notice if chosen == "editor" else ""
+        notice = _READING if chosen in self._making else ""
+        if chosen == "editor":
+            notice = notice or self._editor_notice
         self._frame.param.update(notice=notice, view=chosen)
 
-    def _make(self, name: str) -> View:
-        controller = SCREENS[name].controller(self._editable)
-        view = EditorView(controller, lambda edited: self._explore_edited(name, view, edited))
-        return view
+    def _make(self, name: str) -> None:
+        """Make a view on a thread, since a text of 6 MB takes seconds, and see it if it is chosen.
 
-    def _editable(self) -> str:
+        One that is made already is not made twice; that of a set that is no longer shown is closed.
+        """
+        if name in self._making:
+            return
+        self._making[name] = making = object()
+        references = self._references
+
+        def make() -> tuple[EditorController, str]:
+            text, notice = self._editable(references if name == "editor" else None)
+            return SCREENS[name].controller(lambda: text), notice
+
+        def finish(made: Future[tuple[EditorController, str]]) -> None:
+            if self._making.get(name) is not making:
+                if not made.cancelled() and made.exception() is None:
+                    made.result()[0].close()
+                return
+            del self._making[name]
+            try:
+                controller, notice = made.result()
+            except Exception as error:
+                self._fail(error)
+                return
+            if name == "editor":
+                self._editor_notice = notice
+            view = EditorView(controller, lambda edited: self._explore_edited(name, view, edited))
+            self._made[name] = view
+            self._views.append(view)
+            self._see(self._frame.view)
+
+        self._aside(make, finish)
+
+    def _editable(self, references: ReferenceSet | None) -> tuple[str, str]:
         """Return the text of the set, or an example and a notice of why it is one."""
-        self._editor_notice = ""
-        if (references := self._references) is not None:
+        notice = ""
+        if references is not None:
             text = references.source.text_within(self._shown_chars)
             if text is not None:
-                return text
-            name = escape(references.source.name)
-            self._editor_notice = _NO_TEXT.format(name, self._shown_chars)
-        return demo.path("spec.v1.json").read_text(encoding="utf-8")
+                return text, ""
+            notice = _NO_TEXT.format(escape(references.source.name), self._shown_chars)
+        return demo.path("spec.v1.json").read_text(encoding="utf-8"), notice
 
     def _tell(self, view: str = "") -> None:
         """Keep the address to where the person is; while a set is being opened, it waits."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -33,7 +34,7 @@ from refexplorer.limits import Limits
 from refexplorer.markup import counted
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.segments.records import Records
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.diagnostics import Findings
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
@@ -151,6 +152,14 @@ def check_count(opened: OpenedSet, limits: Limits) -> None:
             f"The set has {opened.count:,} references, more than the "
             f"{limits.audited_references:,} that one audit checks (limits: audited_references)."
         )
+
+
+def until(watch: AuditWatch, seconds: float | None) -> AuditWatch:
+    """Return what stops after some seconds, too."""
+    if seconds is None:
+        return watch
+    end = time.monotonic() + seconds
+    return lambda progress: watch(progress) and time.monotonic() < end
 
 
 def rejected_count(opened: OpenedSet, findings: Findings) -> int:

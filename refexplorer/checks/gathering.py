@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import add
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.causes import CAUSES
 from refexplorer.checks.compare.axes import FileAxis, OddSteps, of_files, of_held
 from refexplorer.checks.compare.file_compared import ZARR
 from refexplorer.checks.compare.held_values import HeldValues
@@ -36,13 +35,17 @@ from refexplorer.checks.states import (
     ObjectState,
     Rank,
 )
-from refexplorer.checks.verify_finding import NAMED_FILES, VerifyFinding, named, sentence
-from refexplorer.spec.core.diagnostics import pointer
+from refexplorer.checks.verify_finding import NAMED_FILES, named, sentence
+from refexplorer.markup import counted
+from refexplorer.spec.codes import CODES
+from refexplorer.spec.core.diagnostics import Diagnostic, pointer
 
 KEPT_FINDINGS = 10_000
 KEPT_REASONS = 1_000
 """Beyond it they are counted together."""
-_ORDER = {code: place for place, code in enumerate(CAUSES)}
+_ORDER = {code: place for place, code in enumerate(CODES)}
+_OF_OTHERS = (LedgerState.HELD, LedgerState.UNCOVERED, LedgerState.FILES_UNREAD)
+"""States that chunks keep which no file of a share has."""
 _OF_ANOTHER = "the set has it from another file"
 _UNREAD_CAUSES = {
     FileState.DAMAGED: "damaged-file", FileState.UNREACHABLE: "unreachable",
@@ -76,6 +79,7 @@ class _Joined:
 
     files: int = 0
     last: int | None = None
+    starts: set[bytes] = field(default_factory=set)
     stops: np.ndarray | None = None
     axis: FileAxis = field(default_factory=FileAxis)
 
@@ -166,17 +170,22 @@ class ReportBuilder:
         """Return how many files an array was compared with."""
         return self._joined[path].files
 
-    def finish(self, is_complete: bool) -> tuple[VerifyFinding, ...]:
+    def finish(
+        self, is_complete: bool, is_joined: Callable[[str], bool] | None = None
+    ) -> tuple[Diagnostic, ...]:
         """Take in what only all files together show, and return all findings, in order.
 
         Parameters
         ----------
         is_complete
             Whether all parts were done; else chunks without a reference stay unknown.
+        is_joined
+            Of a share of the files: which arrays all files together have. What the share leaves
+            is not asked for.
         """
         self._end_file()
         unread = sum(self._ledger.files.counts.values()) - self._ledger.files.counts[FileState.READ]
-        is_read = is_complete and not unread
+        is_read = is_complete and not unread and is_joined is None
         self._finish_held(is_read)
         self._finish_lacking()
         for path, start, shape, is_alike in self._regions:
@@ -185,9 +194,12 @@ class ReportBuilder:
             is_known = is_read and path not in self._unlisted
             state = LedgerState.HOLE if is_known else LedgerState.FILES_UNREAD
             self._ledger.mark_untouched(path, state)
-        self._finish_objects()
-        self._finish_shapes()
-        odd = list(self._odd())
+        self._finish_objects(is_joined)
+        if is_joined is None:
+            self._finish_shapes()
+        elif is_complete:
+            self._leave_out()
+        odd = [*(self._odd() if is_joined is None else ()), *self._undecodable()]
         found = [self._finding(cause, group) for cause, group in self._groups.items()]
         place = {path: number for number, path in enumerate(self._arrays)}
         both = sorted([*found, *odd], key=lambda f: (place.get(f.array, -1), _ORDER[f.code]))
@@ -299,6 +311,8 @@ class ReportBuilder:
             return
         start, shape = np.array(row["start"], np.int64), np.array(row["shape"], np.int64)
         stops = start + shape
+        if len(joined.starts) < 2:
+            joined.starts.add(start.tobytes())
         joined.stops = stops if joined.stops is None else np.maximum(joined.stops, stops)
         if is_new and row["axis"] is not None:
             joined.axis.add(row["number"], int(start[0]), row["axis"])
@@ -344,22 +358,46 @@ class ReportBuilder:
         state = LedgerState.EMPTY if is_alike else LedgerState.OTHER_FILL
         self._ledger.mark_region(path, first, stop, state)
 
-    def _finish_objects(self) -> None:
+    def _leave_out(self) -> None:
+        """Note that what no file of the share has is not asked for."""
+        for path in self._ledger.paths:
+            for state in _OF_OTHERS:
+                self._ledger.mark_untouched(path, LedgerState.UNTOUCHED, state)
+            counts = self._ledger.counts(path)
+            left = (LedgerState.UNTOUCHED, LedgerState.REFERENCED)
+            self._ledger.leave_out(path, sum(counts.get(state, 0) for state in left))
+
+    def _finish_objects(self, is_joined: Callable[[str], bool] | None = None) -> None:
         """Tell what the set lacks from what it has of another file."""
         for (name, path), numbers in self._lacking_objects.items():
             states = self._ledger.counts(path) if path in self._arrays else {}
             is_whole = bool(states) and all(
                 CHUNK_TERMS[state].rank is Rank.GOOD or state is LedgerState.OWN for state in states
             )
+            keys, holes = self._holes(path) if path in self._arrays else ([], False)
+            if holes and len(numbers) == 1:  # no other file has values of the array
+                self._ledger.mark_untouched(path, LedgerState.LACKING, LedgerState.HOLE)
+            is_lacking = path in self._joined and len(self._joined[path].starts) > 1
+            if is_joined is not None:
+                is_lacking = is_joined(path)
+                is_whole = True  # other shares know of the rest
             for number in numbers:
-                if is_whole:
+                if is_whole and not is_lacking:
                     self._ledger.objects.add(name, ObjectState.NOT_TAKEN, _OF_ANOTHER)
                     continue
                 self._ledger.objects.add(name, ObjectState.LACKING)
                 found: dict[str, Any] = {"cause": "lacking-object", "ours": None, "theirs": None}
-                found |= {"count": 0, "message": None, "keys": []}
+                such = f"such as {keys[0]}" if keys else None
+                found |= {"count": 0, "message": such, "keys": keys}
                 row = {"number": number, "target": self._urls[number]}
                 self._note(path, row, found)
+
+    def _holes(self, path: str) -> tuple[list[str], bool]:
+        """Return the first keys without a reference, and whether no chunk has one."""
+        chunks = self._ledger.chunks_in(path, LedgerState.HOLE, NAMED_KEYS)
+        meta = self._arrays[path].meta
+        keys = [meta.chunk_key(meta.index_at(number)) for number in chunks.tolist()]
+        return keys, set(self._ledger.counts(path)) == {LedgerState.HOLE}
 
     def _finish_held(self, is_read: bool) -> None:
         """Give the chunks that the set holds the state of the values that files compared."""
@@ -383,6 +421,10 @@ class ReportBuilder:
                 self._reason(path, told, int(np.count_nonzero(found == 0)))
                 known, found = known[found != 0], found[found != 0]
             self._ledger.restate(path, known, word[found])
+        for path, reasons in self._held.broken.items():
+            broken = np.array(sorted(reasons), np.int64)
+            state = np.full(len(broken), LedgerState.UNDECODABLE, np.uint8)
+            self._ledger.restate(path, broken, state)
 
     def _finish_shapes(self) -> None:
         """Compare the end of the last file with the shape, where all files were compared."""
@@ -400,7 +442,7 @@ class ReportBuilder:
                 group = self._groups["shape", path, str(whole), said]
                 group.files, group.file_count = [], joined.files
 
-    def _odd(self) -> Iterator[VerifyFinding]:
+    def _odd(self) -> Iterator[Diagnostic]:
         for path, ours in self._arrays.items():
             if path in self._held.arrays:
                 for odd in of_held(ours, self._held.arrays[path]):
@@ -410,7 +452,21 @@ class ReportBuilder:
                     numbers = axis.files_at(odd.index)[:NAMED_FILES]
                     yield self._of_coordinate(ours, odd, [self._urls[n] for n in numbers])
 
-    def _of_coordinate(self, ours: SetArray, odd: OddSteps, files: Any) -> VerifyFinding:
+    def _undecodable(self) -> Iterator[Diagnostic]:
+        """Yield the chunks that the set holds and that no codec decodes."""
+        for path, reasons in self._held.broken.items():
+            meta, numbers = self._arrays[path].meta, sorted(reasons)
+            keys = tuple(meta.chunk_key(meta.index_at(n)) for n in numbers[:NAMED_KEYS])
+            what = counted(len(numbers), "inline chunk")
+            message = f"{named(path)}: {what} cannot be decoded, such as {keys[0]}"
+            message += f" ({reasons[numbers[0]].rstrip('.')})"
+            code = "undecodable-inline"
+            yield Diagnostic(
+                code, CODES[code].severity, self._base + pointer(keys[0]), message, key=keys[0],
+                array=path, keys=keys, reference_count=len(numbers),
+            )  # fmt: skip
+
+    def _of_coordinate(self, ours: SetArray, odd: OddSteps, files: Any) -> Diagnostic:
         meta = ours.meta
         what = {
             "duplicates": "the same value stands at two places",
@@ -421,12 +477,12 @@ class ReportBuilder:
         at = f"between elements {odd.index:,} and {odd.index + 1:,}"
         message = f"{named(meta.path)}: {what} {at} ({odd.between[0]}, {odd.between[1]}){times}"
         key = meta.chunk_key((odd.index // meta.chunks[0],))
-        return VerifyFinding(
-            odd.cause, CAUSES[odd.cause].severity, meta.path, message, key,
-            self._base + pointer(key), (key,), None, tuple(files), len(files),
+        return Diagnostic(
+            odd.cause, CODES[odd.cause].severity, self._base + pointer(key), message, key=key,
+            array=meta.path, keys=(key,), files=tuple(files), file_count=len(files),
         )  # fmt: skip
 
-    def _finding(self, cause: CauseKey, group: _Grouped) -> VerifyFinding:
+    def _finding(self, cause: CauseKey, group: _Grouped) -> Diagnostic:
         code, path, ours, theirs = cause
         meta = self._arrays[path].meta
         said = group.message
@@ -434,19 +490,22 @@ class ReportBuilder:
             field = code.replace("-", " ")
             said = f"{field} {theirs}, the set says {ours}"
         of = max(self._joined[path].files, group.file_count)
+        if group.keys and not any(key in (said or "") for key in group.keys):
+            first = f"such as {group.keys[0]}"
+            said = f"{said.rstrip('.')}, {first}" if said else first
         message = sentence(code, path, said, group.files, group.file_count, of)
         key = group.keys[0] if group.keys else meta.metadata_key
         if not group.keys and meta.zarr_format == 2 and code not in _OF_ZARRAY:
             key = meta.folder + ".zattrs"
-        return VerifyFinding(
-            code, CAUSES[code].severity, path, message, key, self._base + pointer(key),
-            tuple(group.keys), group.references or None, tuple(group.files), group.file_count,
-            ours, theirs,
+        return Diagnostic(
+            code, CODES[code].severity, self._base + pointer(key), message, key=key, array=path,
+            keys=tuple(group.keys), reference_count=group.references or None,
+            files=tuple(group.files), file_count=group.file_count, ours=ours, theirs=theirs,
         )  # fmt: skip
 
 
 _OF_ZARRAY = {
     "dtype", "byte-order", "rank", "shape", "ragged", "chunk-shape", "order", "filters",
-    "fill_value",
+    "fill_value", "lacking-object",
 }  # fmt: skip
 """What stands in ``.zarray``; the rest in ``.zattrs``."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-from refexplorer.checks.causes import CAUSES
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.states import (
     CHUNK_TERMS,
@@ -21,7 +20,7 @@ from refexplorer.checks.states import (
 )
 from refexplorer.checks.terms import CheckLook, CheckTerms
 from refexplorer.markup import counted, escape
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import CODES, Severity
 
 LACKING_CODES = frozenset({"no-reference", "lacking-object", "left-out"})
 """Findings of what the files hold and the set has not; what is there may be right all the same."""
@@ -111,6 +110,10 @@ def reaches(severity: Severity, threshold: Severity) -> bool:
     return _GRAVEST_FIRST.index(severity) <= _GRAVEST_FIRST.index(threshold)
 
 
+def _is_of_files(code: str) -> bool:
+    return code in CODES and bool(CODES[code].predicate)
+
+
 def _kind_and_text(
     ledger: Ledger, findings: Sequence[CodedFinding], terms: CheckTerms, unknown: Sequence[str]
 ) -> tuple[Claim, str]:
@@ -120,7 +123,7 @@ def _kind_and_text(
     wrong -= {LedgerState.LACKING}
     if errors & UNOPENABLE_CODES:
         return Claim.UNOPENABLE, "xarray cannot open it"
-    differs = errors & CAUSES.keys() - LACKING_CODES - UNREAD_CODES
+    differs = {code for code in errors if _is_of_files(code)} - LACKING_CODES - UNREAD_CODES
     if terms.asks(CheckLook.FILES) and (differs or wrong & DIFFERENT):
         if differs == STALE_CODES:
             return Claim.STALE, f"is stale: {_files(ledger, FileState.CHANGED)} changed"
@@ -158,7 +161,7 @@ def _same(ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerms) -> tu
         k, n = len(taken), len(taken | missing)
         return (
             Claim.SAME_IN_PART,
-            f"{share}the same as its files in {k:,} of {n:,} variables",
+            f"{share}the same as its files in the {k:,} of {n:,} variables it takes",
         )
     own = [
         path
@@ -286,7 +289,7 @@ def coverage_text(ledger: Ledger, terms: CheckTerms) -> str:
         parts.append(f"Placed: {chunks['placed']:,} of {total}.")
     else:
         parts.append(f"Inside their files: {chunks['inside']:,} of {total}.")
-    if terms.asks(CheckLook.DECODE) or chunks["decoded"]:
+    if terms.asks(CheckLook.DECODE) or terms.asks(CheckLook.FILES):
         parts.append(f"Decoded: {chunks['decoded']:,}.")
     if terms.asks(CheckLook.FILES):
         parts.append(f"Values compared: {chunks['values']:,}.")
@@ -296,7 +299,7 @@ def coverage_text(ledger: Ledger, terms: CheckTerms) -> str:
 
 def _objects_texts(ledger: Ledger) -> Iterator[str]:
     objects = ledger.objects
-    names = len(objects.files_by_name)
+    names = len(objects.names(*(state for state in ObjectState if state != ObjectState.STRUCTURE)))
     for state, title in (
         (ObjectState.NOT_TAKEN, "Not in the set"),
         (ObjectState.LEFT_OUT, "Left out"),

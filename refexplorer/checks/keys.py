@@ -15,7 +15,7 @@ from refexplorer.checks.states import KeyState, LedgerState
 from refexplorer.refset.columns.reference_columns import RANGE, URL
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.segments.records import Records
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.diagnostics import Findings
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 

@@ -141,13 +141,15 @@ class Ledger:
         box = self._dense[path].reshape(grid)[whole]
         box[box == LedgerState.UNTOUCHED] = state
 
-    def mark_untouched(self, path: str, state: LedgerState) -> None:
-        """Note the state of all chunks of an array that nothing was noted of."""
+    def mark_untouched(
+        self, path: str, state: LedgerState, before: LedgerState = LedgerState.UNTOUCHED
+    ) -> None:
+        """Note the state of all chunks of an array that nothing, or only `before`, was noted of."""
         if path in self._dense:
             book = self._dense[path]
             for start in range(0, len(book), COUNTED_CHUNKS):
                 part = book[start : start + COUNTED_CHUNKS]
-                part[part == LedgerState.UNTOUCHED] = state
+                part[part == before] = state
         else:
             self._sparse[path].rest = state
 
@@ -295,6 +297,14 @@ class ObjectBook:
         self.files_by_name.setdefault(name, Counter())[state] += 1
         if reason:
             self.reasons[name, reason] += 1
+
+    def leave_out(self, name: str, reason: str) -> None:
+        """Note that opening the file left an object out, which is no choice of the set's maker."""
+        if moved := self.files_by_name.get(name, Counter()).pop(ObjectState.NOT_TAKEN, 0):
+            self.counts[ObjectState.NOT_TAKEN] -= moved
+            self.counts[ObjectState.LEFT_OUT] += moved
+            self.files_by_name[name][ObjectState.LEFT_OUT] += moved
+            self.reasons[name, reason] += moved
 
     def names(self, *states: ObjectState) -> list[str]:
         """Return the names that are in one of some states in any file."""

@@ -51,8 +51,8 @@ REMADE = pa.struct(
         "chunks": pa.list_(pa.int64()),
         "offsets": pa.list_(pa.int64()),
         "lengths": pa.list_(pa.int64()),
-        "absent": pa.list_(pa.int64()),
-        "stray": pa.list_(pa.int64()),
+        "start": pa.list_(pa.int64()),
+        "shape": pa.list_(pa.int64()),
         "reason": pa.string(),
     }
 )
@@ -118,7 +118,7 @@ class Said(NamedTuple):
     Attributes
     ----------
     cause
-        The field, as in `refexplorer.checks.causes`.
+        The field, a code of `refexplorer.spec.codes`.
     value
         JSON; null removes an attribute.
     """
@@ -137,10 +137,8 @@ class Remade:
         Metadata of the file.
     chunks, offsets, lengths
         References of chunks, by their numbers; `WHOLE` is the length of a whole file.
-    absent
-        Chunks that the file fills by their place, and never wrote.
-    stray
-        Chunks that refer to the file and are not where it belongs.
+    start, shape
+        Where the file's array certainly starts in the set's, and its shape in those dimensions.
     reason
         Why references cannot be made.
     """
@@ -149,8 +147,8 @@ class Remade:
     chunks: list[int] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
-    absent: list[int] = field(default_factory=list)
-    stray: list[int] = field(default_factory=list)
+    start: list[int] | None = None
+    shape: list[int] | None = None
     reason: str | None = None
 
     def as_row(self) -> dict[str, Any]:

@@ -21,12 +21,12 @@ from refexplorer.checks.render.report_html import ReportHtml
 from refexplorer.checks.run.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
 from refexplorer.checks.terms import CheckTerms
-from refexplorer.checks.verify_finding import VerifyFinding, named, short
+from refexplorer.checks.verify_finding import named, short
 from refexplorer.data.report_page import write_report
 from refexplorer.formats.files.atomic import write_blocks, writing
 from refexplorer.markup import counted, escape
 from refexplorer.masking import KEYS, masked
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.diagnostics import Diagnostic
 
 SCHEMA = 1
@@ -69,7 +69,7 @@ class Report:
     def __init__(
         self,
         source: str,
-        findings: tuple[VerifyFinding, ...],
+        findings: tuple[Diagnostic, ...],
         errors: tuple[Diagnostic, ...],
         ledger: Ledger,
         terms: CheckTerms,
@@ -212,8 +212,8 @@ class Report:
                 }
                 for each in self.arrays
             ],
-            "findings": [asdict(found) for found in self.findings],
-            "errors": [asdict(found) for found in self.errors],
+            "findings": [found.to_dict() for found in self.findings],
+            "errors": [found.to_dict() for found in self.errors],
             "objects": self.objects().to_pylist(),
             "stopped": self.counts.stopped,
             **counts,
@@ -246,7 +246,7 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"{escape(self.source, _CHARS)}: {self.headline.text}"]
-        lines += [f"  {found}" for found in self.findings[:_SHOWN]]
+        lines += [f"  {found.message}" for found in self.findings[:_SHOWN]]
         if (more := len(self.findings) - _SHOWN) > 0:
             lines.append(f"  … {more:,} more findings.")
         for array in self.arrays:
@@ -283,7 +283,7 @@ class Report:
             yield "It was stopped before all files were read."
         if counts.grants:
             names = ", ".join(f'"{escape(name, _CHARS)}"' for name in counts.grants)
-            yield f"Pass allow=[{names}] to verify the rest."
+            yield f"Use refs.allowing({names}) to verify the rest."
         yield from self._not_compared()
 
     def _values_sentence(self) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+from hashlib import blake2b
 
 from refexplorer.errors import RefexplorerError
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 
 
 class CheckLook(StrEnum):
@@ -62,6 +64,29 @@ class Share:
 
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
+
+    def has(self, url: str) -> bool:
+        """Say whether a file belongs to it: the same for the same URL, whatever the machine."""
+        digest = blake2b(url.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return int.from_bytes(digest, "little") % self.of == self.number - 1
+
+
+def seconds_of(text: str | float) -> float:
+    """Read a time such as ``"30m"``, ``"2h"``, ``"90s"`` or a number of seconds.
+
+    Raises
+    ------
+    RefexplorerError
+        If it is not a time.
+    """
+    found = _TIME.fullmatch(str(text).strip())
+    if found is None or not float(found[1]):
+        raise RefexplorerError(f"A time is written as 90s, 30m or 2h; {text!r} is not one.")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+_TIME = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|)")
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 @dataclass(frozen=True)

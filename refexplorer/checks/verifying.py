@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -20,6 +20,7 @@ from refexplorer.checks.engine import (
     Work,
     check_count,
     crew_of,
+    until,
 )
 from refexplorer.checks.gathering import ReportBuilder
 from refexplorer.checks.keys import note_references, note_rejected
@@ -30,12 +31,13 @@ from refexplorer.checks.plan.references import AuditedBlock
 from refexplorer.checks.plan.sampling import Sample, wanted_of
 from refexplorer.checks.plan.sizes import PlanSizes
 from refexplorer.checks.plan.sorting import Sorter
+from refexplorer.checks.records import NAMED_KEYS
 from refexplorer.checks.report import PARQUET, Report
 from refexplorer.checks.run.crew import ClusterTerms
 from refexplorer.checks.run.results import ResultStore
 from refexplorer.checks.states import KeyState
-from refexplorer.checks.terms import CheckTerms
-from refexplorer.checks.verify_finding import VerifyFinding, named
+from refexplorer.checks.terms import CheckTerms, Share, seconds_of
+from refexplorer.checks.verify_finding import named
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.data.fetch.target_reader import Targets
@@ -46,9 +48,11 @@ from refexplorer.formats.source import LeftOut
 from refexplorer.limits import Limits
 from refexplorer.markup import counted, escape
 from refexplorer.refset.lint.absent_rules import lint_lost_places
+from refexplorer.refset.lint.group_rules import lint_groups
+from refexplorer.refset.lint.metadata_rules import lint_metadata
 from refexplorer.refset.opened.opened_set import OpenedSet
-from refexplorer.spec.core.catalogue import Severity
-from refexplorer.spec.core.diagnostics import Findings, pointer
+from refexplorer.spec.codes import Severity
+from refexplorer.spec.core.diagnostics import Diagnostic, Findings, pointer
 
 FILE_COST = 10 * DECODING_COST
 """What reading the metadata of a file takes, in references: a part has about a hundred files."""
@@ -59,7 +63,9 @@ VERIFY_SIZES = PlanSizes(
 LENT_CHUNKS = 16
 """A coordinate of more chunks than this is not read from the file that the set refers to."""
 # another number here makes results of older versions start anew, since they hold other columns
-_FORM = 4
+_FORM = 5
+_GRAVE = frozenset({"metadata-copies-differ"})
+"""Warnings of the set that are errors beside files: one of the copies is not what they say."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,10 @@ class VerifyManner:
         Say of what is wrong how it should be, which `repair` asks for.
     scheduler, workers, results, resume, watch, sizes
         As `refexplorer.checks.engine.Manner` has them.
+    only
+        A share of the files, such as ``"3/30"``.
+    within
+        Seconds after which no further part is begun.
     """
 
     values: str = "none"
@@ -84,6 +94,8 @@ class VerifyManner:
     watch: AuditWatch = lambda progress: True
     sizes: PlanSizes = field(default_factory=lambda: VERIFY_SIZES)
     remake: bool = False
+    only: str | None = None
+    within: float | str | None = None
 
 
 @dataclass(frozen=True)
@@ -149,14 +161,17 @@ def verify(
     """
     if manner.values not in ("none", "sample", "all"):
         raise RefexplorerError(f"values must be 'none', 'sample' or 'all', not {manner.values!r}.")
-    check_count(opened, terms.limits)
+    looks = _terms_of(manner)
+    if looks.share is None and looks.seconds is None:
+        check_count(opened, terms.limits)
     metas = [array for path in opened.arrays.paths if (array := opened.arrays.get(path))]
     ours = [SetArray(meta) for meta in metas]
     held = HeldValues(terms.limits)
     arrays = {each.meta.path: each for each in ours}
     store = ResultStore(manner.results, manner.resume, encoding=PARQUET)
-    sorter = Sorter(store.sorting(), Sample(metas, wanted_of(manner.values)), manner.sizes)
-    work = Work(store, sorter, manner.watch, manner.sizes)
+    sorter = Sorter(store.sorting(), Sample(metas, wanted_of(manner.values)), manner.sizes,
+                    looks.share)  # fmt: skip
+    work = Work(store, sorter, until(manner.watch, looks.seconds), manner.sizes)
     ledger = Ledger({meta.path: meta.grid for meta in metas})
     is_complete = False
     try:
@@ -192,49 +207,95 @@ def verify(
     finally:
         store.clear()
     note_rejected(ledger, opened, findings, sorter.rejected)
+    errors = tuple(each for each in findings if each.severity is Severity.ERROR)
     gathering = ReportBuilder(arrays, held, ledger, sorter.urls, terms.base)
     for results in store.tables():
         gathering.add(results)
-    found = (*gathering.finish(is_complete), *_lost_places(opened, terms.base), *_left_out(terms),
-             *_of_no_array(ledger, terms.base))  # fmt: skip
-    ledger.files.total = sum(url is not None for url in sorter.urls) if is_complete else None
-    if is_complete:
+    found = (
+        *gathering.finish(is_complete, lent.is_joined if looks.share else None),
+        *_of_the_set(opened, errors, terms.base),
+        *_left_out(terms),
+        *_of_no_array(opened, ledger, terms.base),
+    )
+    for each in terms.left_out:
+        ledger.objects.leave_out(each.name, each.reason)
+    of_share = [url for url, is_in in zip(sorter.urls, sorter.chosen, strict=True) if is_in]
+    ledger.files.total = sum(url is not None for url in of_share) if is_complete else None
+    if is_complete and looks.share is None:
         ledger.followed = gathering.followed
     counts = _counts(gathering, work, sorter.count, is_complete)
-    errors = tuple(each for each in findings if each.severity is Severity.ERROR)
-    looks = CheckTerms.of_verb("verify" if manner.values == "none" else "verify --values")
     return Report(source, found, errors, ledger, looks, counts, store)
 
 
-def _lost_places(opened: OpenedSet, base: str) -> Iterator[VerifyFinding]:
-    """Yield where no array has a reference: no file that could be compared says so."""
+def _terms_of(manner: VerifyManner) -> CheckTerms:
+    terms = CheckTerms.of_verb("verify" if manner.values == "none" else "verify --values")
+    share = None if manner.only is None else Share.parse(manner.only)
+    seconds = None if manner.within is None else seconds_of(manner.within)
+    return replace(terms, share=share, seconds=seconds)
+
+
+def _of_the_set(
+    opened: OpenedSet, rejected: Iterable[Diagnostic], base: str
+) -> Iterator[Diagnostic]:
+    """Yield what is wrong of the set itself, and where no array has a reference.
+
+    Whether a reader opens the set, and which of two copies of metadata it reads, no file says.
+    """
+    found = Findings()
+    lint_groups(opened, base, found)
+    lint_metadata(opened, base, found)
+    graves = [each for each in found if each.severity is Severity.ERROR or each.code in _GRAVE]
     lost = Findings()
     lint_lost_places(opened, base, lost)
-    for each in lost:
-        key = each.key or ""
-        path = key.rpartition("/")[0]
-        yield VerifyFinding(each.code, each.severity, path, each.message, key, each.pointer)
+    groups: dict[tuple[str, str, str], list[Diagnostic]] = {}
+    for each in (*rejected, *graves, *lost):
+        key = each.key or _key_of(each.pointer.removeprefix(base))
+        owner = opened.arrays.of_key(key)
+        path = key.rpartition("/")[0] if owner is None else owner[0].path
+        if each.code in _GRAVE:  # the message names the key that has the other copy
+            path = each.message.split("`")[3].rpartition("/")[0]
+        groups.setdefault((each.code, path, each.message), []).append(each)
+    for (code, path, message), group in groups.items():
+        keys = tuple(each.key or _key_of(each.pointer.removeprefix(base)) for each in group)
+        if path and named(path) not in message:
+            message = f"{named(path)}: {message.rstrip('.')}, such as {escape(keys[0], 100)}"
+        severity = Severity.ERROR if code in _GRAVE else group[0].severity
+        count = sum(each.count for each in group)
+        yield Diagnostic(
+            code, severity, group[0].pointer, message, key=keys[0], array=path,
+            keys=keys[:NAMED_KEYS], reference_count=count,
+        )  # fmt: skip
 
 
-def _left_out(terms: VerifyTerms) -> Iterator[VerifyFinding]:
+def _key_of(pointer: str) -> str:
+    """Return the key that the rest of a JSON pointer names."""
+    return pointer.removeprefix("/").replace("~1", "/").replace("~0", "~")
+
+
+def _left_out(terms: VerifyTerms) -> Iterator[Diagnostic]:
     """Yield the objects of the files that opening them left out."""
     for each in terms.left_out:
         said = f"The {each.kind} {named(each.name)} of the file is not in the set: {each.reason}"
         at = terms.base + pointer(each.name)
-        yield VerifyFinding("left-out", Severity.ERROR, each.name, said, each.name, at)
+        yield Diagnostic("left-out", Severity.ERROR, at, said, key=each.name, array=each.name)
 
 
-def _of_no_array(ledger: Ledger, base: str) -> Iterator[VerifyFinding]:
+def _of_no_array(opened: OpenedSet, ledger: Ledger, base: str) -> Iterator[Diagnostic]:
     """Yield that keys look like chunks and no array has them: their maker meant data."""
     count = ledger.keys.counts[KeyState.OF_NO_ARRAY]
     if count:
         keys = ledger.keys.examples[KeyState.OF_NO_ARRAY]
-        names = ", ".join(escape(key, 100) for key in keys[:3]) + (", …" if count > 3 else "")
+        names = ", ".join(map(named, keys[:3])) + (", …" if count > 3 else "")
+        held = filter(None, map(opened.lookup, keys))
+        urls = (getattr(reference, "url", None) for _, reference in held)
+        files = tuple(dict.fromkeys(url for url in urls if url))
+        shown = f": {', '.join(escape(url, 200) for url in files[:2])}" if files else ""
         verb = "looks like a chunk and belongs" if count == 1 else "look like chunks and belong"
-        message = f"{counted(count, 'key')} {verb} to no array: {names}"
-        yield VerifyFinding(
-            "orphan-chunk", Severity.ERROR, keys[0].rpartition("/")[0], message, keys[0],
-            base + pointer(keys[0]), tuple(keys), count,
+        message = f"{counted(count, 'key')} {verb} to no array: {names}{shown}"
+        yield Diagnostic(
+            "orphan-chunk", Severity.ERROR, base + pointer(keys[0]), message, key=keys[0],
+            array=keys[0].rpartition("/")[0], keys=tuple(keys), reference_count=count,
+            files=files, file_count=len(files),
         )  # fmt: skip
 
 
@@ -250,12 +311,23 @@ class _Lent:
     def __init__(self, arrays: list[SetArray]) -> None:
         self._arrays = arrays
         self._counts = np.zeros(len(arrays) + 1, np.int64)
+        self._targets: dict[str, set[str | None]] = {}
+
+    def is_joined(self, path: str) -> bool:
+        """Say whether the chunks of an array are in several files."""
+        return len(self._targets.get(path, ())) > 1
 
     def look(self, block: AuditedBlock) -> None:
         """Count the references of each array."""
         self._counts += np.bincount(block.arrays + 1, minlength=len(self._counts))[
             : len(self._counts)
         ]
+        columns = block.table.columns
+        pairs = np.unique(np.stack([block.arrays, columns.targets]).astype(np.int64), axis=1)
+        for place, target in pairs[:, (pairs >= 0).all(axis=0)].T.tolist():
+            found = self._targets.setdefault(self._arrays[place].meta.path, set())
+            if len(found) < 2:
+                found |= set(columns.urls_at(np.array([target])))
 
     @property
     def bare(self) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from refexplorer.checks.render.check_results import TargetChecks
-from refexplorer.data.report_page import report_page, titled, write_report
+from refexplorer.data.report_page import explained_code, report_page, titled, write_report
 from refexplorer.markup import code, counted, shown
 from refexplorer.referenceset import ReferenceSet
 
@@ -32,7 +32,7 @@ def write_check_page(path: Path, refs: ReferenceSet, checks: TargetChecks | None
     rows = (
         (
             shown(str(each.severity)),
-            code(each.code),
+            explained_code(each.code),
             code(each.place, _CHARS),
             shown(each.sentence, 2 * _CHARS),
         )

@@ -47,7 +47,7 @@ EXAMPLES = {
         "refexplorer verify combined.json --html report.html": "for whom the files belong to",
     },
     "repair": {
-        "refexplorer repair combined.json --dry-run": "what would be made anew from the files",
+        "refexplorer repair combined.json --dry-run": "what the files would change",
         "refexplorer repair combined.json -o new.json": "verified before it gets its name",
     },
     "advise": {
@@ -58,7 +58,7 @@ EXAMPLES = {
     },
     "dialects": {
         "refexplorer dialects combined.json": "what each reader makes of it, and why",
-        "refexplorer dialects combined.json --run": "fsspec itself; only for sets you trust",
+        "refexplorer dialects combined.json --reader 'fsspec (default)'": "one of them",
     },
     "schema": {
         "refexplorer schema > v1.schema.json": "of version 1",

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from refexplorer.cli import output
+from refexplorer.cli.nearby import no_key
 from refexplorer.cli.program import HAS_ERRORS, status_of
 from refexplorer.data.read.readings import ChunkState
 from refexplorer.errors import RefexplorerError
@@ -81,10 +82,11 @@ def _row(snapshot: dict[str, Any]) -> tuple[str, ...]:
 
 def tell_shard(refs: ReferenceSet, key: str, allow: Collection[str], as_json: bool) -> int:
     """Read the index of a shard and print what it has; exit status 1 if it cannot be read."""
-    chunk = refs.array_of(key)
-    if chunk is None:
-        raise RefexplorerError(f"{key} is no chunk of an array, so it is no shard.")
-    found = refs.shard(*chunk, allow=allow)
+    try:
+        found = refs.allowing(*allow).trace(key, inner=...).shard
+    except KeyError:
+        raise no_key(refs, key) from None
+    assert found is not None
     if as_json:
         places = {
             name: None if numbers is None else numbers.tolist()

@@ -15,10 +15,11 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Protocol, TypeVar
 
-from refexplorer.display.text import Pictured, tree_text
+from refexplorer.display.text import tree_text
 from refexplorer.errors import FormWarning, LeftOutWarning, RefexplorerError, SecretsWarning
 from refexplorer.markup import escape
 from refexplorer.masking import KEYS, masked, masked_text
+from refexplorer.refset.queries.internals import SetLike
 
 Item = TypeVar("Item")
 
@@ -72,7 +73,7 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         sys.stdout.write(f"{_joined(row)}\n")
 
 
-def write_tree(refs: Pictured, path: str) -> None:
+def write_tree(refs: SetLike, path: str) -> None:
     """Write the tree below a path, three levels deep, of long levels the first rows."""
     if is_terminal():
         from refexplorer.cli import terminal

@@ -17,7 +17,7 @@ from refexplorer.limits import DEFAULT_LIMITS
 from refexplorer.markup import counted, size_text
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 
 usage_errors = cast("type[typer.BadParameter]", typer.BadParameter.__bases__[0])
 """The base of all errors of a wrong call; typer has no public name for it."""

@@ -61,4 +61,4 @@ def _watched(refs: ReferenceSet, allow: list[str], resume: Path | None) -> Targe
             count(done, of)
             return True
 
-        return refs.check_targets(allow=allow, resume=resume, checked=checked)
+        return refs.allowing(*allow).check_targets(resume=resume, checked=checked)

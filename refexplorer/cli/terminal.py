@@ -22,9 +22,10 @@ from rich.text import Text
 from rich.tree import Tree
 
 from refexplorer.cli.output import Counter, cell
-from refexplorer.display.text import CHILDREN_SHOWN, LEVELS_SHOWN, Pictured
+from refexplorer.display.text import CHILDREN_SHOWN, LEVELS_SHOWN
 from refexplorer.formats.files.compression import FileCount
 from refexplorer.markup import escape
+from refexplorer.refset.queries.internals import SetLike
 
 Item = TypeVar("Item")
 _STYLES = {
@@ -55,14 +56,14 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
         console.print(table)
 
 
-def write_tree(refs: Pictured, path: str) -> None:
+def write_tree(refs: SetLike, path: str) -> None:
     """Write the tree below a path, three levels deep, of long levels the first rows."""
     root = Tree(Text(escape(path or refs.source.name)))
     _grow(root, refs, path, LEVELS_SHOWN)
     Console(highlight=False).print(root)
 
 
-def _grow(branch: Tree, refs: Pictured, path: str, levels: int) -> None:
+def _grow(branch: Tree, refs: SetLike, path: str, levels: int) -> None:
     page = refs.children(path, 0, CHILDREN_SHOWN)
     for node in page.rows:
         kind = str(node.kind or node.type)

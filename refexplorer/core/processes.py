@@ -96,13 +96,25 @@ class Child:
         self._is_ready = False
         self._folder = TemporaryDirectory(prefix="refexplorer-", ignore_cleanup_errors=True)
         places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder.name)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _START, json.dumps(_search_path()), module, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=os.environ | _ONE_THREAD | places,
-        )
+        try:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-P",
+                    "-c",
+                    _START,
+                    json.dumps(_search_path()),
+                    module,
+                    *arguments,
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=os.environ | _ONE_THREAD | places,
+            )
+        except BaseException:
+            self._folder.cleanup()
+            raise
 
     def ask(
         self,

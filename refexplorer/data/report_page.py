@@ -9,8 +9,9 @@ from pathlib import Path
 
 from refexplorer.errors import SecretsWarning
 from refexplorer.formats.files.atomic import write_blocks
-from refexplorer.markup import table
+from refexplorer.markup import code, items, shown, table
 from refexplorer.masking import has_mask
+from refexplorer.spec.codes import CODES
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -93,6 +94,14 @@ def titled(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], count
     rows = list(rows)
     more = f"<p>… {count - len(rows):,} more.</p>" if count > len(rows) else ""
     return f"<p><b>{title}</b></p>{table(head, rows)}{more}" if rows else ""
+
+
+def explained_code(name: str) -> str:
+    """Return a code that opens, without a script, to what it means and what to do."""
+    found = CODES[name]
+    known = (found.meaning, found.cause, found.readers, f"{found.mend} {found.command}".rstrip())
+    parts = items(shown(sentence) for sentence in known if sentence)
+    return f"<details><summary>{code(name)}</summary>{parts}</details>"
 
 
 def number(text: str) -> str:

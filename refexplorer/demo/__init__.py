@@ -1,6 +1,6 @@
 """Small real files and the reference sets to them, so that everything runs with no network.
 
-`ocean` invents the fields, `make` writes the files; both lie beside what they made.
+`python -m tests.demo.make` of the repository writes them; `serving` serves them slowly.
 """
 
 from __future__ import annotations

@@ -80,6 +80,7 @@ def joined(sets: Sequence[ReferenceSet], dimension: str, pattern: str | None = N
         place=pattern,
         joined_along=dimension,
         fetched=fetched[0] if fetched else None,
+        beyond=work.beyond(),
         left_out=tuple(dict.fromkeys(row for each in sets for row in each.source.left_out)),
     )
 
@@ -182,6 +183,24 @@ class _Joining:
         for group, names in valued.items():
             wanted = [name for name in names if self._is_joined(_in(group, name))]
             yield from joined_values(sets, group, names, wanted, self._dimension, version)
+
+    def beyond(self) -> tuple[tuple[str, int], ...]:
+        """Return the byte ranges that end after their files, as `Source.beyond`."""
+        found: dict[str, tuple[str, int]] = {}
+        for number, part in enumerate(self._parts):
+            for key, count in part.refs.source.beyond:
+                owner = part.refs.array_of(key)
+                if owner is None or self._is_valued(owner[0]):
+                    continue  # the values of a coordinate were read
+                path, index = owner
+                if self._is_joined(path):
+                    start = self._grid(path)[1][number]
+                    key = moved_key(self._first.arrays[path], index, self._axis(path), start)
+                elif number:
+                    continue  # which is taken from the first set alone
+                first, before = found.get(path, (key, 0))
+                found[path] = first, before + count
+        return tuple(found.values())
 
     def _is_valued(self, path: str) -> bool:
         """Say whether the values of an array are read: a coordinate's, and where keys do not do."""

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from refexplorer.formats.source import Source
 from refexplorer.markup import code, counted, escape, shown, table
 from refexplorer.refset.differences.arrays_moved import ArrayMove
 from refexplorer.refset.differences.difference import KeyChange
 from refexplorer.refset.differences.fields import FieldChange
 from refexplorer.refset.differences.renames import Rename, Shift
+from refexplorer.refset.queries.internals import SetLike
 from refexplorer.spec.core.references import Base64, Inline, Range, Reference
 
 MARKS = {
@@ -31,23 +31,15 @@ SHOWN = 20
 _CHARS = 100
 
 
-class Sided(Protocol):
-    """One of the sets."""
-
-    @property
-    def source(self) -> Source:
-        """Where it came from."""
-
-
 class ShownDifference(Protocol):
     """The part of a difference that is shown; `refexplorer.differing.Difference` has it all."""
 
     @property
-    def before(self) -> Sided:
+    def before(self) -> SetLike:
         """One set."""
 
     @property
-    def after(self) -> Sided:
+    def after(self) -> SetLike:
         """The other."""
 
     @property

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 from refexplorer.display.shown_sets import name_of
-from refexplorer.display.text import NAME_SHOWN, Pictured, facts_text, left_out_text
+from refexplorer.display.text import NAME_SHOWN, facts_text, left_out_text
 from refexplorer.markup import counted, shown, size_text
+from refexplorer.refset.queries.internals import SetLike
 from refexplorer.refset.queries.summary import Summary
 from refexplorer.refset.tree.nodes import Node
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.diagnostics import Diagnostic, grouped
 from refexplorer.spec.core.references import Kind
 
@@ -19,7 +20,7 @@ NOTES_SHOWN = 10
 
 
 def references_html(
-    refs: Pictured, diagnostics: tuple[Diagnostic, ...] | None, picture: str = ""
+    refs: SetLike, diagnostics: tuple[Diagnostic, ...] | None, picture: str = ""
 ) -> str:
     """Return facts, health, notes, a picture, the tree; in a kernel a button to explore it.
 
@@ -40,7 +41,7 @@ def references_html(
     return f'<div class="refexplorer">{"".join(parts)}</div>'
 
 
-def _left_out(refs: Pictured) -> str:
+def _left_out(refs: SetLike) -> str:
     said = left_out_text(refs.source)
     return f"; {said}" if said else ""
 
@@ -80,7 +81,7 @@ def notes_html(diagnostics: tuple[Diagnostic, ...] | None) -> str:
     return f"<details><summary>{title}</summary><ul>{''.join(items)}</ul></details>"
 
 
-def tree_html(refs: Pictured, path: str = "", levels: int = LEVELS_SHOWN) -> str:
+def tree_html(refs: SetLike, path: str = "", levels: int = LEVELS_SHOWN) -> str:
     """Return a level of the tree as a list, with the levels below it folded.
 
     Raises
@@ -95,7 +96,7 @@ def tree_html(refs: Pictured, path: str = "", levels: int = LEVELS_SHOWN) -> str
     return f"<ul>{''.join(items)}</ul>"
 
 
-def _node(refs: Pictured, node: Node, levels: int) -> str:
+def _node(refs: SetLike, node: Node, levels: int) -> str:
     name = f"<code>{_shown(node.name)}</code>"
     if not node.children:
         size = "" if node.size is None else f", {size_text(node.size)}"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
 
 from refexplorer.formats.source import Source
 from refexplorer.markup import counted, escape, size_text
+from refexplorer.refset.queries.internals import SetLike
 from refexplorer.refset.queries.summary import Summary
-from refexplorer.refset.tree.nodes import Node, Page
-from refexplorer.spec.core.diagnostics import Diagnostic
+from refexplorer.refset.tree.nodes import Node
 from refexplorer.spec.core.references import Kind
 
 NAME_SHOWN = 120
@@ -17,25 +16,7 @@ CHILDREN_SHOWN = 20
 LEVELS_SHOWN = 3
 
 
-class Pictured(Protocol):
-    """What is asked of an opened set to show it; `ReferenceSet`, further right, has it all."""
-
-    @property
-    def source(self) -> Source:
-        """Where the set came from."""
-
-    @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """The diagnostics."""
-
-    def summary(self, path: str = "") -> Summary:
-        """Count what is below a path."""
-
-    def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
-        """Return a page of one level of the tree; KeyError if there is no such path."""
-
-
-def summary_text(refs: Pictured) -> str:
+def summary_text(refs: SetLike) -> str:
     """Describe a set in a few lines."""
     summary = refs.summary()
     lines = [f"{escape(refs.source.name, NAME_SHOWN)}  {refs.source.form}", facts_text(summary)]
@@ -84,7 +65,7 @@ def beside_text(summary: Summary) -> str:
 
 
 def tree_text(
-    refs: Pictured,
+    refs: SetLike,
     path: str = "",
     *,
     levels: int = LEVELS_SHOWN,
@@ -111,7 +92,7 @@ def tree_text(
     return "\n".join(_lines(refs, path, levels, children, ""))
 
 
-def _lines(refs: Pictured, path: str, levels: int, children: int, indent: str) -> Iterator[str]:
+def _lines(refs: SetLike, path: str, levels: int, children: int, indent: str) -> Iterator[str]:
     page = refs.children(path, 0, children)
     more = page.total - len(page.rows)
     for number, node in enumerate(page.rows, 1):

@@ -113,8 +113,9 @@ def check_output(refs: ReferenceSet, target: Path, url: str | None, how: Convers
     SourceError
         If the output is the source, is there, or is no place for its form.
     """
+    is_icechunk = form_of(target, how.form) == "Icechunk"
     if url is not None:
-        if form_of(target, how.form) != "Icechunk":
+        if not is_icechunk:
             raise SourceError(
                 f"{escape(url)} cannot be written: only Icechunk repositories are written by URL; "
                 "write a file or folder, and copy it."
@@ -128,7 +129,7 @@ def check_output(refs: ReferenceSet, target: Path, url: str | None, how: Convers
             raise SourceError(f"{str(place)!r} is the source itself; choose another name.")
         if not how.overwrite:
             check_free(place)
-    if how.relative and form_of(target, how.form) == "Icechunk":
+    if how.relative and is_icechunk:
         raise SourceError("Icechunk has no relative locations; leave out `relative`.")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, BinaryIO
 
+from refexplorer.data.access.policy import allowed_names
 from refexplorer.data.advice.advising import best_record_size
 from refexplorer.deriving.migrating import as_v3, is_older
 from refexplorer.errors import HarmError, RefexplorerError
@@ -95,8 +96,8 @@ def convert_checked(
     check_output(refs, target, url, how)
     before = arrays_of(internals(refs).opened.table)
     if form_of(target, how.form) == "Icechunk" and is_older(refs):
-        options = refs.storage_options
-        refs = set_of(as_v3(refs), refs.limits, storage_options=options)
+        newer = set_of(as_v3(refs), refs.limits, storage_options=refs.storage_options)
+        refs = newer.allowing(*refs.allowed)
     with ExitStack() as opened:
         converter = _Converter(refs, target, url, how, check, opened)
         _check_arrays(before, converter.arrays)
@@ -148,7 +149,7 @@ class _Converter:
         if how.inline:
             room = target.parent if url is None else Path(gettempdir())
             spool = opened.enter_context(Spool(room))
-            files = refs.filesystem(allow=how.allow)
+            files = refs.allowing(*allowed_names(how.allow)).filesystem()
             self._inlining = Inlining(how.inline, files.cat, spool)
         self._outline: BinaryIO | None = None
         if how.outline is not None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from refexplorer.data.access.policy import allowed_names
 from refexplorer.data.advice.connections import DEFAULT_PLACE, connection
 from refexplorer.data.advice.opening_reads import groups_of, opening_cost
 from refexplorer.errors import HarmError, RefexplorerError
@@ -144,7 +145,7 @@ def _read(refs: ReferenceSet, path: str, allow: Collection[str], region: Any = E
     """Return the bytes of values, in the byte order that the array has when it is one chunk."""
     import zarr
 
-    root: Any = refs.to_zarr(allow=allow)
+    root: Any = refs.allowing(*allowed_names(allow)).to_zarr()
     array = refs.array(path)
     with zarr.config.set({"async.concurrency": _AT_ONCE}):
         try:

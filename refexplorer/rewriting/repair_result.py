@@ -3,30 +3,79 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from refexplorer.checks.engine import AuditWatch
-from refexplorer.checks.law import broken_law
 from refexplorer.checks.report import Report
-from refexplorer.checks.states import KeyState
-from refexplorer.checks.verify_finding import VerifyFinding, named
+from refexplorer.checks.states import CHUNK_TERMS, Rank
+from refexplorer.checks.verify_finding import named
+from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.differing import Difference, diff
-from refexplorer.display.repair import repair_html, repair_lines, repair_text
-from refexplorer.errors import HarmError, RefexplorerError, SourceError
-from refexplorer.formats.files.atomic import check_free
-from refexplorer.markup import counted
+from refexplorer.display.difference import difference_html, difference_text
+from refexplorer.errors import HarmError, RefexplorerError
+from refexplorer.markup import counted, escape, items, shown
+from refexplorer.masking import KEYS, masked
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
+from refexplorer.refset.queries.internals import internals
 from refexplorer.rewriting.conversion import Conversion, Watch
 from refexplorer.rewriting.converting import convert_checked
+from refexplorer.rewriting.repair.law import fallen
 from refexplorer.rewriting.repair.remedies import remedy
-from refexplorer.rewriting.repair_verifying import RepairVerifying
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
+from refexplorer.spec.core.diagnostics import Diagnostic
+
+_SHOWN = 50
+_CHARS = 500
+
+
+@dataclass(frozen=True)
+class RepairTerms:
+    """How the set and what is made of it are verified: all on the same terms.
+
+    Attributes
+    ----------
+    original
+        The set; what may be read of it may be read of all.
+    values, allow, storage_options
+        As `repair` takes them.
+    """
+
+    original: ReferenceSet
+    values: str
+    allow: tuple[str, ...]
+    storage_options: Mapping[str, Any] = field(repr=False)
+
+    def verified(self, refs: ReferenceSet, watch: AuditWatch) -> Report:
+        """Verify one of them.
+
+        Raises
+        ------
+        RefexplorerError
+            Also if it was stopped.
+        """
+        source, allow = self.original.source, self.allow
+        if source.location is not None and refs.source.location != source.location:
+            allow = (*allow, source.location)
+        terms = VerifyTerms(
+            refs.source.location,
+            allow,
+            self.original.limits,
+            self.storage_options,
+            "/refs" if refs.source.form == "V1" else "",
+            unlisted=source.unlisted,
+            left_out=source.left_out,
+        )
+        manner, inside = VerifyManner(self.values, watch=watch, remake=True), internals(refs)
+        found = verify(source.name, inside.opened, inside.findings, terms, manner)
+        if found.counts.stopped:
+            raise RefexplorerError("Verifying was stopped, so nothing was repaired.")
+        return found
 
 
 @dataclass(frozen=True)
@@ -41,7 +90,7 @@ class LeftFinding:
         What to do about it, a sentence without a full stop.
     """
 
-    finding: VerifyFinding
+    finding: Diagnostic
     remedy: str
 
     @property
@@ -50,7 +99,7 @@ class LeftFinding:
         return self.finding.message
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Repair:
     """What repairing a set found and changed; nothing is written before `write`.
 
@@ -62,10 +111,9 @@ class Repair:
     references
         The repaired set.
     reasons
-        Why something of an array could not be made anew, with how many files or chunks.
+        By array, why something of it could not be repaired.
     refused
-        The arrays that were left as they are, since the change could have harmed what can be read,
-        with the reason.
+        By array, the rule that forbids the change that was planned: it was not made.
     """
 
     before: Report
@@ -73,28 +121,32 @@ class Repair:
     references: ReferenceSet
     reasons: tuple[tuple[str, str], ...]
     refused: Mapping[str, str]
-    _original: ReferenceSet = field(repr=False)
-    _verifying: RepairVerifying = field(repr=False)
+    _terms: RepairTerms
 
     @property
     def source(self) -> str:
         """The name of the set."""
-        return self._original.source.name
+        return self._terms.original.source.name
 
     @cached_property
     def difference(self) -> Difference:
         """The set before and after, as `refexplorer.diff` compares them."""
-        return diff(self._original, self.references)
+        return diff(self._terms.original, self.references)
+
+    @property
+    def status(self) -> int:
+        """The exit status, which is that of `after`: 1 if a finding is left, 2 for an unknown."""
+        return self.after.status
 
     @property
     def good(self) -> bool:
-        """Whether the repaired set is the same as its files, and no change was refused."""
-        return self.after.good and not self.refused
+        """Whether the repaired set is the same as its files."""
+        return self.after.good
 
     @property
     def repaired(self) -> tuple[str, ...]:
         """What differed, and no longer does."""
-        left = {_cause(found) for found in self.after.findings}
+        left = {_cause(found) for found in _errors(self.after)}
         return tuple(each.message for each in _errors(self.before) if _cause(each) not in left)
 
     @property
@@ -111,9 +163,8 @@ class Repair:
     def verdict(self) -> str:
         """What became of the set."""
         if not self.difference.total:
-            if self.before.has_errors:
-                return f"nothing can be repaired: {self.before.headline.text}"
-            return f"nothing to repair: {self.before.headline.text}"
+            what = "can be repaired" if self.before.has_errors else "to repair"
+            return f"nothing {what}: {self.before.headline.text}"
         changed = counted(self.difference.total, "key")
         return f"{changed} changed; the repaired set: {self.after.headline.text}"
 
@@ -137,8 +188,8 @@ class Repair:
         """Write the repaired set; return how many keys were written.
 
         Before it gets its name it is read back, compared with `references`, and verified once more
-        as it was written. Templates and gen items are looked for anew if it is written as V1, so
-        that a repaired key is written out beside those that an item still makes.
+        as it was written. In V1, templates and gen items are inferred again: a repaired key is
+        explicit where no item makes it.
 
         Parameters
         ----------
@@ -155,18 +206,17 @@ class Repair:
             If nothing could be repaired of a set that is not right, what was written differs more
             from the files than what was verified, or the output is there or cannot be written.
         """
-        check_output(self._original, Path(output), overwrite)
         if not self.can_be_written:
             raise RefexplorerError(
                 f"Nothing of {self.source} could be repaired, so nothing was written."
             )
-        location = self._original.source.location
+        location = self._terms.original.source.location
         elsewhere = location is None or Path(location).resolve() != Path(output).resolve().parent
         how = Conversion(form=form, absolute=elsewhere, overwrite=overwrite, watch=watch)
 
         def check(written: object) -> None:
             with watch_verifying() as watched:
-                found = self._verifying.verified(
+                found = self._terms.verified(
                     open_references(written, limits=self.references.limits), watched
                 )
             self._check_written(found)
@@ -175,11 +225,12 @@ class Repair:
 
     def _check_written(self, found: Report) -> None:
         """Refuse what was written if it is further from the files than what was verified."""
-        causes = {(each.code, each.array) for each in _errors(self.after)}
-        new = [each for each in _errors(found) if (each.code, each.array) not in causes]
-        if not new and not is_worse(found, self.after) and found.good >= self.after.good:
+        known = {(each.code, each.array) for each in _errors(self.after)}
+        new = [each for each in _errors(found) if (each.code, each.array) not in known]
+        worse = [f"{named(path)}: {why}" for path, why in fallen(self.after.ledger, found.ledger)]
+        if not new and not worse and found.good >= self.after.good:
             return
-        said = new[0].message if new else found.headline.text
+        said = new[0].message if new else (*worse, found.headline.text)[0]
         raise HarmError(
             f"What was written was verified once more, and is not as before: {said}. It was "
             "removed; if files changed meanwhile, repair the set again."
@@ -187,63 +238,72 @@ class Repair:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found and changed as what JSON knows."""
-        return {
+        said: dict[str, Any] = {
             "source": self.source,
             "good": self.good,
             "verdict": self.verdict,
             "changed": self.difference.total,
             "counts": dict(self.difference.counts),
             "repaired": list(self.repaired),
-            "left": [{**asdict(each.finding), "remedy": each.remedy} for each in self.left],
+            "left": [{**each.finding.to_dict(), "remedy": each.remedy} for each in self.left],
             "refused": dict(self.refused),
             "notes": list(self.notes),
             "before": self.before.to_dict(),
             "after": self.after.to_dict(),
         }
+        seen: dict[str, Any] = masked(said, KEYS)
+        return seen
+
+    def __repr__(self) -> str:
+        return f"<Repair of {escape(self.source)!r}: {self.verdict}>"
 
     def __str__(self) -> str:
-        return repair_text(self)
+        lines = [difference_text(self.difference)] if self.difference.total else []
+        lines.append(f"{escape(self.source, _CHARS)}: {self.verdict}")
+        for title, sentences in self._lists():
+            start = f"  {title}: " if title else "  "
+            lines += (start + each.replace("\n", "\n    ") for each in sentences[:_SHOWN])
+            lines += _more(sentences)
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return repair_html(self)
+        parts = [f"<p><b>{shown(self.source, _CHARS)}</b>: {shown(self.verdict)}</p>"]
+        for title, sentences in self._lists():
+            parts += [f"<p>{title.capitalize()}:</p>"] if title and sentences else []
+            listed = [shown(each.replace("\n", ". "), _CHARS) for each in sentences[:_SHOWN]]
+            parts.append(items([*listed, *_more(sentences)]) if listed else "")
+        if self.difference.total:
+            parts.append(difference_html(self.difference))
+        return f'<div class="refexplorer">{"".join(parts)}</div>'
 
-    def lines(self) -> Iterator[str]:
-        """Yield what was repaired and what is left, without the difference."""
-        yield from repair_lines(self)
+    def _lists(self) -> Iterator[tuple[str, Sequence[str]]]:
+        yield "repaired", self.repaired
+        yield "left", [f"{each.message}\n{each.remedy}." for each in self.left]
+        yield "", self.notes
 
     def _notes(self) -> Iterator[str]:
         for path, reason in self.refused.items():
             yield f"{named(path)} is left as it is: {reason}."
         for path, reason in self.reasons:
-            yield f"{named(path)}: not everything can be made anew, since {reason}."
-        if left_out := self.before.ledger.keys.counts[KeyState.REJECTED]:
-            yield f"{counted(left_out, 'key')} that errors reject will not be written."
-        yield f"After the repair: {self.after.summary[-1]}"
+            yield f"{named(path)}: not everything can be repaired, since {reason}."
+        named_arrays = {each.array for each in _errors(self.after)}
+        for array in self.after.arrays:
+            bad = {s: n for s, n in array.states.items() if CHUNK_TERMS[s].rank is Rank.BAD}
+            if bad and array.path not in named_arrays:
+                parts = (f"{counted(n, 'chunk')} {CHUNK_TERMS[s].meaning}" for s, n in bad.items())
+                yield f"{named(array.path)} still has {', '.join(parts)}."
+        yield f"After the repair: {self.after.summary[0]}"
+        yield from self.after.summary[-1:] if len(self.after.summary) > 1 else ()
 
 
-def check_output(refs: ReferenceSet, output: Path, overwrite: bool) -> None:
-    """Refuse an output that is the source, or that is there, before files are read for it.
-
-    Raises
-    ------
-    SourceError
-        With the reason.
-    """
-    location, name = refs.source.location, refs.source.name
-    if location is not None and output.resolve() == Path(location, name).resolve():
-        raise SourceError(f"{str(output)!r} is the source itself; choose another name.")
-    if not overwrite:
-        check_free(output)
+def _more(sentences: Sequence[str]) -> Iterator[str]:
+    if (more := len(sentences) - _SHOWN) > 0:
+        yield f"  … {counted(more, 'more finding')}"
 
 
-def is_worse(found: Report, before: Report) -> bool:
-    """Tell whether the law of repair is broken."""
-    return next(broken_law(before.ledger, found.ledger), None) is not None
-
-
-def _errors(found: Report) -> Iterator[VerifyFinding]:
+def _errors(found: Report) -> Iterator[Diagnostic]:
     return (each for each in found.findings if each.severity is Severity.ERROR)
 
 
-def _cause(found: VerifyFinding) -> tuple[str, ...]:
+def _cause(found: Diagnostic) -> tuple[str, ...]:
     return found.code, found.array, found.ours or "", found.theirs or ""

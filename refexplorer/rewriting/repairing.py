@@ -10,7 +10,8 @@ from typing import Any
 
 from refexplorer.checks.engine import AuditWatch
 from refexplorer.checks.report import Report
-from refexplorer.data.access.policy import allowed_names
+from refexplorer.data.access.policy import AccessPolicy, allowed_names
+from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import RefexplorerError
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
@@ -20,10 +21,11 @@ from refexplorer.refset.opened.contents import Contents
 from refexplorer.refset.opened.opened_set import OpenedSet
 from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.write.retargeting import Renames, retargeted
-from refexplorer.rewriting.repair.applied import applied
-from refexplorer.rewriting.repair.plan import Planner, RepairPlan
-from refexplorer.rewriting.repair_result import Repair, check_output, is_worse
-from refexplorer.rewriting.repair_verifying import RepairVerifying
+from refexplorer.rewriting.conversion import Conversion, check_output
+from refexplorer.rewriting.repair.law import RepairLaw
+from refexplorer.rewriting.repair.patched import patched
+from refexplorer.rewriting.repair.plan import plan
+from refexplorer.rewriting.repair_result import Repair, RepairTerms
 from refexplorer.spec.core.diagnostics import Findings
 from refexplorer.spec.document.expansion import check_expandable
 
@@ -43,12 +45,12 @@ def repair(
     overwrite: bool = False,
     watch: AuditWatch = lambda progress: True,
 ) -> Repair:
-    """Make a better set from what the files say of themselves.
+    """Repair a set with what the metadata of its files say.
 
-    References that are stale, shifted or lead to another array are made anew from the metadata of
-    the file, where the place of the file in the set is certain; chunks without a reference get
-    one. Metadata becomes that of the files where all of them agree. The result is verified before
-    anything is written, and the source is never changed.
+    The set is verified, what is wrong is planned as a patch, and the patched set is verified on the
+    same terms. A reference is replaced where it is wrong and the place of the chunk in a file is
+    certain; metadata where all files agree. No chunk may get worse: a change that would do so, and
+    what nothing says is wrong, is left with the reason. The source is never changed.
 
     Parameters
     ----------
@@ -79,56 +81,64 @@ def repair(
     """
     refs = source if isinstance(source, ReferenceSet) else open_references(source)
     if output is not None:
-        check_output(refs, Path(output), overwrite)
+        check_output(refs, Path(output), None, Conversion(form=form, overwrite=overwrite))
     check_expandable(refs.count, refs.limits)
     options = refs.storage_options if storage_options is None else storage_options
-    verifying = RepairVerifying(refs, values, allowed_names(allow), options)
-    found = _repaired(_renamed(refs, renames), verifying, watch)
+    terms = RepairTerms(refs, values, (*refs.allowed, *allowed_names(allow)), options)
+    found = _repaired(_renamed(refs, renames), terms, watch)
     if output is not None:
         found.write(output, form=form, overwrite=overwrite)
     return found
 
 
-def _repaired(refs: ReferenceSet, verifying: RepairVerifying, watch: AuditWatch) -> Repair:
-    before = after = verifying.verified(refs, watch)
+def _repaired(refs: ReferenceSet, terms: RepairTerms, watch: AuditWatch) -> Repair:
+    before = after = terms.verified(refs, watch)
     reasons: dict[tuple[str, str], None] = {}
     refused: dict[str, str] = {}
-    law, keys = verifying.law(refs), dict[str, None]()
     for _ in range(ROUNDS):
-        law.note(after)
-        plan = _plan(refs, after).without(refused)
-        table = table_of(internals(refs).opened.parts)
-        arrays = {path: refs.array(path) for path in plan.paths}
-        made = applied(table, arrays, plan)
-        candidate = _set_of(refs, made.table)
-        while made.keys:
-            new = law.refused(internals(candidate).opened, [*keys, *made.keys])
-            if not new:
-                break
-            if new.keys() <= refused.keys():  # what was allowed before no longer is
-                made = replace(made, keys=())
-                break
-            refused |= new
-            plan = plan.without(refused)
-            made = applied(table, arrays, plan)
-            candidate = _set_of(refs, made.table)
-        reasons = dict.fromkeys([*plan.reasons, *made.reasons])
-        if not made.keys:
+        better = _better(refs, after, terms, watch, reasons, refused)
+        if better is None:
             break
-        keys |= dict.fromkeys(made.keys)
-        found = verifying.verified(candidate, watch)
-        if is_worse(found, after):
-            reasons |= dict.fromkeys([("", "what was made anew differed more from the files")])
-            break
-        refs, after = candidate, found
-    return Repair(before, after, refs, tuple(reasons), refused, verifying.original, verifying)
+        refs, after = better
+    return Repair(before, after, refs, tuple(reasons), refused, terms)
 
 
-def _plan(refs: ReferenceSet, found: Report) -> RepairPlan:
+def _better(
+    refs: ReferenceSet,
+    found: Report,
+    terms: RepairTerms,
+    watch: AuditWatch,
+    reasons: dict[tuple[str, str], None],
+    refused: dict[str, str],
+) -> tuple[ReferenceSet, Report] | None:
+    """Return a set that the law allows, and what verifying it found; None if there is none.
+
+    What the law forbids is noted in `refused`, and the rest is tried without it.
+    """
     opened = internals(refs).opened
-    metas = [array for path in opened.arrays.paths if (array := opened.arrays.get(path))]
-    odd = {each.array for each in found.findings if each.code == "shape"}
-    return Planner({each.path: each for each in metas}, odd).plan(found.tables_as_read())
+    table = table_of(opened.parts)
+    arrays = {path: meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))}
+    policy = AccessPolicy(refs.source.location, terms.allow)
+    targets = Targets(policy, terms.storage_options, refs.limits)
+    law = RepairLaw(found, opened, targets, refs.limits)
+    patch = plan(found, table, arrays).without(refused)
+    reasons |= dict.fromkeys(patch.reasons)
+    while True:
+        made = patched(table, arrays, patch)
+        reasons |= dict.fromkeys(made.reasons)
+        if not made.has_changed:
+            return None
+        candidate = _set_of(refs, made.table)
+        odd = law.refused(patch, internals(candidate).opened)
+        if not odd:
+            after = terms.verified(candidate, watch)
+            odd = law.broken(patch, after)
+            if not odd:
+                return candidate, after
+        refused |= odd
+        if not odd.keys() & patch.arrays.keys():  # another array would fall: nothing is changed
+            return None
+        patch = patch.without(odd)
 
 
 def _renamed(refs: ReferenceSet, rules: Sequence[tuple[str, str]]) -> ReferenceSet:
@@ -148,4 +158,5 @@ def _set_of(refs: ReferenceSet, table: Table) -> ReferenceSet:
         refs.source, content=None, value=None, store=None, entries=None, place=None, recorded=None
     )
     contents = Contents(OpenedSet(table), Findings())
-    return ReferenceSet(source, contents, refs.limits, storage_options=refs.storage_options)
+    options = refs.storage_options
+    return ReferenceSet(source, contents, refs.limits, False, options, refs.allowed)

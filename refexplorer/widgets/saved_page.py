@@ -14,7 +14,6 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from refexplorer.data.access.policy import allowed_names
 from refexplorer.data.report_page import shown_without
 from refexplorer.errors import SecretsWarning
 from refexplorer.formats.files.atomic import write_blocks
@@ -44,7 +43,6 @@ def save_page(
     *,
     read: ReadFirst = (),
     check_targets: bool = False,
-    allow: Iterable[str] = (),
     keys: int = PAGE_KEYS,
     state: Mapping[str, str] | None = None,
     report: SavedProgress | None = None,
@@ -60,10 +58,7 @@ def save_page(
     """
     location = refs.source.location
     # As on a page for others: no folder of this machine is named in what is handed out.
-    allowed = [
-        *allowed_names(allow),
-        *([] if location is None or "://" in location else [location]),
-    ]
+    allowed = [] if location is None or "://" in location else [location]
     controller = ExplorerController(refs, allow=allowed, served=True, at_once=True)
     wanted = read.items() if isinstance(read, Mapping) else [(each, None) for each in read]
     unknown = [each for each, _ in wanted if each not in refs.arrays()]

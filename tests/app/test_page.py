@@ -5,6 +5,8 @@ import socket
 import subprocess
 import sys
 import threading
+import time
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +19,7 @@ from refexplorer.app.opening import OpeningWatch
 from refexplorer.app.page import ServedPage
 from refexplorer.cli.proxy import setup
 from refexplorer.errors import RefexplorerError, SourceError
+from refexplorer.formats.files.compression import PlainStream
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from tests.helpers.visiting import choose, go, hear
@@ -63,6 +66,54 @@ def test_a_text_too_long_to_be_edited_is_replaced_with_a_notice() -> None:
         page.show(open_references(source))
         hear(page, op="turn", view="editor")
         assert ("sst.v1.json" in page._frame.notice) == said
+
+
+def test_the_server_goes_on_while_the_text_of_a_set_is_read() -> None:
+    page, references = ServedPage(Library()), open_references(demo.path("sst.v1.json"))
+    content, may_go_on, readers = references.source.content, threading.Event(), set()
+    assert content is not None
+
+    def slow() -> PlainStream:
+        readers.add(threading.current_thread())
+        if threading.current_thread() is not threading.main_thread():
+            assert may_go_on.wait(60)
+        return content()
+
+    references.source = replace(references.source, content=slow)
+    page.show(references)
+    page._do({"op": "turn", "view": "editor"})
+    assert (page._frame.view, shown(page)) == ("editor", [])
+    assert page._frame.notice == "The text is being read …"
+    page._do({"op": "turn", "view": "explorer"})
+    may_go_on.set()
+    while page.is_busy:
+        time.sleep(0.01)
+    assert threading.main_thread() not in readers
+    assert (shown(page), page._frame.notice) == ([ExplorerView], "")
+    hear(page, op="turn", view="editor")
+    assert shown(page) == [EditorView]
+
+
+def test_the_text_of_a_set_that_another_one_replaced_is_not_shown() -> None:
+    page, references = ServedPage(Library()), open_references(demo.path("sst.v1.json"))
+    content, may_go_on = references.source.content, threading.Event()
+    assert content is not None
+
+    def slow() -> PlainStream:
+        assert may_go_on.wait(60)
+        return content()
+
+    references.source = replace(references.source, content=slow)
+    page.show(references)
+    page._do({"op": "turn", "view": "editor"})
+    page.show(open_references(demo.path("sst.v0.json")))
+    hear_later = threading.Timer(0.1, may_go_on.set)
+    hear_later.start()
+    hear(page, op="turn", view="editor")
+    (editor,) = (view for view in page._views if view.visible)
+    assert isinstance(editor, EditorView)
+    assert editor.text == demo.path("sst.v0.json").read_text()
+    assert len(page._views) == 2
 
 
 def test_what_cannot_be_opened_is_said_and_the_page_stays() -> None:

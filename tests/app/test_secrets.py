@@ -41,7 +41,7 @@ def test_no_message_names_a_folder(tmp_path: Path) -> None:
         {"op": "allow", "grant": "https://example.org"},
         *({"op": "key.code", "path": path} for path in ("", "x", "x/0")),
         *({"op": "key.explain", "path": path} for path in ("x/0", "x/1")),
-        *({"op": "key.ladder", "path": path} for path in ("x/0", "x/1")),
+        *({"op": "key.trace", "path": path} for path in ("x/0", "x/1")),
         *({"op": "key.bytes", "path": path, "start": 0, "n": 8} for path in ("x/0", "x/1")),
     ]
     for number, message in enumerate(asked):

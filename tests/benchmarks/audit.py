@@ -155,7 +155,7 @@ def measured(path: Path, decode: str, workers: int) -> dict[str, Any]:
 def _audited(refs: rx.ReferenceSet, decode: str, how: dict[str, Any]) -> dict[str, Any]:
     folder = str(Path(refs.source.name).with_suffix(""))
     begun, (before, _) = time.perf_counter(), _used()
-    audit = refs.audit(decode=decode, allow=[folder], **how)
+    audit = refs.allowing(folder).audit(decode=decode, **how)
     elapsed, (after, memory) = time.perf_counter() - begun, _used()
     assert audit.good, str(audit)
     digest = blake2b(digest_size=4)

@@ -65,7 +65,7 @@ def _ours(watch: Watch, path: Path, url: str) -> object:
 
     offsets = _offsets(path)
     document = {f"x/{n}": [url, start, LENGTH] for n, start in enumerate(offsets)}
-    view = open_references(document).filesystem(allow=[url])
+    view = open_references(document).allowing(url).filesystem()
     with watch.running():
         found = view.cat(list(document))
     return _summary(found.values())

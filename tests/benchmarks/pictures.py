@@ -112,7 +112,7 @@ def _read(watch: Watch, path: Path, url: str) -> list[object]:
 
     refs = open_references(_document(path, url))
     with watch.running():
-        found = refs.read("SST", allow=[url])
+        found = refs.allowing(url).read("SST")
     return _summary(found.values)
 
 
@@ -120,7 +120,7 @@ def _to_zarr(watch: Watch, path: Path, url: str) -> list[object]:
     import refexplorer.data.fetch.http  # noqa: F401
     from refexplorer import open_references
 
-    group: Any = open_references(_document(path, url)).to_zarr(allow=[url])
+    group: Any = open_references(_document(path, url)).allowing(url).to_zarr()
     array = group["SST"]
     with watch.running():
         values = array[:]

@@ -65,7 +65,7 @@ def test_a_client_is_used_and_left_open(cluster: Any, server: RangeServer) -> No
     options = {server.url: {"headers": {"Authorization": "open sesame"}}}
     with distributed.Client(cluster, set_as_default=False) as client:
         refs = many(server, 6)
-        assert refs.audit(allow=[server.url], scheduler=client, storage_options=options).good
+        assert refs.allowing(server.url, storage_options=options).audit(scheduler=client).good
         assert client.submit(sum, [1, 2]).result() == 3
     assert {headers.get("Authorization") for headers in server.seen_headers} == {"open sesame"}
 

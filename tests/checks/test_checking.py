@@ -40,15 +40,15 @@ def grants(server: RangeServer, tmp_path: Path) -> list[str]:
     return [server.url, str(tmp_path)]
 
 
-def test_each_target_is_asked_once_for_one_byte(
+def test_each_target_is_asked_once_for_its_first_bytes(
     refs: rx.ReferenceSet, server: RangeServer, tmp_path: Path
 ) -> None:
     found = {
         (check.url or "").rpartition("/")[2]: check
-        for check in refs.check_targets(allow=grants(server, tmp_path))
+        for check in refs.allowing(*grants(server, tmp_path)).check_targets()
     }
     assert sorted(server.requests) == ["/closed", "/gone", "/good", "/short"]
-    assert set(server.spans) == {"bytes=0-0"}
+    assert set(server.spans) == {"bytes=0-255"}
     good, short = found["good"], found["short"]
     assert (good.state, good.size, good.etag, good.references) == ("good", 1000, '"v1"', 2)
     assert (short.state, short.past_end, short.key, short.end) == ("short", 1, "d", 1010)
@@ -65,8 +65,8 @@ def test_an_audit_says_the_same_of_each_target(
     refs: rx.ReferenceSet, server: RangeServer, tmp_path: Path
 ) -> None:
     allow = grants(server, tmp_path)
-    checked = refs.check_targets(allow=allow)
-    audited = refs.audit(decode="none", allow=allow).targets().to_pylist()
+    checked = refs.allowing(*allow).check_targets()
+    audited = refs.allowing(*allow).audit(decode="none").targets().to_pylist()
     columns = ("target", "state", "references", "target_size", "etag", "modified")
     assert [tuple(row[name] for name in columns) for row in audited] == [
         (c.url, c.state, c.references, c.size, c.etag, c.modified) for c in checked
@@ -100,7 +100,7 @@ def test_causes_in_words() -> None:
         }
     )
     allow = ["http://nowhere.invalid", "http://127.0.0.1:1", "nonsense://place"]
-    said = [check.message for check in refs.check_targets(allow=allow)]
+    said = [check.message for check in refs.allowing(*allow).check_targets()]
     assert said == [
         "The host nowhere.invalid cannot be found.",
         "No connection to 127.0.0.1:1 could be made.",
@@ -113,7 +113,7 @@ def test_a_server_without_ranges_is_good_to_know(server: RangeServer) -> None:
     server.files["/f"] = bytes(10**6)
     server.ignores_ranges = True
     refs = rx.open_references({"a": [f"{server.url}/f", 5, 5]})
-    (check,) = refs.check_targets(allow=[server.url])
+    (check,) = refs.allowing(server.url).check_targets()
     assert (check.state, check.size) == ("good", 10**6)
     assert "does not support byte ranges" in (check.message or "")
 
@@ -123,22 +123,22 @@ def test_a_second_check_asks_again_and_says_what_changed(
 ) -> None:
     journal = tmp_path / "check.jsonl"
     allow = grants(server, tmp_path)
-    first = refs.check_targets(allow=allow, resume=journal)
+    first = refs.allowing(*allow).check_targets(resume=journal)
     with journal.open("ab") as file:
         file.write(b'{"url": "http://ha')  # the machine went down
     server.statuses.clear()
     server.files["/closed"] = BODY
-    second = refs.check_targets(allow=allow, resume=journal)
+    second = refs.allowing(*allow).check_targets(resume=journal)
     assert [check.url for check in first] == [check.url for check in second]
     changed = [check.state for old, check in zip(first, second, strict=True) if old != check]
     assert changed == [TargetState.GOOD]
     urls = (check.url or "" for check in second if check.state == "good")
     url = next(url for url in urls if "://" in url)
     server.files[url.removeprefix(server.url)] = BODY + b"more"
-    third = {check.url: check for check in refs.check_targets(allow=allow, resume=journal)}
+    third = {check.url: check for check in refs.allowing(*allow).check_targets(resume=journal)}
     assert third[url].message == "It changed since the earlier check whose answers are kept."
     del server.files[url.removeprefix(server.url)]
-    fourth = {check.url: check for check in refs.check_targets(allow=allow, resume=journal)}
+    fourth = {check.url: check for check in refs.allowing(*allow).check_targets(resume=journal)}
     assert fourth[url].state == "unreachable"
 
 
@@ -157,11 +157,8 @@ def test_stopping_keeps_what_was_found(server: RangeServer, tmp_path: Path) -> N
     server.stalled = {f"/{n}" for n in range(20, 40)}
     refs = rx.open_references({f"x/{n}": [f"{server.url}/{n}", 0, 1] for n in range(40)})
     journal = tmp_path / "check.jsonl"
-    found = refs.check_targets(
-        allow=[server.url],
-        resume=journal,
-        checked=lambda done, of: done < 20,
-        concurrency=4,
+    found = refs.allowing(server.url).check_targets(
+        resume=journal, checked=lambda done, of: done < 20, concurrency=4
     )
     assert (len(found), found.total, found.good) == (20, 40, False)
     assert len(journal.read_text().splitlines()) == 20
@@ -169,7 +166,7 @@ def test_stopping_keeps_what_was_found(server: RangeServer, tmp_path: Path) -> N
 
 
 def test_the_result_reads_well(refs: rx.ReferenceSet, server: RangeServer, tmp_path: Path) -> None:
-    found = refs.check_targets(allow=grants(server, tmp_path))
+    found = refs.allowing(*grants(server, tmp_path)).check_targets()
     lines = str(found).splitlines()
     assert lines[0] == (
         "dict, 6 targets: 1 with all ranges inside the file, "
@@ -203,7 +200,7 @@ def test_each_target_of_a_gen_item_with_very_many_keys_is_asked(server: RangeSer
     }
     document = {"version": 1, "templates": {"u": server.url}, "gen": [item]}
     refs = rx.open_references(document)
-    checks = refs.check_targets(allow=[server.url])
+    checks = refs.allowing(server.url).check_targets()
     found = {(check.url or "")[-7:-3]: check for check in checks}
     assert {year: check.state for year, check in found.items()} == {
         "2000": "short",
@@ -257,7 +254,7 @@ def test_an_answer_that_is_not_of_the_file_is_not_good(
     server.answers["/f"] = status, headers, b"x"
     server.redirects["/moved"] = "/f"
     refs = rx.open_references({"a": [f"{server.url}/f", 0, 1], "b": [f"{server.url}/moved"]})
-    checks = refs.check_targets(allow=[server.url])
+    checks = refs.allowing(server.url).check_targets()
     assert [check.state for check in checks] == ["unreachable", "unreachable"]
     assert all(said in (check.message or "") for check in checks)
     assert not checks.good

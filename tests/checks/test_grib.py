@@ -76,7 +76,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def verified(document: dict[str, Any], path: Path, values: str = "all") -> Report:
-    return rx.open_references(document).verify(allow=[f"file://{path.parent}"], values=values)
+    return rx.open_references(document).allowing(f"file://{path.parent}").verify(values=values)
 
 
 @pytest.mark.parametrize("missing", [False, True], ids=["whole", "with missing values"])

@@ -13,7 +13,7 @@ from refexplorer.checks.headlines import Headline, coverage, coverage_text, head
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, ObjectState, Rank
 from refexplorer.checks.terms import CheckTerms
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 
 S, F, O = LedgerState, FileState, ObjectState  # noqa: E741
 
@@ -43,11 +43,11 @@ CASES = {
     "inline and equal": Case("the same as its files", chunks={S.HELD_EQUAL: 4}),
     "values": Case("the same as its files", verb="verify --values", chunks={S.EQUAL: 4}),
     "not taken": Case(
-        "the same as its files in 1 of 2 variables",
+        "the same as its files in the 1 of 2 variables it takes",
         objects=[("sst", O.IN_SET), ("ice", O.NOT_TAKEN)],
     ),
     "no codec, and the maker left it out": Case(
-        "the same as its files in 1 of 2 variables", objects=LEFT_OUT
+        "the same as its files in the 1 of 2 variables it takes", objects=LEFT_OUT
     ),
     "our own opening left it out": Case(
         "incomplete: its files hold 1 variable that it lacks", 1,

@@ -13,7 +13,7 @@ import pytest
 
 from refexplorer.checks.report import Report
 from refexplorer.checks.states import CHUNK_TERMS
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from tests.helpers.kerchunk_sets import translated
 from tests.helpers.verifying import (
     STEPS,
@@ -315,7 +315,7 @@ def test_what_is_not_compared_is_not_right(tmp_path: Path, files: list[Path]) ->
         "zarr_format": 2, "shape": [20], "chunks": [10], "dtype": "<i4", "compressor": None,
         "filters": None, "order": "C", "fill_value": 0,
     }  # fmt: skip
-    refs: dict[str, Any] = {"x/.zarray": json.dumps(array)}
+    refs: dict[str, Any] = {".zgroup": '{"zarr_format": 2}', "x/.zarray": json.dumps(array)}
     refs |= {f"x/{n}": [str(raw), 40 * n, 40] for n in range(2)}
     found = verified(refs, tmp_path)
     assert (found.status, found.findings) == (2, ())

@@ -26,7 +26,7 @@ def refs(server: RangeServer) -> rx.ReferenceSet:
 
 
 def audited(refs: rx.ReferenceSet, server: RangeServer, decode: int | str) -> Audit:
-    return refs.audit(decode=decode, allow=[server.url])
+    return refs.allowing(server.url).audit(decode=decode)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_ranges_of_a_target_of_unknown_size_are_not_compared(
     assert (summary.compared, summary.uncompared) == (0, 10)
     assert summary.verdict == "all targets answered"
     assert summary.not_checked[0] == "10 ranges of targets of unknown size"
-    (check,) = found = refs.check_targets(allow=[server.url])
+    (check,) = found = refs.allowing(server.url).check_targets()
     assert (check.state, check.size, check.past_end) == ("good", None, None)
     assert found.summary == (
         "1 target: 1 that answered, ranges not compared. "
@@ -115,7 +115,7 @@ def test_the_bytes_of_an_audit_are_exact_or_not_known(
 
 def test_keys_outside_arrays_have_no_number_of_chunks(server: RangeServer) -> None:
     server.files["/f"] = bytes(4)
-    audit = rx.open_references({"other": [f"{server.url}/f", 0, 4]}).audit(allow=[server.url])
+    audit = rx.open_references({"other": [f"{server.url}/f", 0, 4]}).allowing(server.url).audit()
     assert audit.to_dict()["arrays"][0]["chunks"] is None
 
 
@@ -128,6 +128,6 @@ def test_the_end_of_a_target_of_keys_that_were_not_evaluated_is_not_known(
         "dimensions": {"u": [1, 2], "i": {"stop": 10**9}},
     }  # fmt: skip
     refs = rx.open_references({"version": 1, "templates": {"s": server.url}, "gen": [item]})
-    _, further = refs.check_targets(allow=[server.url])
+    _, further = refs.allowing(server.url).check_targets()
     assert (further.state, further.end, further.past_end) == ("good", None, None)
     assert further.words == "that answered, ranges not compared"

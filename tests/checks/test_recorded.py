@@ -61,13 +61,13 @@ def write_repository(folder: Path, checksums: Sequence[datetime | str]) -> Path:
 
 def test_files_that_changed_since(tmp_path: Path) -> None:
     path = write_repository(tmp_path, [moment(1), moment(1)])
-    found = rx.open_references(path).verify(allow=[str(tmp_path)], workers=1)
+    found = rx.open_references(path).allowing(str(tmp_path)).verify(workers=1)
     assert found.good, str(found)
     assert found.findings == ()
     changed = moment(2)
     for name in ("f1.h5", "y.bin"):
         os.utime(tmp_path / "targets" / name, (changed.timestamp(),) * 2)
-    found = rx.open_references(path).verify(allow=[str(tmp_path)], workers=1)
+    found = rx.open_references(path).allowing(str(tmp_path)).verify(workers=1)
     assert not found.good
     assert found.has_errors
     assert found.headline.text == "is stale: 2 files changed"
@@ -90,7 +90,7 @@ def test_files_that_changed_since(tmp_path: Path) -> None:
 
 def test_a_version_that_the_store_does_not_tell_is_not_called_the_same(tmp_path: Path) -> None:
     path = write_repository(tmp_path, ["an ETag", moment(1)])  # a disk has none
-    found = rx.open_references(path).verify(allow=[str(tmp_path)], workers=1)
+    found = rx.open_references(path).allowing(str(tmp_path)).verify(workers=1)
     assert found.findings == ()
     assert {("x", UNTOLD, 1), ("y", UNTOLD, 1)} <= set(found.counts.unchecked)
     assert "versions that Icechunk recorded of `x`, `y`" in str(found)
@@ -99,7 +99,7 @@ def test_a_version_that_the_store_does_not_tell_is_not_called_the_same(tmp_path:
 def test_results_are_not_kept_for_other_recorded_versions(tmp_path: Path) -> None:
     path, kept = write_repository(tmp_path, [moment(1), moment(1)]), tmp_path / "kept"
     refs = rx.open_references(path)
-    refs.verify(allow=[str(tmp_path)], workers=1, results=kept)
+    refs.allowing(str(tmp_path)).verify(workers=1, results=kept)
     opened = icechunk.Repository.open(icechunk.local_filesystem_storage(str(path)))
     session = opened.writable_session("main")
     was: Any = refs["y/c/0"]
@@ -107,7 +107,7 @@ def test_results_are_not_kept_for_other_recorded_versions(tmp_path: Path) -> Non
     session.commit("the same reference")
     again = rx.open_references(path)
     assert {**again} == {**refs}
-    found = again.verify(allow=[str(tmp_path)], workers=1, results=kept, resume=True)
+    found = again.allowing(str(tmp_path)).verify(workers=1, results=kept, resume=True)
     assert {each.array for each in found.findings} == {"y"}
 
 

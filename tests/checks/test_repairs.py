@@ -1,16 +1,15 @@
 """`repair` of each planted fault: what is right before is right after, and is not cut off.
 
-The cells of a set are decoded without the product and held against those that h5py reads. `HARMED`
-and `NOT_MENDED` are the faults for which this is not so yet; whoever mends one removes its name.
-With fewer examples (``--quick``) a quarter of the faults are tried in sets that hold chunks.
+The cells of a set are decoded without the product and held against those that h5py reads. With
+fewer examples (``--quick``) a quarter of the faults are tried in sets that hold chunks.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -31,62 +30,10 @@ HELD: Mapping[str, Callable[[list[str], Case], list[str]]] = {
     "inlined": lambda keys, case: [key for key in keys if case.refs[key][0] != "f0.nc"],
 }
 """Chunks that the set holds itself: every second one, those of all files but the first."""
-NOT_MENDED = {
-    "length of a plain chunk",
-    "another coordinate",
-    "a file that is not there",
-    "only chunk of a coordinate lost",
-    "times off by one chunk",
-    "shape too short",
-    "chunks of twice the times",
-    "byte order of a coordinate",
-    "a filter of a plain coordinate",
-    "missing values no longer marked",
-    "units of times that the set holds",
-    "calendar of times that the set holds",
-    "dimensions lost",
-    "consolidated metadata of another scale_factor",
-    "metadata of an array lost",
-    "attributes of an array lost",
-    "root group lost",
-    "root group lost in Zarr v3",
-    "a coordinate that the set holds, too short",
-    "a coordinate that the set held is lost",
-    "a held chunk that cannot be decoded",
-    "a held chunk of half its length",
-    "text for a chunk",
-    "template lost",
-    "records of another number of rows",
-    "metadata of a group lost",
-    "metadata of a group above lost",
-}
 WITH_CELLS = [name for name, fault in FAULTS.items() if fault.of in DECODED]
-HARMED = {
-    "mixed": {
-        "variable lost in the part of one file",
-        "variable lost in the part of the last file",
-        "variable lost in all but one part",
-        "chunk of a joined coordinate lost",
-        "shape too short",
-        "shape of a coordinate too short",
-        "missing values no longer marked",
-        "dimensions lost",
-        "consolidated metadata of another scale_factor",
-        "metadata of an array lost",
-        "attributes of an array lost",
-    },
-    "inlined": {"all chunks of an array lost", "metadata of an array lost"},
-}
 
 
-def _marked(names: list[str], failing: set[str]) -> list[Any]:
-    return [
-        pytest.param(name, marks=pytest.mark.xfail(strict=True) if name in failing else ())
-        for name in names
-    ]
-
-
-@pytest.mark.parametrize("name", _marked([*FAULTS], NOT_MENDED))
+@pytest.mark.parametrize("name", FAULTS)
 def test_it_is_mended_or_said_to_be_left(case: Callable[[str], Case], name: str) -> None:
     fault = FAULTS[name]
     mine = case(fault.of)
@@ -110,13 +57,7 @@ def test_it_is_mended_or_said_to_be_left(case: Callable[[str], Case], name: str)
 
 @pytest.mark.parametrize(
     ("form", "name"),
-    [
-        pytest.param(
-            form, name, marks=pytest.mark.xfail(strict=True) if name in HARMED[form] else ()
-        )
-        for form in HELD
-        for name in WITH_CELLS[:: 1 if settings().max_examples > 20 else 4]
-    ],
+    [*product(HELD, WITH_CELLS[:: 1 if settings().max_examples > 20 else 4])],
 )
 def test_no_chunk_that_the_set_holds_is_harmed(
     case: Callable[[str], Case], form: str, name: str

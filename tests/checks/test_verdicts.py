@@ -114,7 +114,9 @@ def test_a_file_that_is_one_chunk_has_nothing_to_compare(
     assert found.good, str(found)
     assert "no metadata to compare" in found.summary[-1]
     (tmp_path / "raw.bin").write_bytes(bytes(79))
-    assert not verified(mixed.document, tmp_path).good
+    found = verified(mixed.document, tmp_path)
+    assert not found.good
+    assert "1 chunk reaches past the end of the file, which has 79 bytes" in str(found)
 
 
 def test_a_format_that_is_not_known_is_never_good(files: list[Path], tmp_path: Path) -> None:
@@ -128,3 +130,8 @@ def test_a_format_that_is_not_known_is_never_good(files: list[Path], tmp_path: P
     found = json.loads(ran.out)
     assert (ran.status, found["coverage"]["files"]["format_unknown"]) == (2, 1)
     assert found["headline"] == "not known: 1 file has a format that cannot be compared"
+    (tmp_path / "raw.bin").write_bytes(bytes(60))
+    ran = run("verify", tmp_path / "set.json")
+    assert ran.status == 1
+    assert "1 chunk reaches past the end of the file, which has 60 bytes" in ran.out
+    assert "1 file not read, 1 past end" in ran.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -124,11 +125,11 @@ def test_metadata_come_over_http_and_values_only_if_wanted(
     found = refs.verify()
     assert server.requests == []
     assert (found.good, found.counts.grants) == (False, (server.url,))
-    found = refs.verify(allow=[server.url], values="all")
+    found = refs.allowing(server.url).verify(values="all")
     assert found.good, str(found)
     assert {path.partition("?")[0] for path in server.requests} == {f"/{p.name}" for p in files[:2]}
     server.statuses[f"/{files[1].name}"] = 404
-    found = refs.verify(allow=[server.url])
+    found = refs.allowing(server.url).verify()
     assert not found.good
     assert found.ledger.all_counts()[rx.LedgerState.UNREACHABLE] > 0
     assert list(found.counts.failures) == [f"{server.url}/{files[1].name}"]
@@ -149,7 +150,7 @@ def hold():
 
 threading.Thread(target=hold).start()
 held.wait()
-print(refs.verify(allow=[url], values="sample").good)
+print(refs.allowing(url).verify(values="sample").good)
 done.set()
 """
 
@@ -195,7 +196,7 @@ def test_the_page(files: list[Path], document: dict[str, Any], tmp_path: Path) -
     lost = tmp_path / "<b>lost.nc"
     mine.refs["bar/0.0.0"][0] = str(lost)
     refs = rx.open_references(mine.document)
-    found = refs.verify(allow=[str(files[0].parent), str(tmp_path)])
+    found = refs.allowing(str(files[0].parent), str(tmp_path)).verify()
     found.to_html(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert not re.search(r"<script|<b>lost|https?://|<link|<img", page)
@@ -203,6 +204,7 @@ def test_the_page(files: list[Path], document: dict[str, Any], tmp_path: Path) -
     differs, _, rest = page.partition("<b>What differs</b>")[2].partition("<b>Arrays</b>")
     arrays, _, files_part = rest.partition("<b>Files that are not the same</b>")
     assert "<code>scale_factor</code>" in differs
+    assert rx.explain_code("scale_factor").cause in html.unescape(differs)
     assert f"<li><code>{files[2]}</code></li>" in differs
     assert "<li><code>foo/0.0.0</code></li>" in differs
     assert "1 unreachable" in arrays
@@ -223,7 +225,8 @@ def test_a_set_that_refers_to_no_file_is_good() -> None:
         "zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<i4", "compressor": None,
         "filters": None, "order": "C", "fill_value": None,
     }  # fmt: skip
-    refs: dict[str, Any] = {"x/.zarray": json.dumps(array), "x/0": "base64:AQAAAAIAAAA="}
+    refs: dict[str, Any] = {".zgroup": '{"zarr_format": 2}', "x/.zarray": json.dumps(array)}
+    refs["x/0"] = "base64:AQAAAAIAAAA="
     found = rx.open_references(refs).verify()
     assert (found.good, found.has_errors, found.findings) == (True, False, ())
     assert found.headline.text == "all values are its own: it refers to no file"

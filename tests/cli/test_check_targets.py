@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import html
 import json
 import re
 import signal
@@ -81,6 +82,8 @@ def test_the_page_of_a_check(tmp_path: Path, demo: Path) -> None:
     codes = {line.split(" ")[1] for line in before.out.splitlines() if line.startswith("error ")}
     assert codes
     assert [code for code in codes if f"<code>{code}</code>" not in text] == []
+    plain = html.unescape(text)
+    assert [code for code in codes if rx.explain_code(code).cause not in plain] == []
     assert "the targets were not checked" in text
     assert not re.search(r"<script|https?://|<link|<img", text)
     assert run("check", demo / "sst.v0.json", "--targets", "--html", page).status == 0

@@ -16,7 +16,7 @@ def test_infer_prints_and_writes(demo: Path, tmp_path: Path) -> None:
     out = tmp_path / "set.json.zst"
     facts = json.loads(run("infer", demo / "sst.v0.json", "-o", out, "--json").out)
     assert (facts["keys"], facts["generated"], facts["kept_explicit"]) == (60, 18, 42)
-    assert facts["gen"][0]["key"] == "wind/{{i}}.0.0"
+    assert facts["gen"][0]["key"] == "wind/{{i * 6 + j}}.0.0"
     assert not rx.diff(out, demo / "sst.v0.json")
     again = run("infer", demo / "sst.v0.json", "-o", out)
     assert (again.status, again.out) == (2, "")

@@ -94,15 +94,15 @@ def expected(demo: Path) -> float:
 
 
 def lazy(refs: rx.ReferenceSet, demo: Path, **options: Any) -> Any:
-    return refs.to_xarray(allow=[str(demo)], mask_and_scale=False, **options)
+    return refs.allowing(str(demo)).to_xarray(mask_and_scale=False, **options)
 
 
 def faces(refs: rx.ReferenceSet, demo: Path) -> dict[str, Any]:
     """Return all that may be sent to another process."""
-    group: Any = refs.to_zarr(allow=[str(demo)])
+    group: Any = refs.allowing(str(demo)).to_zarr()
     return {
         "set": refs,
-        "file system": refs.filesystem(allow=[str(demo)]),
+        "file system": refs.allowing(str(demo)).filesystem(),
         "store": group.store,
         "group": group,
         "array": group["sst"],
@@ -117,7 +117,7 @@ def total(face: str, sent: Any, folder: str) -> int:
 
     warnings.simplefilter("ignore")
     if face == "set":
-        sent = sent.to_zarr(allow=[folder])["sst"]
+        sent = sent.allowing(folder).to_zarr()["sst"]
     elif face == "file system":
         files = AsyncFileSystemWrapper(sent, asynchronous=True)
         sent = zarr.open_group(zarr.storage.FsspecStore(files, read_only=True), mode="r")["sst"]
@@ -262,8 +262,10 @@ def test_a_cluster_reads_in_two_worker_processes(
 def test_a_missing_target_is_an_error_in_every_process(
     tmp_path: Path, pool: ProcessPoolExecutor, client: Any
 ) -> None:
-    dataset = rx.open_references(raw_set([str(tmp_path / "gone.bin"), 0, 4])).to_xarray(
-        allow=[str(tmp_path)], chunks={}
+    dataset = (
+        rx.open_references(raw_set([str(tmp_path / "gone.bin"), 0, 4]))
+        .allowing(str(tmp_path))
+        .to_xarray(chunks={})
     )
     with pytest.raises(rx.FetchError, match=r"gone\.bin"):
         dataset.x.compute(scheduler="processes", pool=pool)
@@ -340,7 +342,7 @@ def test_a_store_that_is_not_there_is_no_fill_value(demo: Path, tmp_path: Path) 
     """A worker on another machine, which does not see the folder of the set."""
     folder = tmp_path / "sst.parq"
     shutil.copytree(demo / "sst.parq", folder)
-    data = pickle.dumps(rx.open_references(folder).to_zarr(allow=[str(demo)]))
+    data = pickle.dumps(rx.open_references(folder).allowing(str(demo)).to_zarr())
     folder.rename(tmp_path / "elsewhere")
     group = pickle.loads(data)
     with pytest.raises(rx.FetchError, match=r"refs\.0\.parq"):

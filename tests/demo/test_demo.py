@@ -12,7 +12,7 @@ import xarray
 
 import refexplorer as rx
 from refexplorer import demo as shipped
-from refexplorer.demo import ocean
+from tests.demo import ocean
 from tests.helpers.loops import without_loop
 
 # fsspec reads parquet by an engine that pandas 4 will drop
@@ -22,7 +22,7 @@ SST_SETS = ("sst.v0.json", "sst.v1.json", "sst.parq")
 
 @pytest.fixture(scope="module")
 def made_again(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from refexplorer.demo.make import make
+    from tests.demo.make import make
 
     folder = tmp_path_factory.mktemp("demo")
     without_loop(make, folder)
@@ -78,7 +78,7 @@ def test_fsspec_decodes_what_was_invented(
 
 @pytest.mark.parametrize("name", SST_SETS)
 def test_we_decode_what_was_invented(name: str, demo: Path) -> None:
-    dataset = rx.open_references(demo / name).to_xarray(allow=[str(demo)])
+    dataset = rx.open_references(demo / name).allowing(str(demo)).to_xarray()
     np.testing.assert_allclose(dataset.sst[8], ocean.temperature(43), atol=0.0051)
 
 

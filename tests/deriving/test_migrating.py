@@ -24,7 +24,7 @@ def test_the_demo_reads_the_same(name: str) -> None:
     assert newer.error_count == 0
     assert {newer.array(path).zarr_format for path in newer.arrays()} == {3}
     first: Any = older.to_zarr()
-    second: Any = newer.to_zarr(allow=[str(DEMO)])
+    second: Any = newer.allowing(str(DEMO)).to_zarr()
     for path in older.arrays():
         assert np.array_equal(first[path][:], second[path][:], equal_nan=True), path
         assert first[path].dtype == second[path].dtype

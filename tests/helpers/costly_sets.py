@@ -210,7 +210,7 @@ def _by_zarr(costly: CostlySet, access: Any) -> None:
 def _by_refexplorer(costly: CostlySet, url: str, keys: list[str]) -> None:
     import refexplorer as rx
 
-    rx.open_references(costly.refs).filesystem(allow=[url]).cat(keys)
+    rx.open_references(costly.refs).allowing(url).filesystem().cat(keys)
 
 
 def _by_fsspec(costly: CostlySet, url: str, keys: list[str]) -> None:

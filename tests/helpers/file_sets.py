@@ -82,4 +82,6 @@ def zarr_set(folder: Path, version: Literal[2, 3]) -> tuple[dict[str, Any], list
     keys = sorted(refs)
     metadata = "zarr.json" if version == 3 else ".zarray"
     refs[f"a/{metadata}"] = (place / metadata).read_text()
+    root = "zarr.json" if version == 3 else ".zgroup"
+    refs[root] = (folder / "z" / root).read_text()
     return refs, keys

@@ -637,7 +637,7 @@ FORMS: dict[str, Fault] = {
         records("temp/refs.1.parq", in_row(size=lambda size: size - 1)), "temp",
         ("temp/2.0.0",), "f1.nc", "in parquet"),
     "records of another number of rows": Fault(
-        record_size(8), "temp", ("temp/1.1.1",), "f1.nc", "in parquet"),
+        record_size(8), "temp", ("temp/1.1.1",), "f1.nc", "in parquet", False),
     "chunk of another group": Fault(
         swap("run/first/v/1", "run/second/v/1"), "run/first/v", ("run/first/v/1",), "f0.nc",
         "in groups"),
@@ -682,7 +682,7 @@ FORMS: dict[str, Fault] = {
         shift("t2m/1.0.0", 0, -1), "t2m", ("t2m/1.0.0",), "a.grib2", "of messages"),
     "messages cut": Fault(cut_messages, "t2m", ("t2m/2.0.0",), "a.grib2", "of messages", False),
     "steps of messages lost": Fault(
-        drop("step/0"), "step", ("step/0",), "a.grib2", "of messages", mends=False),
+        drop("step/0"), "step", ("step/0",), None, "of messages", mends=False),
 }  # fmt: skip
 FAULTS: Mapping[str, Fault] = REFERENCES | METADATA | FILES_CHANGED | HELD | FORMS
 assert FILES == 5

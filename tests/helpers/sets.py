@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 import refexplorer as rx
-from refexplorer.data.open.stores import to_zarr
 
 DEMO = Path(rx.__file__).parent / "demo"
 ZARRAY = {
@@ -76,7 +75,7 @@ def bytes_at(*urls: str) -> dict[str, Any]:
 
 
 def x_of(refs: rx.ReferenceSet, *allow: str) -> Any:
-    group: Any = to_zarr(refs, allow=allow)
+    group: Any = refs.allowing(*allow).to_zarr()
     return group["x"]
 
 

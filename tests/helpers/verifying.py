@@ -146,7 +146,7 @@ def virtualised(paths: list[Path], target: Path, **options: Any) -> Path:
 
 def verified(source: Any, folder: Path, **options: Any) -> Report:
     """Open a set and verify it; files below a folder may be read."""
-    return rx.open_references(source).verify(allow=[f"file://{folder}"], **options)
+    return rx.open_references(source).allowing(f"file://{folder}").verify(**options)
 
 
 ONE_FILE = PlanSizes(part_cost=1_000, asking_cost=1_000)

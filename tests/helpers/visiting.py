@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import time
 
-from refexplorer.app.page import OPENINGS, ServedPage
+from refexplorer.app.page import ServedPage
 
 
 def hear(page: ServedPage, **message: object) -> None:
     """Do what the browser asks for, and wait until what it opens is there."""
     page._do(message)
-    page._threads.shutdown()
-    page._threads = ThreadPoolExecutor(OPENINGS)
+    while page.is_busy:
+        time.sleep(0.01)
 
 
 def go(page: ServedPage, address: str, step: int = 1) -> None:

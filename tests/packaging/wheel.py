@@ -29,7 +29,7 @@ NEEDED = ("py.typed", "widgets/static/explorer.js", "widgets/static/editor.js",
           "widgets/saved_page.html", "widgets/saved_page.js",
           "widgets/static/LICENSES.txt", "app/page.html",
           "demo/sst.v1.json", "demo/sst_2025-07.nc", "demo/sst.parq/.zmetadata",
-          "spec/schema.v1.json", "spec/DIAGNOSTICS.md", "reference/CLI.md",
+          "spec/schema.v1.json", "spec/codes.toml", "spec/DIAGNOSTICS.md", "reference/CLI.md",
           "reference/EXERCISES.md", "reference/JINJA.md")  # fmt: skip
 UNWANTED = ("node_modules", "frontend/", "__pycache__", "tests/", "PROTOCOL.md", "PYTHON.md")
 PLACEHOLDERS = ("OWNER", "hub.example.org", "../dist/")

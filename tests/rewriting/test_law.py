@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
+from refexplorer.checks.ledger import RANKS
 from tests.helpers.commands import run
+from tests.helpers.kerchunk_sets import translated
 from tests.helpers.verifying import Changed, joined, write_files
 
 VALUES = np.arange(24, dtype="<i4")
@@ -33,7 +35,7 @@ def inlined(document: dict[str, Any], urls: set[str]) -> dict[str, Any]:
 def read(document: Any, place: Path, path: str) -> np.ndarray:
     """Return all values of an array, as Zarr reads them."""
     refs = rx.open_references(document)
-    root: Any = refs.to_zarr(allow=[str(place)])
+    root: Any = refs.allowing(str(place)).to_zarr()
     return np.asarray(root[path][...])
 
 
@@ -59,7 +61,7 @@ def test_what_is_wrong_of_such_an_array_is_repaired_without_harm(tmp_path: Path)
     mine.refs["foo/0.0.0"] = mine.refs["foo/0.0.1"]
     found = rx.repair(mine.document, allow=[str(tmp_path)])
     right = read(whole, tmp_path, "foo")
-    root: Any = found.references.to_zarr(allow=[str(tmp_path)])
+    root: Any = found.references.allowing(str(tmp_path)).to_zarr()
     repaired = np.asarray(root["foo"][...])
     assert np.array_equal(repaired, right)
 
@@ -120,3 +122,67 @@ def test_a_shape_is_changed_only_as_far_as_the_set_has_data(tmp_path: Path) -> N
     mine.refs["foo/7.0.0"] = "base64:AAAA"
     kept = rx.repair(mine.document, allow=[str(tmp_path)])
     assert kept.references.array("foo").shape == (24, 8, 16)
+
+
+def scaled(files: list[Path], held: set[int], **changes: Any) -> dict[str, Any]:
+    """Return a set that is unpacked wrongly, and that holds the chunks of some files itself."""
+    mine = Changed(joined(files))
+    mine.metadata("foo/.zattrs", **changes)
+    return inlined(mine.document, {str(files[number]) for number in held})
+
+
+def test_what_no_file_says_of_chunks_that_the_set_holds_is_not_decided(tmp_path: Path) -> None:
+    """One file says another scale_factor; the other chunks are of nobody knows which."""
+    files = write_files(tmp_path)
+    document = scaled(files, {1, 2}, scale_factor=0.2)
+    found = rx.repair(document, allow=[str(tmp_path)])
+    assert "chunks that the set holds would read differently" in found.refused["foo"]
+    assert (found.status, found.can_be_written) == (1, False)
+    assert [each.finding.code for each in found.left] == ["scale_factor"]
+    assert found.references.to_v0() == rx.open_references(document).to_v0()
+
+
+@pytest.mark.parametrize("held", [set[int](), {0}, {1, 2}])
+def test_no_chunk_falls_and_the_status_is_that_of_verify(held: set[int], tmp_path: Path) -> None:
+    files = write_files(tmp_path)
+    mine = Changed(scaled(files, held, scale_factor=0.2))
+    mine.refs["bar/1.0.0"] = [str(files[1]), 4, 8]
+    del mine.refs["foo/5.1.1"]
+    found = rx.repair(mine.document, allow=[str(tmp_path)])
+    for path in found.before.ledger.paths:
+        before, after = (RANKS[each.chunks(path)] for each in (found.before, found.after))
+        assert (before <= after).all(), path
+    again = found.references.allowing(str(tmp_path)).verify()
+    assert (again.status, again.headline.text) == (found.status, found.after.headline.text)
+
+
+def test_a_reference_that_is_not_bad_is_kept_as_it_is(tmp_path: Path) -> None:
+    """Another file has the same coordinate; only the reference that is wrong is replaced."""
+    files = write_files(tmp_path)
+    whole = joined(files)
+    mine = Changed(whole)
+    assert mine.refs["lat/0"][0] == str(files[0])
+    mine.refs["lat/0"] = translated(files[1])["refs"]["lat/0"]
+    kept = rx.repair(mine.document, allow=[str(tmp_path)])
+    assert (kept.status, kept.difference.total) == (0, 0)
+    mine.refs["lat/0"][1] += 8
+    found = rx.repair(mine.document, allow=[str(tmp_path)])
+    assert (found.status, found.difference.total) == (0, 1)
+    assert found.references.to_v0()["lat/0"][0] == str(files[1])
+
+
+def test_groups_and_copies_of_metadata_are_written_again(tmp_path: Path) -> None:
+    files = write_files(tmp_path)
+    mine = Changed(joined(files))
+    metadata = {k: json.loads(v) for k, v in mine.refs.items() if "/.z" in f"/{k}"}
+    metadata["foo/.zattrs"]["scale_factor"] = 0.5
+    del metadata["bar/.zattrs"]
+    mine.refs[".zmetadata"] = json.dumps({"zarr_consolidated_format": 1, "metadata": metadata})
+    del mine.refs[".zgroup"]
+    assert rx.open_references(mine.document).allowing(str(tmp_path)).verify().status == 1
+    found = rx.repair(mine.document, allow=[str(tmp_path)])
+    assert (found.status, found.left) == (0, ())
+    refs: Any = found.references.to_v0()
+    copies = json.loads(refs[".zmetadata"])["metadata"]
+    assert copies == {k: json.loads(v) for k, v in refs.items() if k in copies}
+    assert {"bar/.zattrs", ".zgroup"} <= copies.keys()

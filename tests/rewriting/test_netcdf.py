@@ -56,7 +56,7 @@ def v0(document: Any) -> dict[str, Any]:
 
 def values_of(refs: rx.ReferenceSet, folder: Path, name: str) -> np.ndarray:
     """Return what zarr reads of an array."""
-    group = refs.to_zarr(allow=[f"file://{folder}"])
+    group = refs.allowing(f"file://{folder}").to_zarr()
     assert isinstance(group, zarr.Group)
     array = group[name]
     assert isinstance(array, zarr.Array)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refexplorer.errors import RefexplorerError, SpecError
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.document.expansion import expand_document
 from refexplorer.spec.document.model import read_document
 from refexplorer.spec.schema import VERSIONS, schema

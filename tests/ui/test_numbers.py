@@ -91,6 +91,42 @@ def test_large_integers_have_every_digit(opened: Page) -> None:
         assert int(text) == BIG + cell
 
 
+@pytest.mark.parametrize("values", [np.uint64(2**64 - 1), np.arange(BIG, BIG + 6).reshape(2, 3)])
+def test_large_integers_of_two_sets_have_every_digit(
+    panel_page: PanelPage, page: Page, tmp_path: Path, values: np.ndarray
+) -> None:
+    values = np.asarray(values)
+    names = ["y", "x"][: values.ndim]
+    for name, each in (("set", values), ("other", values - np.asarray(3, values.dtype))):
+        document = held_array(each, each.dtype.str, names, list(values.shape))
+        document |= {"x/0": document.pop("x/")} if not names else {}
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    key = "x/0" if not names else "x/0.0"
+    other = tmp_path / "other.json"
+    open_file(page, panel_page.url, tmp_path / "set.json", f"view=compare&key={key}&other={other}")
+    panel = page.get_by_role("tabpanel", name="Compare")
+    panel.get_by_role("button", name="Read this chunk in both sets").click()
+    both = panel.get_by_role("region", name="The chunk in both sets")
+    first = int(values.flat[0])
+    if names:
+        both.get_by_role("application").first.focus()
+        page.keyboard.press("ArrowDown")
+        said = f"y 0, x 0: before {first - 3:,}, after {first:,}, difference 3"
+        expect(both.locator(".readout")).to_have_text(said)
+    else:
+        expect(both.locator("p.mono")).to_have_text([f"{first - 3:,}", f"{first:,}", "3"])
+    page.get_by_role("tab", name="Side by side").click()
+    panel = page.get_by_role("tabpanel", name="Side by side")
+    panel.get_by_role("button", name="Show both").click()
+    if names:
+        panel.get_by_role("application").first.focus()
+        page.keyboard.press("ArrowDown")
+        said = f"y 0, x 0: left {first:,} · right {first:,} · difference 0"
+        expect(panel.get_by_role("status").filter(has_text="difference")).to_have_text(said)
+    else:
+        expect(panel.locator("p.mono")).to_have_text([f"{first:,}", f"{first:,}", "0"])
+
+
 def test_a_mean_is_said_to_be_one_beside_the_value_at_the_index(opened: Page) -> None:
     panel = shown(opened, "coarse")
     panel.get_by_role("button", name="Whole slice").click()

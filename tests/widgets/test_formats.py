@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from refexplorer.data.read.ladder import Rung
 from refexplorer.display.picture import heatmap
 from refexplorer.markup import counted, escape, moment_text, number_text, size_text
 from refexplorer.spec.core.diagnostics import parts_of, pointer
+from refexplorer.spec.document.derivation import TraceStep
 from refexplorer.views.preview.values import value_text
 from tests.cases import FOLDER
 
@@ -29,7 +29,7 @@ def test_counts(number: int | str, noun: str, text: str) -> None:
 
 @pytest.mark.parametrize(("seconds", "text"), CASES["milliseconds"])
 def test_durations(seconds: float, text: str) -> None:
-    assert f"  {text}  " in str(Rung("gzip", 1, seconds, b"", "", None))
+    assert f"  {text}  " in str(TraceStep("gzip", "x/0", size=1, seconds=seconds))
 
 
 @pytest.mark.parametrize(("number", "text"), CASES["numbers"])

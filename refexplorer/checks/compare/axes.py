@@ -28,7 +28,7 @@ class OddSteps:
     Attributes
     ----------
     cause
-        A code of `refexplorer.checks.causes`.
+        A code of `refexplorer.spec.codes`.
     count
         How often.
     index

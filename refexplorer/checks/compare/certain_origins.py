@@ -122,6 +122,8 @@ class CertainOrigins:
         kinds, counts = np.unique(group.moves[good], axis=0, return_counts=True)
         if not len(counts) or 2 * counts.max() <= len(found.numbers):
             return None
+        if not group.is_cut and 2 * counts.max() < len(known.offsets):
+            return None  # few of its chunks, the others of which the set may hold itself
         most: np.ndarray = kinds[np.argmax(counts)]
         return most
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import prod
 
 import numpy as np
 
-from refexplorer.checks.causes import CAUSES
 from refexplorer.checks.compare.certain_origins import CertainOrigins
 from refexplorer.checks.compare.cf import is_time, times, unpacked
 from refexplorer.checks.compare.file_chunks import NOWHERE
@@ -44,6 +44,7 @@ from refexplorer.checks.records import (
 )
 from refexplorer.checks.states import FileState, LedgerState, ObjectState
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, FileObject, Unread
+from refexplorer.spec.codes import CODES
 
 _NONE = np.empty(0, np.uint8)
 ZARR = "Zarr"
@@ -105,19 +106,18 @@ class FileComparison:
             self._remake(path, record)
             yield record, self._states[path]
         for path in matched.arrays:
-            other: Record | None = None
-            if path in matched.held.arrays:
-                other = self._of_held(path)
-            elif path not in self._references:
+            held = matched.held.arrays.get(path)
+            others = [] if held is None else [self._of_held(path)]
+            if not self._has_inside(path) and (held is None or not held.known.all()):
                 other = self._of_unreferenced(path)
                 filled = self._of_filled(path) if path in self._bare else None
                 if other is not None and filled is not None:
                     other.findings += filled.findings
-                other = other or filled
-                if other is not None:
-                    self._remake(path, other)
-            if other is not None:
-                yield other, _NONE
+                others.append(other or filled)
+            for each in others:
+                if each is not None:
+                    self._remake(path, each)
+                    yield each, _NONE
 
     def objects(self, rows: Sequence[Record]) -> FileObjects:
         """Return what the set has of each object of the file, whose rows were made."""
@@ -167,6 +167,10 @@ class FileComparison:
         )
         return (native, found) if all(0 <= s.start < s.stop for s in found) else None
 
+    def _has_inside(self, path: str) -> bool:
+        """Say whether references of chunks in the grid of an array lead to the file."""
+        return path in self._references and bool((self._references[path].numbers >= 0).any())
+
     def _remake(self, path: str, record: Record) -> None:
         """Note how references and metadata should be, where something is wrong of them."""
         if self._certain is None:
@@ -209,7 +213,7 @@ class FileComparison:
             if group.is_placed:
                 self._place(group, record)
                 record.unchecked += not_compared(group.ours, group.native)
-            if any(not CAUSES[each.cause].of_chunks for each in record.findings):
+            if any(not CODES[each.cause].is_of_chunks for each in record.findings):
                 states[group.rows] = np.maximum(states[group.rows], LedgerState.WRONG_METADATA)
         if groups and groups[0].is_placed:
             _span(groups, record)
@@ -290,7 +294,12 @@ class FileComparison:
         wanted = expected(known, group.lie, group.origin, group.ours, group.is_cut).numbers
         lacking = np.setdiff1d(wanted, self._references[group.ours.meta.path].numbers)
         record.lacking += numbers_bytes(lacking)
-        record.is_filled_alike = is_filled_alike(group.ours, group.native)
+        record.is_filled_alike = is_filled_alike(group.ours, group.native, True)
+        shape, size = group.native.shape, group.native.chunks
+        count = prod(-(-length // max(n, 1)) for length, n in zip(shape, size, strict=True))
+        if len(known.offsets) < count and not record.is_filled_alike:
+            what = said(group.ours.fill_value), said(group.native.fill_value)
+            record.findings.append(Finding("fill_value", *what, None, len(group.rows)))
 
     def _of_unreferenced(self, path: str) -> Record | None:
         """Return the row of an array that the file has and no reference of the part leads to."""
@@ -306,8 +315,10 @@ class FileComparison:
             return None
         record = self._new(path, native)
         record.start, record.shape = origin.tolist(), list(lie.shape)
+        if (origin + np.array(lie.shape) > np.array(ours.meta.shape)).any():
+            record.findings.append(Finding("shape", said(ours.meta.shape), said(native.shape)))
         record.lacking = numbers_bytes(np.unique(expected(filed, lie, origin, ours, cut).numbers))
-        record.is_filled_alike = is_filled_alike(ours, native)
+        record.is_filled_alike = is_filled_alike(ours, native, True)
         return record
 
     def _of_filled(self, path: str) -> Record | None:

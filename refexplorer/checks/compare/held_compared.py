@@ -60,6 +60,7 @@ def compare_held(
         record.message = matched.unread.get(native.name)
         return bool(record.findings or record.message)
     stops = origin + np.array(lie.shape, np.int64)
+    record.start, record.shape = origin.tolist(), list(lie.shape)
     if (stops > np.array(ours.meta.shape, np.int64)).any():
         record.findings.append(Finding("shape", said(ours.meta.shape), said(native.shape)))
         return True
@@ -74,7 +75,6 @@ def compare_held(
         return True
     known = _spread(held.known, ours.meta.chunks, place).reshape(filed.shape)
     found = found._replace(differs=found.differs & known)
-    record.start, record.shape = origin.tolist(), list(lie.shape)
     if found.differs.any():
         record.findings.append(_unlike(ours, native, held, lie, origin, found))
         # of values that were encoded anew the packing may differ, and mean the same

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,7 +12,9 @@ from refexplorer.checks.compare.cf import is_time, same_times, times, unpacked
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.plan.references import AuditedBlock
 from refexplorer.data.decode.chunk_arithmetic import region
+from refexplorer.data.decode.codecs import require_codecs
 from refexplorer.data.decode.decoding import said, steps
+from refexplorer.errors import DecodeError, LimitError
 from refexplorer.formats.datafiles.data_file import FileArray, Unread
 from refexplorer.limits import Limits
 from refexplorer.refset.columns.reference_columns import BASE64, INLINE
@@ -54,11 +57,14 @@ class HeldValues:
         By path.
     reasons
         Why others are not compared, by path.
+    broken
+        Why a chunk cannot be decoded, by path and number of the chunk.
     """
 
     limits: Limits
     arrays: dict[str, HeldArray] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
+    broken: dict[str, dict[int, str]] = field(default_factory=dict)
     room: int = 2 * HELD_ELEMENTS
 
     def take(self, block: AuditedBlock, arrays: list[SetArray]) -> None:
@@ -87,19 +93,30 @@ class HeldValues:
             known = np.zeros(meta.grid, np.bool_)
             self.arrays[path] = HeldArray(np.zeros(meta.shape, kind), known, is_lent)
         index = meta.index_at(number)
+        values: Any = held_by if isinstance(held_by, bytes) else held_by.data
         try:
-            values: Any = held_by if isinstance(held_by, bytes) else held_by.data
             for step in steps(meta, self.limits):
                 values = step.run(values)
             values = np.asarray(values).reshape(meta.chunks)
+        except LimitError as error:
+            self._leave(path, f"{meta.chunk_key(index)} is not decoded: {said(error)}")
+            return
         except Exception as error:  # codecs raise what they like
-            del self.arrays[path]
-            self.reasons[path] = f"{meta.chunk_key(index)} cannot be decoded: {said(error)}"
+            try:
+                require_codecs(path, json.dumps(meta.metadata).encode())
+            except DecodeError as lacking:
+                self._leave(path, str(lacking))
+                return
+            self.broken.setdefault(path, {})[number] = said(error)
             return
         place = region(meta, index)
         held = self.arrays[path]
         held.values[place] = values[tuple(slice(0, each.stop - each.start) for each in place)]
         held.known[index] = True
+
+    def _leave(self, path: str, reason: str) -> None:
+        del self.arrays[path]
+        self.reasons[path] = reason
 
 
 def marked(ours: SetArray, native: FileArray) -> Any:

@@ -97,9 +97,10 @@ class MessageComparison:
         del rows  # which messages are in the set, their ranges tell
         taken = {owner for each in self._found.values() for owner in each.owners.tolist()}
         paths = {name_of(each): each.meta.path for each in self._arrays.values()}
+        titles = {each.name: each.title for each in self._filed.objects}
         found = []
         for place, native in enumerate(self._filed.arrays):
-            name = str(native.attributes.get("shortName") or native.name)
+            name = titles.get(native.name) or native.name
             mine = [paths[each] for each in names_of(native) - {None} if each in paths]
             if place in taken:
                 found.append(ObjectRow(name, ObjectState.IN_SET))
@@ -111,6 +112,9 @@ class MessageComparison:
         for each in self._filed.objects:
             if each.kind != "array":
                 found.append(ObjectRow(each.name, ObjectState.STRUCTURE))
+            elif each.barrier is not None and each.barrier.why == "expression":
+                name = each.title or each.name
+                found.append(ObjectRow(name, ObjectState.LEFT_OUT, str(each.barrier)))
             elif each.name not in known:
                 why = self._filed.untold.get(each.name, str(each.barrier or ""))
                 found.append(ObjectRow(each.name, ObjectState.UNREAD, why))
@@ -201,7 +205,6 @@ class MessageComparison:
                 made.chunks.append(number)
                 made.offsets.append(start)
                 made.lengths.append(length)
-        made.stray = sorted(number for number in has if number >= 0 and number not in wanted)
         units = {self._filed.arrays[place].attributes.get("units") for place in wanted.values()}
         causes = {each.cause for each in record.findings}
         if "units" in causes and len(units) == 1:
@@ -248,6 +251,10 @@ class MessageComparison:
             other = theirs.get("shortName")
             yield "other-array", _OddMessages(f"{key} is a message of `{other}`, not of `{mine}`")
             return
+        names = (ours.meta.dimensions or ())[-len(native.shape) :]
+        filed = native.dimensions or ()
+        if names != filed and sorted(names) == sorted(filed):
+            yield "dimensions", _OddMessages("", ", ".join(names), ", ".join(filed))
         units = ours.attribute("units")
         if units is not None and not same_value(units, theirs.get("units")):
             yield "units", _OddMessages("", said(units), said(theirs.get("units")))
@@ -270,7 +277,8 @@ class MessageComparison:
             if both is None:
                 continue
             differs = not is_same(*both)
-            if differs and dimensions == (mine.name,):
+            is_alone = place in self._places[path]  # other messages of the place agree with the set
+            if differs and (dimensions == (mine.name,) or is_alone):
                 text = f"{key} is a message of {name} {said(both[1])}, the set says {said(both[0])}"
                 yield "misplaced", _OddMessages(text)
             else:
@@ -292,7 +300,8 @@ class MessageComparison:
         """Note that values that the set holds were compared."""
         if tuple(start) in self._places[path]:
             return
-        self._places[path].add(tuple(start))
+        if not differs:
+            self._places[path].add(tuple(start))
         record = Record(self._base.number, self._base.target, path, "messages", FORM)
         record.start, record.shape = start, shape
         if differs:

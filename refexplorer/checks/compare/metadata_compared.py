@@ -141,6 +141,11 @@ def _same_settings(codec: str, ours: Mapping[str, Any], theirs: Mapping[str, Any
     return True
 
 
+def _is_of_tiff(names: tuple[str, ...]) -> bool:
+    """Say whether names are the letters that tifffile gives axes: the file has none."""
+    return all(name[:1].isupper() and not name[1:].strip("0123456789") for name in names)
+
+
 def _is_idle(found: FileFilter) -> bool:
     return found.name == "shuffle" and found.settings.get("elementsize") == 1
 
@@ -156,14 +161,18 @@ def _names(filters: tuple[FileFilter, ...]) -> str:
     return ", ".join(map(one, filters)) or "none"
 
 
-def is_filled_alike(ours: SetArray, native: FileArray) -> bool:
-    """Tell whether chunks that were never written read as the same value; null is any."""
+def is_filled_alike(ours: SetArray, native: FileArray, is_read: bool = False) -> bool:
+    """Tell whether chunks that were never written read as the same value.
+
+    Null is any value, but where there are such chunks (`is_read`), which Zarr reads as zeros.
+    """
     if native.fill_value is None or ours.is_text or native.dtype.kind in "OSUV":
         return True
     allowed = [native.fill_value, native.attributes.get("_FillValue")]
-    if ours.fill_value is None:
+    if ours.fill_value is None and not is_read:
         return True
-    return any(same_value(ours.fill_value, one, ours.dtype) for one in allowed if one is not None)
+    mine = 0 if ours.fill_value is None else ours.fill_value
+    return any(same_value(mine, one, ours.dtype) for one in allowed if one is not None)
 
 
 def same_value(one: Any, other: Any, dtype: np.dtype[Any] | None = None) -> bool:
@@ -262,10 +271,16 @@ def _close(one: Any, other: Any) -> bool:
 def dimension_differences(ours: SetArray, native: FileArray) -> Iterator[Differing]:
     """Yield that both name the dimensions otherwise, or in another order."""
     names, theirs = ours.meta.dimensions, native.dimensions
-    if not names or not theirs or len(theirs) > len(names):
+    if not theirs or any(not name or name.startswith(_NO_NAME) for name in theirs):
         return
-    if any(not name or name.startswith(_NO_NAME) for name in theirs):
+    if not names and len(theirs) == len(ours.meta.shape) and not _is_of_tiff(theirs):
+        yield Differing("dimensions", "none", ", ".join(theirs))
+    if not names or len(theirs) > len(names):
         return
+    if _is_of_tiff(theirs):
+        theirs, names = (tuple(map(str.casefold, each)) for each in (theirs, names))
+        if sorted(theirs) != sorted(names):
+            return
     if len(theirs) == len(names):
         same = tuple(n.rpartition("/")[2] for n in theirs) == tuple(names)
     else:

@@ -39,7 +39,7 @@ class Origins:
 
     def of(self, ours: SetArray, lie: Alignment) -> np.ndarray | None:
         """Return where a file's array begins in the set's; None if no dimension tells."""
-        known = {axis: self._starts.get(dim) for axis, dim in dimensions_of(ours)}
+        known = {axis: self._start_of(dim) for axis, dim in dimensions_of(ours)}
         found = []
         for axis, (whole, length) in enumerate(zip(ours.meta.shape, lie.shape, strict=True)):
             start = 0 if whole == length else known.get(axis)
@@ -47,6 +47,11 @@ class Origins:
                 return None
             found.append(start)
         return np.array(found, np.int64)
+
+    def _start_of(self, dimension: SetDimension) -> int | None:
+        """Return where the file begins; arrays may say another length of a dimension."""
+        alike = {start for each, start in self._starts.items() if each[:2] == dimension[:2]}
+        return self._starts.get(dimension, alike.pop() if len(alike) == 1 else None)
 
     def agreed(self, group: NativeReferences) -> np.ndarray:
         """Return where the array of a group should begin: as the others say, else as it says."""

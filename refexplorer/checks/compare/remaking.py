@@ -14,13 +14,7 @@ from refexplorer.checks.compare.certain_origins import CertainOrigins
 from refexplorer.checks.compare.grouping import FileReferences
 from refexplorer.checks.compare.matched_file import MatchedFile
 from refexplorer.checks.compare.metadata_compared import PACKING_FIELDS
-from refexplorer.checks.compare.placing import (
-    Alignment,
-    aligned,
-    expected,
-    is_cut,
-    set_indices,
-)
+from refexplorer.checks.compare.placing import aligned, expected, is_cut
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.records import WHOLE, Finding, Remade, Said
 from refexplorer.formats.datafiles.data_file import FileArray, Unread
@@ -58,8 +52,12 @@ def remade(
     if native is None:
         return Remade(reason="the file has no array of that name")
     causes = {each.cause for each in findings}
-    said = [] if found is None else list(_said(ours, native, causes))
-    if "chunk-shape" in causes or "rank" in causes:
+    is_held = path in matched.held.arrays and not matched.held.arrays[path].is_lent
+    if is_held and "held-values" in causes:
+        causes.add("units")  # times may be right but for what they are counted in
+    said = list(_said(ours, native, causes)) if is_held or found is not None else []
+    is_known = is_held and matched.held.arrays[path].known.all()
+    if is_known or "chunk-shape" in causes or "rank" in causes:
         return Remade(said)
     try:
         result = _references(matched, origins, ours, native, found or _NONE)
@@ -102,7 +100,6 @@ def _references(
     at = np.searchsorted(numbers, found.numbers)
     held = np.minimum(at, max(len(numbers) - 1, 0))
     inside_grid = found.numbers >= 0
-    has = np.zeros(len(found.numbers), np.bool_)
     right = np.zeros(len(found.numbers), np.bool_)
     if len(numbers):
         has = np.asarray(inside_grid & (numbers[held] == found.numbers))
@@ -111,23 +108,14 @@ def _references(
     if len(found.lengths) and (found.lengths < 0).all() and (offsets == 0).all():
         lengths = np.full(len(lengths), WHOLE)  # each chunk is a file, and stays one
     left = np.setdiff1d(np.arange(len(numbers)), held[right])
-    lost = found.numbers[inside_grid & ~has]
-    within = _within(ours, lie, origin, lost)
     return Remade(
         [],
         numbers[left].tolist(),
         offsets[left].tolist(),
         lengths[left].tolist(),
-        lost[within].tolist(),
-        lost[~within].tolist(),
+        origin.tolist(),
+        list(lie.shape),
     )
-
-
-def _within(ours: SetArray, lie: Alignment, origin: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Say which chunks of the set are in the region that the file fills, shape ``(n,)`` bool."""
-    starts = set_indices(ours, numbers) * np.array(ours.meta.chunks, np.int64)
-    ends = origin + np.array(lie.shape, np.int64)
-    return np.asarray(((starts >= origin) & (starts < ends)).all(axis=1))
 
 
 def _said(ours: SetArray, native: FileArray, causes: set[str]) -> Iterable[Said]:

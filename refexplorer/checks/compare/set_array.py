@@ -16,7 +16,7 @@ from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 _SAME_FILTERS = {"deflate": "zlib", "adobe_deflate": "zlib"}
 """Other names of a filter that decode the same bytes."""
-_NEUTRAL = {"bytes", "endian", "crc32c"}
+_NEUTRAL = {"bytes", "endian"}
 """Codecs of Zarr that are no filters of a file, or said by the data type."""
 
 

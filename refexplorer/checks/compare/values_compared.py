@@ -102,6 +102,7 @@ class _ValueTally:
         self._reason = ""
         self._masked = 0
         self._masked_keys: list[str] = []
+        self._missing = 0
 
     def fail(self, key: str, reason: str) -> None:
         """Take in a chunk without values."""
@@ -121,6 +122,7 @@ class _ValueTally:
             record.false_nan += int(
                 np.count_nonzero(np.isnan(found.ours) & ~np.isnan(found.theirs))
             )
+            self._missing += int(np.count_nonzero(~np.isnan(found.ours) & np.isnan(found.theirs)))
             away = np.abs(found.ours - found.theirs)
             if not np.isnan(away).all():
                 most = float(np.nanmax(away))
@@ -145,10 +147,12 @@ class _ValueTally:
         record = self._record
         if self._bad:
             parts = []
-            if record.largest is not None:
+            if record.largest:
                 parts.append(f"differ by up to {text_of(record.largest)} ({record.largest_at})")
             if record.false_nan:
                 parts.append(f"{counted(record.false_nan, 'value')} of the file read as missing")
+            if self._missing:
+                parts.append(f"{counted(self._missing, 'missing value')} of the file read as data")
             message = " and ".join(parts) or "differ"
             found = Finding("values", None, None, message, len(self._bad), self._bad[:NAMED_KEYS])
             record.findings.append(found)

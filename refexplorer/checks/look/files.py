@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.causes import CAUSES
 from refexplorer.checks.compare.file_compared import FileComparison
 from refexplorer.checks.compare.grouping import FileReferences
 from refexplorer.checks.compare.held_values import HeldValues
@@ -17,7 +16,7 @@ from refexplorer.checks.compare.messages_compared import FORM as GRIB
 from refexplorer.checks.compare.messages_compared import MessageComparison
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.compare.values_compared import compare_values
-from refexplorer.checks.look.asking import UNWRITTEN, ask
+from refexplorer.checks.look.asking import UNWRITTEN, ask, past_end
 from refexplorer.checks.look.recorded_versions import difference
 from refexplorer.checks.look.target_versions import TargetVersion, as_metadata, versions_asked
 from refexplorer.checks.plan.parts import Part
@@ -47,8 +46,9 @@ from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.formats.datafiles.data_file import DataFile, Unread
 from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.limits import Limits
+from refexplorer.markup import counted
 from refexplorer.refset.columns.reference_columns import RANGE
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import CODES, Severity
 
 RAW = "The file is one chunk of plain values, and has no metadata to compare."
 _COUNTED = {Rank.GOOD: SAME, Rank.UNKNOWN: UNCOMPARED, Rank.BAD: DIFFERS}
@@ -208,7 +208,10 @@ class Verifier:
                 if is_raw and self._is_one_chunk(targets, rows):
                     yield from _uncompared(rows, UNCOMPARED, RAW, LedgerState.PLACED)
                 else:
-                    yield from _unopened(rows, error)
+                    found = list(_unopened(rows, error))
+                    if is_raw:
+                        self._note_past_end(targets, rows, found)
+                    yield from found
                 return
             try:
                 yield from self._of_file(targets, file, rows, Record(number, url, None))
@@ -227,6 +230,30 @@ class Verifier:
         found = rows.references(places)
         whole = int(found.lengths[0]) in (WHOLE, size) and int(found.offsets[0]) == 0
         return whole and size is not None and size == self.arrays[path].meta.encoded_size
+
+    def _note_past_end(self, targets: Targets, rows: _OfTarget, found: list[Record]) -> None:
+        """Note the ranges beyond the end of a file, whatever its format is."""
+        facts = wait_for(ask(targets, rows.url)).facts
+        if facts is None or facts.size is None:
+            return
+        for record, (path, places) in zip(found, rows.arrays, strict=True):
+            ranges = rows.references(places)
+            array = None if path is None else self.arrays.get(path)
+            whole = (None if array is None else array.meta.encoded_size) or 0
+            lengths = np.where(ranges.lengths == WHOLE, whole, ranges.lengths)
+            past = past_end(ranges.offsets, lengths, facts.size)
+            if not past.any():
+                continue
+            record.failed = int(past.sum())
+            record.uncompared = len(places) - record.failed
+            record.state = FAILED
+            record.message = (
+                f"{counted(record.failed, 'chunk')} {'reaches' if record.failed == 1 else 'reach'} "
+                f"past the end of the file, which has {facts.size:,} bytes."
+            )
+            if path is not None:
+                states = np.where(past, LedgerState.PAST_END, LedgerState.UNREAD_FILE)
+                record.states = states[ranges.numbers >= 0].astype(np.uint8).tobytes()
 
     def _of_file(
         self, targets: Targets, file: DataFile, rows: _OfTarget, base: Record
@@ -317,7 +344,7 @@ def _count(record: Record, states: np.ndarray) -> None:
     """Count the states of references, and take the worst for the row."""
     counts = np.bincount(_OF_STATE[states], minlength=len(STATES)).tolist()
     record.same, record.differs, record.uncompared, record.failed = counts
-    if any(CAUSES[each.cause].severity is Severity.ERROR for each in record.findings):
+    if any(CODES[each.cause].severity is Severity.ERROR for each in record.findings):
         record.state = DIFFERS
     elif record.failed:
         record.state = FAILED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,9 @@ from refexplorer.checks.plan.merging import Batches, Interval, in_order, merged
 from refexplorer.checks.plan.references import AuditedBlock
 from refexplorer.checks.plan.sampling import Sample
 from refexplorer.checks.plan.sizes import PlanSizes
+from refexplorer.checks.terms import Share
 from refexplorer.errors import SourceError
-from refexplorer.formats.buffers.arrow import text_column
+from refexplorer.formats.buffers.arrow import numbers_of, text_column
 from refexplorer.refset.columns.reference_columns import BASE64, INLINE
 from refexplorer.refset.segments.listing import code_targets
 
@@ -48,6 +50,8 @@ class Sorter:
         Chooses what is decoded.
     sizes
         How many are sorted, and read back, at once.
+    share
+        Which targets are kept; None: all.
 
     Attributes
     ----------
@@ -57,12 +61,16 @@ class Sorter:
         Keys that have none, since they fail.
     """
 
-    def __init__(self, folder: Path, sample: Sample, sizes: PlanSizes) -> None:
+    def __init__(
+        self, folder: Path, sample: Sample, sizes: PlanSizes, share: Share | None = None
+    ) -> None:
         self.count = 0
         self.rejected = 0
         self._path = folder / "references.arrow"
         self._sample = sample
         self._sizes = sizes
+        self._share = share
+        self._chosen: list[bool] = []
         self._codes: dict[str | None, int] = {}
         self._held: list[pa.Table] = []
         self._held_rows = 0
@@ -71,6 +79,13 @@ class Sorter:
             # as bytes: Arrow takes a name such as `s3:x` for a URL, and UTF-8 alone as text
             self._file = pa.OSFile(os.fsencode(self._path), "wb")
             self._writer = pa.ipc.new_file(self._file, SORTED)
+
+    @property
+    def chosen(self) -> list[bool]:
+        """Which of the targets belong to the share."""
+        for url in islice(self._codes, len(self._chosen), None):
+            self._chosen.append(self._share is None or url is None or self._share.has(url))
+        return self._chosen
 
     @property
     def urls(self) -> list[str | None]:
@@ -128,7 +143,12 @@ class Sorter:
             pa.array(chosen),
             _texts(block, held & chosen),
         ]
-        return pa.Table.from_arrays(arrays, schema=SORTED)
+        rows = pa.Table.from_arrays(arrays, schema=SORTED)
+        if self._share is None:
+            return rows
+        numbers = numbers_of(rows["number"].combine_chunks())
+        kept = np.array([*self.chosen, True])[numbers]  # -1, of no target, is the last
+        return rows.filter(pa.array(kept))
 
 
 def _texts(block: AuditedBlock, needed: np.ndarray) -> pa.Array:

@@ -246,7 +246,7 @@ class AuditSummary:
         yield from self.unfinished[:SHOWN]
         if self.grants:
             names = ", ".join(f'"{escape(name, _CHARS)}"' for name in self.grants[:SHOWN])
-            yield f"Pass allow=[{names}] to audit the rest."
+            yield f"Use refs.allowing({names}) to audit the rest."
 
     def notes(self) -> Iterator[str]:
         """Yield the first outdated targets, lost record files and problems as sentences."""

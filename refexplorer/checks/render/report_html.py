@@ -12,9 +12,9 @@ from refexplorer.checks.counts import CheckedArray, Counts
 from refexplorer.checks.headlines import Headline
 from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, UNCOMPARED
 from refexplorer.checks.states import CHUNK_TERMS
-from refexplorer.checks.verify_finding import VerifyFinding
-from refexplorer.data.report_page import bar, number, report_page, titled
+from refexplorer.data.report_page import bar, explained_code, number, report_page, titled
 from refexplorer.markup import code, counted, items, shown
+from refexplorer.spec.core.diagnostics import Diagnostic
 
 SHOWN = 50
 """Findings, files and reasons that are listed."""
@@ -31,7 +31,7 @@ class ReportHtml:
     source: str
     headline: Headline
     sentences: Sequence[str]
-    findings: Sequence[VerifyFinding]
+    findings: Sequence[Diagnostic]
     arrays: Sequence[CheckedArray]
     counts: Counts
 
@@ -51,11 +51,11 @@ class ReportHtml:
         )
 
 
-def _findings(findings: Sequence[VerifyFinding]) -> str:
+def _findings(findings: Sequence[Diagnostic]) -> str:
     rows = (
         (
             shown(str(each.severity)),
-            code(each.code),
+            explained_code(each.code),
             f"{shown(each.message, 3 * _CHARS)}{_details(each)}",
         )
         for each in findings[:SHOWN]
@@ -63,7 +63,7 @@ def _findings(findings: Sequence[VerifyFinding]) -> str:
     return titled("What differs", ("Severity", "Cause", "Array and files"), rows, len(findings))
 
 
-def _details(finding: VerifyFinding) -> str:
+def _details(finding: Diagnostic) -> str:
     """Return files and keys, which open without a script."""
     parts = [(counted(finding.file_count, "file"), finding.files)] if finding.files else []
     if finding.keys and finding.reference_count:

@@ -51,7 +51,7 @@ def advise(
     given += map(_chunks, chunks or ())
     refs = open_set(source)
     try:
-        found = refs.advise(given, place=place, measure=measure, allow=allow or ())
+        found = refs.allowing(*allow or ()).advise(given, place=place, measure=measure)
     except KeyError as error:
         raise no_array(refs, error.args[0]) from None
     if as_json:

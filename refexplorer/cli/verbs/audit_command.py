@@ -52,13 +52,12 @@ def audit(
     check_resume(resume, results)
     refs = open_set(source)
     with watching("Auditing", results) as watch:
-        found = refs.audit(
+        found = refs.allowing(*allow or ()).audit(
             decode=decode,
             scheduler=scheduler,
             workers=workers,
             results=results,
             resume=resume,
-            allow=allow or [],
             watch=watch,
         )
     show(found, page, as_json)

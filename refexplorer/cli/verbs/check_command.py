@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +20,7 @@ from refexplorer.cli.program import (
 )
 from refexplorer.markup import counted
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.diagnostics import Diagnostic, grouped
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def check(
     counts = severities(refs)
     if as_json:
         fields = {"source": refs.source.name, "form": refs.source.form, "keys": refs.count}
-        written = (asdict(diagnostic) for diagnostic in refs.diagnostics)
+        written = (diagnostic.to_dict() for diagnostic in refs.diagnostics)
         output.write_json(fields | counts, "diagnostics", written)
         return HAS_ERRORS if counts["error"] else 0
     for line in _diagnostic_lines(refs.diagnostics, every):

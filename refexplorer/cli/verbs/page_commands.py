@@ -151,11 +151,10 @@ def page(
     with output.saying_warnings(), output.counting(f"Recording {refs.source.name}") as count:
         try:
             save_page(
-                refs,
+                refs.allowing(*allow or ()),
                 output_file,
                 read=read or (),
                 check_targets=targets,
-                allow=allow or (),
                 keys=keys,
                 report=lambda done, of: count(done, of),
             )

@@ -1,4 +1,4 @@
-"""The command that makes a better set from what its files say of themselves."""
+"""The command that repairs a set with what the metadata of its files say."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from refexplorer.cli import output
-from refexplorer.cli.program import HAS_ERRORS, AsJson, SourceArgument, app, open_set
+from refexplorer.cli.program import AsJson, SourceArgument, app, open_set
 from refexplorer.cli.verbs.convert_command import RenameRules, pairs
 from refexplorer.cli.verbs.long_runs import watching
 from refexplorer.cli.verbs.set_commands import Allow, Overwrite
@@ -43,21 +43,20 @@ def repair(
     """Write a repaired set, made from the metadata of its files.
 
     References that are stale, shifted or lead to the wrong array are replaced where a file says
-    where the chunk is; metadata is replaced where all files agree. The differences are shown
-    first, and the result is verified before it is written, and as it was written before it gets
-    its name. What cannot be repaired is listed and left unchanged. Exit status 1 if the repaired
-    set still differs from its files, 2 if nothing was compared, or files may not be read yet.
+    where the chunk is; metadata is replaced where all files agree. No chunk may get worse: such a
+    change is left out, with the reason. The differences are shown first; the repaired set is
+    verified before it is written, and again before it gets its name. What cannot be repaired is
+    listed and left unchanged. The exit status is that of `verify` for the repaired set: 1 if it
+    still differs from its files, 2 if something is not known.
     """
-    from refexplorer.rewriting.conversion import form_of
-    from refexplorer.rewriting.repair_result import check_output
+    from refexplorer.rewriting.conversion import Conversion, check_output
     from refexplorer.rewriting.repairing import repair as repair_set
 
     if (target is None) != dry_run:
         raise typer.BadParameter("Pass either --output or --dry-run.")
     refs = open_set(source)
     if target is not None:
-        form_of(target, form)
-        check_output(refs, target, overwrite)
+        check_output(refs, target, None, Conversion(form=form, overwrite=overwrite))
     with watching("Verifying", None) as watch:
         found = repair_set(
             refs,
@@ -87,4 +86,4 @@ def repair(
     if as_json:
         written = str(target) if writable else None
         output.write_object((found.to_dict() | {"output": written}).items())
-    return 0 if found.good else HAS_ERRORS if found.refused else found.after.status or HAS_ERRORS
+    return found.status

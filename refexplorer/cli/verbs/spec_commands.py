@@ -13,6 +13,7 @@ from refexplorer.cli.program import AsJson, SourceArgument, app, given, open_set
 from refexplorer.explaining import explain_code as code_explained
 from refexplorer.opening import dialects as dialects_of
 from refexplorer.spec.core.references import Kind
+from refexplorer.spec.document.derivation import TraceStep
 from refexplorer.spec.schema import schema as schema_of
 
 _WHOLE = " as a whole; a * before and after it also finds it inside keys"
@@ -66,16 +67,23 @@ def explain(
 
         return tell_shard(refs, key, allow or [], as_json)
     try:
-        explanation = refs.explain(key)
+        trace = refs.explain(key)
     except KeyError:
         raise no_key(refs, key) from None
     if as_json:
-        fields = {"key": key, "origin": explanation.origin, "v0": explanation.reference.to_v0()}
-        output.write_json(fields, "steps", (asdict(step) for step in explanation.seen().steps))
+        fields = {"key": key, "origin": trace.origin, "v0": refs[key].to_v0()}
+        output.write_json(fields, "steps", map(_derivation, trace.seen().steps))
     else:
-        for line in str(explanation).splitlines():
+        for line in str(trace).splitlines():
             output.write_line(line)
     return status_of(refs)
+
+
+def _derivation(step: TraceStep) -> dict[str, object]:
+    """Return the fields of a step that is taken in the document."""
+    names = ("name", "pointer", "source", "result", "variables")
+    parts = [asdict(each) for each in step.substitutions]
+    return {name: getattr(step, name) for name in names} | {"substitutions": parts}
 
 
 @app.command()
@@ -98,22 +106,24 @@ def explain_code(
 @app.command()
 def dialects(
     source: SourceArgument,
-    run: Annotated[
-        bool,
-        typer.Option(
-            "--run", help="Also run the installed fsspec; use it only for sets that you trust."
-        ),
-    ] = False,
+    reader: Annotated[
+        list[str] | None,
+        typer.Option("--reader", help="Compare only this reader; may be repeated."),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Tell what each reader makes of the set, and why."""
-    found = dialects_of(given(source), run=run)
+    """Compare how readers read the set. Exit status 1 if one that was run loses or changes keys.
+
+    fsspec, VirtualiZarr and icechunk are run where they are installed. A reader that refuses the
+    set counts only where all do. Exit status 2 if none was run.
+    """
+    found = dialects_of(given(source), readers=reader)
     if as_json:
         output.write_json({"source": source}, "readers", (asdict(verdict) for verdict in found))
     else:
         for line in str(found).splitlines():
             output.write_line(line)
-    return 0
+    return 2 if found.has_losses is None else int(found.has_losses)
 
 
 @app.command()

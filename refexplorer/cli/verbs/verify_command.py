@@ -41,6 +41,12 @@ def verify(
     workers: Workers = None,
     results: Results = None,
     resume: Resume = False,
+    only: Annotated[
+        str | None, typer.Option(help="A share of the files: 3/30 is the third of thirty.")
+    ] = None,
+    within: Annotated[
+        str | None, typer.Option(help="Begin nothing after this time, such as 30m.")
+    ] = None,
     page: Annotated[
         Path | None, typer.Option("--html", help="Write the report to an HTML page.")
     ] = None,
@@ -56,14 +62,15 @@ def verify(
     check_resume(resume, results)
     refs = open_set(source)
     with watching("Verifying", results) as watch:
-        found = refs.verify(
+        found = refs.allowing(*allow or ()).verify(
             values=values.value,
             scheduler=scheduler,
             workers=workers,
             results=results,
             resume=resume,
-            allow=allow or [],
             watch=watch,
+            only=only,
+            within=within,
         )
     show(found, page, as_json)
     return found.status

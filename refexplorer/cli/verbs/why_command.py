@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -29,13 +28,17 @@ def why(
         raise typer.BadParameter(f"{index!r} is not a list of integers such as 0,10,20.") from None
     refs = open_set(source)
     try:
-        found = refs.why(array, place, allow=allow or ())
+        found = refs.allowing(*allow or ()).why(array, place)
     except KeyError:
         raise no_array(refs, array) from None
     if as_json:
-        values = {"raw": _plain(found.raw), "shown": _plain(found.shown)}
-        fields = {name: value for name, value in asdict(found).items() if name != "steps"}
-        output.write_json(fields | values, "steps", (asdict(step) for step in found.steps))
+        reference = found.reference
+        names = ("array", "index", "cause", "sentence", "key", "chunk")
+        fields = {name: getattr(found, name) for name in names}
+        fields |= {name: getattr(reference, name, None) for name in ("url", "offset", "length")}
+        fields |= {"raw": _plain(found.raw), "shown": _plain(found.shown)}
+        steps = ({"name": step.name, "text": step.text} for step in found.seen().steps)
+        output.write_json(fields, "steps", steps)
     else:
         for line in str(found).splitlines():
             output.write_line(line)

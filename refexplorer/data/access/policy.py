@@ -121,9 +121,9 @@ class AccessPolicy:
         """
         place = parse(self.resolve(url))
         if not any(root.holds(place) for root in self._places):
-            fact = _fact(url, place)
+            fact, grant = _fact(url, place), shown(place.grant)
             raise AccessError(
-                f'{fact}: pass allow=["{shown(place.grant)}"] to read it.',
+                f'{fact}: use refs.allowing("{grant}") or allow=["{grant}"] to read it.',
                 target=url,
                 grant=place.grant,
                 fact=f"{fact}.",
@@ -162,7 +162,7 @@ class AccessPolicy:
         grant = f"{protocol}://{authority_of(plain, None if port == usual else port)}"
         fact = f"{host} resolves to {address}, an address inside this machine or network"
         raise AccessError(
-            f'{fact}: pass allow=["{grant}"] as well if you mean it.',
+            f'{fact}: use refs.allowing("{grant}") or allow=["{grant}"] as well if you mean it.',
             target=f"{protocol}://{host}",
             grant=grant,
             fact=f"{fact}.",

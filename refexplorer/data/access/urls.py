@@ -183,10 +183,13 @@ def _parse_bucket(url: str, protocol: str) -> Place:
 def _parse_host(url: str, protocol: str) -> Place:
     try:
         parts = urlsplit(url)
-        host, port = _ascii_host(parts), parts.port
+        port = parts.port
+    except ValueError:  # it would quote what may be part of a password
+        raise _refused(url, "is not a valid URL (its host or port cannot be read)") from None
+    try:
+        host = _ascii_host(parts)
     except ValueError as error:
-        said = str(error).partition(" as ")[0]  # it would quote what may be part of a password
-        raise _refused(url, f"is not a valid URL ({said})") from None
+        raise _refused(url, f"is not a valid URL ({error})") from None
     usual = default_port(protocol)
     authority = authority_of(host, None if port == usual else port)
     path = _plain_path(url, parts)

@@ -15,12 +15,12 @@ from refexplorer.data.access.storage_options import StorageOptions
 from refexplorer.data.access.urls import shown
 from refexplorer.data.advice.connections import Connection
 from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.protocol import Opened
 from refexplorer.errors import RefexplorerError
 from refexplorer.markup import size_text
 from refexplorer.masking import masks_repr
 from refexplorer.refset.grids.chunk_grid import ChunkReferences
 from refexplorer.refset.opened.opened_set import OpenedSet
+from refexplorer.refset.queries.internals import SetLike
 from refexplorer.spec.core.references import Range
 
 _LARGEST = 2**22
@@ -51,7 +51,7 @@ class Measured:
 
 
 def measured(
-    refs: Opened,
+    refs: SetLike,
     opened: OpenedSet,
     policy: AccessPolicy,
     storage_options: StorageOptions | None,

@@ -10,7 +10,7 @@ from refexplorer.data.earth.projections import INSTALL, is_installed
 from refexplorer.errors import RefexplorerError
 
 if TYPE_CHECKING:
-    from refexplorer.data.protocol import Opened
+    from refexplorer.refset.queries.internals import SetLike
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 Direction = Literal["latitude", "longitude"]
@@ -72,7 +72,7 @@ class Georeference:
         return f"Places are those of {self.y.path} and {self.x.path}."
 
 
-def georeference(refs: Opened, array: ArrayMeta, folders: Folders | None = None) -> Georeference:
+def georeference(refs: SetLike, array: ArrayMeta, folders: Folders | None = None) -> Georeference:
     """Return what says where an array is; no target is read.
 
     Latitude and longitude of one dimension each come first, then a grid mapping if pyproj is
@@ -151,7 +151,7 @@ def _names(array: ArrayMeta) -> str:
     return ", ".join(each or "without a name" for each in array.dimensions or ()) or "without names"
 
 
-def array_folders(refs: Opened) -> Folders:
+def array_folders(refs: SetLike) -> Folders:
     """Return the arrays of each folder."""
     found: dict[str, list[str]] = {}
     for path in refs.arrays():
@@ -159,7 +159,7 @@ def array_folders(refs: Opened) -> Folders:
     return found
 
 
-def _near(refs: Opened, array: ArrayMeta, folders: Folders) -> Iterator[ArrayMeta]:
+def _near(refs: SetLike, array: ArrayMeta, folders: Folders) -> Iterator[ArrayMeta]:
     """Yield arrays that may be coordinates: those that it names, then others of its folders."""
     above = [array.path.rpartition("/")[0]]
     while above[-1]:

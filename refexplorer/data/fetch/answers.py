@@ -7,6 +7,7 @@ for data they would be noise, or values of another place.
 from __future__ import annotations
 
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -22,6 +23,11 @@ _PAGE_NAMES = (".html", ".htm", ".xhtml")
 _DOCTYPE = b"<!doctype html"
 HEAD = 2**14
 """Bytes at the start of a file in which a page shows, whatever comments it begins with."""
+START = 256
+"""Bytes that show most pages, where only that is asked."""
+TEXT = 512
+"""Bytes that tell numbers from text."""
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f]")
 _PAGE_START = re.compile(
     rb"(?>\s+|<!--.*?-->|<\?xml.*?\?>)*+(<!doctype\s+html|<html|<head|<body)(?=[\s/>]|\Z)",
     re.IGNORECASE | re.DOTALL,
@@ -120,6 +126,16 @@ def check_start(head: bytes, place: Place) -> None:
             f"the server sent a web page (it begins with {start}) instead of the file, such as a "
             "login or error page"
         )
+
+
+def is_text(data: bytes) -> bool:
+    """Say whether bytes may be from the middle of UTF-8 text without control characters."""
+    inside = data[:3].lstrip(bytes(range(0x80, 0xC0))) + data[3:]
+    try:
+        getincrementaldecoder("utf-8")().decode(inside)
+    except UnicodeDecodeError:
+        return False
+    return bool(data) and _CONTROL.search(data) is None
 
 
 def part_of(headers: Mapping[str, str], start: int, end: int | None) -> ContentRange:

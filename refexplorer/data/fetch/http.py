@@ -18,12 +18,15 @@ from refexplorer.data.access.urls import Place
 from refexplorer.data.fetch.answers import (
     HEAD,
     SELF_DESCRIBING,
+    START,
+    TEXT,
     ContentRange,
     check_encoding,
     check_length,
     check_start,
     check_type,
     check_whole,
+    is_text,
     part_of,
 )
 from refexplorer.data.fetch.facts import Facts, Versions
@@ -94,6 +97,7 @@ class HttpReader:
         self._options = options
         self._documents = documents
         self._versions = Versions()
+        self._begun: set[str] = set()
         self._sessions: dict[str, tuple[aiohttp.ClientSession, dict[str, Any]]] = {}
 
     async def read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
@@ -115,7 +119,7 @@ class HttpReader:
         return await _patiently(self._read, place, start, end, limit)
 
     async def facts(self, place: Place) -> Facts:
-        """Return the facts of a file; one byte is requested, as some servers refuse HEAD.
+        """Return the facts of a file; its first bytes are requested, as some servers refuse HEAD.
 
         Raises
         ------
@@ -132,19 +136,26 @@ class HttpReader:
             span = _span(response, start, end)
             self._versions.check(place.url, _version(response), span.size)
             data, head = await _body(response, span, start, end, limit)
-            if head and not self._documents:
-                check_start(head, place)
-            return data
         finally:
             response.release()
+        if head and not self._documents:
+            check_start(head, place)
+        elif not self._documents and is_text(data.cut(0, TEXT)) and place.url not in self._begun:
+            await self._facts(place)  # the middle of a page has nothing else that shows it
+            self._begun.add(place.url)
+        return data
 
     async def _facts(self, place: Place) -> Facts:
+        count = 1 if self._documents else START
         try:
-            response, asked = await self._answer(place, 0, 1)
+            response, asked = await self._answer(place, 0, count)
             async with response:
                 self._refuse(response, 0, asked, place)
                 self._check_form(response, place)
-                return _facts(response, _span(response, 0, 1))
+                found = _facts(response, _span(response, 0, count))
+                if not self._documents:
+                    check_start(await _start(response, count), place)
+                return found
         except _Empty:
             return Facts(0)
 
@@ -280,6 +291,17 @@ def _facts(response: aiohttp.ClientResponse, span: ContentRange) -> Facts:
     """Return the facts in the headers of an answer with one byte."""
     tags = response.headers.get("ETag"), response.headers.get("Last-Modified")
     return Facts(span.size, *tags, ranges=response.status == 206)
+
+
+async def _start(response: aiohttp.ClientResponse, count: int) -> bytes:
+    """Return the first bytes of an answer, and leave the rest."""
+    head = b""
+    async for piece in response.content.iter_any():
+        note_bytes(len(piece))
+        head += piece
+        if len(head) >= count:
+            break
+    return head[:count]
 
 
 def _version(response: aiohttp.ClientResponse) -> str | None:

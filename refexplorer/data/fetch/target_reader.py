@@ -32,7 +32,7 @@ from refexplorer.spec.core.references import Base64, Inline, Range, Reference
 if TYPE_CHECKING:
     from refexplorer.data.fetch.http import HttpReader
     from refexplorer.data.fetch.remote import RemoteReader
-    from refexplorer.data.protocol import Opened
+    from refexplorer.refset.queries.internals import SetLike
 
 Answer = TypeVar("Answer")
 _SILENCE = 1.0
@@ -224,7 +224,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def fetch(
-    refs: Opened,
+    refs: SetLike,
     key: str,
     policy: AccessPolicy | None = None,
     storage_options: StorageOptions | None = None,

@@ -50,7 +50,7 @@ def s3_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 async def read(filesystem: Any, url: str, start: int, end: int) -> TaggedBytes:
     """Return the bytes from `start` to `end` of an object; raises what the filesystem raises."""
-    if _is_s3(filesystem):
+    if is_s3(filesystem):
         return await _read_s3(filesystem, url, start, end)
     if _is_gcs(filesystem):
         return await _read_gcs(filesystem, url, start, end)
@@ -105,7 +105,8 @@ async def in_thread(call: Callable[..., Answer], *given: Any, **named: Any) -> A
     return await future
 
 
-def _is_s3(filesystem: Any) -> bool:
+def is_s3(filesystem: Any) -> bool:
+    """Say whether a filesystem reads S3."""
     return hasattr(filesystem, "_call_s3")
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from contextlib import suppress
 
 from refexplorer.data.lint.codec_rules import lint_codecs
 from refexplorer.data.lint.value_rules import lint_values
+from refexplorer.errors import RefexplorerError
 from refexplorer.formats.locating import locator_of
-from refexplorer.formats.reader_notes import COMPARED_KEYS, reader_notes, too_many_to_compare
 from refexplorer.formats.source import Source
+from refexplorer.formats.source_notes import note_encoding
 from refexplorer.limits import Limits
 from refexplorer.markup import escape
+from refexplorer.readers.comparing import note_readers
 from refexplorer.refset.lint.linting import lint
 from refexplorer.refset.queries.internals import Internals
 from refexplorer.spec.core.diagnostics import Diagnostic, Findings, pointer
@@ -38,7 +40,10 @@ def diagnose(
     lint(opened, 1 if source.form == "V1" else 0, base, findings)
     decodable = lint_codecs(opened, base, findings)
     lint_values(opened, limits, decodable, base, findings)
-    findings.extend(_reader_notes(source, inside, limits, trusted, tuple(findings)))
+    findings.extend(note_readers(source, inside.contents, tuple(findings)))
+    if source.is_document:
+        with suppress(OSError, RefexplorerError):  # of a file that is gone
+            note_encoding(source, findings)
     return findings.freeze(locator_of(source))
 
 
@@ -50,18 +55,3 @@ def _note_left_out(source: Source, base: str, findings: Findings) -> None:
             f"The {each.kind} `{escape(each.name)}` of the file is not in the set: "
             f"{each.reason.rstrip('.')}.",
         )
-
-
-def _reader_notes(
-    source: Source,
-    inside: Internals,
-    limits: Limits,
-    trusted: bool,
-    noted: Collection[Diagnostic],
-) -> Findings:
-    contents = inside.contents
-    if contents.opened.table.count > COMPARED_KEYS:  # they would be held twice at a time
-        return too_many_to_compare(contents.opened.table.count)
-    given = contents.templates.items()
-    templates = {name: each.text for name, each in given if each.text or each.literal}
-    return reader_notes(source, templates, limits, trusted, noted)

@@ -1,13 +1,9 @@
-"""Reading ahead for Zarr, which asks a store for ten chunks at a time: too few to merge ranges.
-
-What is read ahead is what Zarr will ask for, and nothing else: its tasks wait with the paths.
-"""
+"""Reading ahead for Zarr, which asks a store for ten chunks at a time: too few to merge ranges."""
 
 from __future__ import annotations
 
-import os
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
 
@@ -24,31 +20,15 @@ _FEW = 2
 """So many chunks are not worth a thread."""
 
 
-class AskedTogether:
-    """Chunks that Zarr waits for at the same time, read a window at a time.
+class SelectionPlan:
+    """The chunks of one selection, in the order in which Zarr asks for them, read by windows."""
 
-    Parameters
-    ----------
-    view
-        The files of the set.
-    keys
-        Of the chunks.
-    """
-
-    def __init__(self, view: ReferenceView, keys: Collection[str]) -> None:
+    def __init__(self, view: ReferenceView, keys: Sequence[str]) -> None:
         self._view = view
-        self._process = os.getpid()
         self._window_of: dict[str, int] = {}
         self._coming: dict[str, Future[bytes | RefexplorerError]] = {}
         self._started = 0
-        owned = ((view.references.array_of(key), key) for key in keys)
-        in_order = sorted(each for each in owned if each[0] is not None)
-        self._left = deque(key for _, key in in_order if len(in_order) > _FEW)
-
-    @property
-    def is_here(self) -> bool:
-        """Whether it is of this process: a fork has the promises, but not the threads."""
-        return self._process == os.getpid()
+        self._left = deque(keys if len(keys) > _FEW else ())
 
     def begin(self, asked: str) -> None:
         """Start to read the window of a key, and the one after it."""
@@ -70,7 +50,7 @@ class AskedTogether:
         return None if future is None else future.result()
 
     def _next_window(self) -> dict[str, Reference]:
-        """Return the next references, in the order in which Zarr asks for them."""
+        """Return the references of the next window."""
         window: dict[str, Reference] = {}
         size = 0
         while self._left and size < AHEAD_BYTES and len(window) < _AHEAD_KEYS:
@@ -101,5 +81,5 @@ class AskedTogether:
         beside(read, "refexplorer-ahead")
 
 
-asked_together: ContextVar[AskedTogether | None] = ContextVar("asked_together", default=None)
+current_plan: ContextVar[SelectionPlan | None] = ContextVar("current_plan", default=None)
 """What the key that is read now belongs to."""

@@ -1,7 +1,7 @@
 """A reference set as a file system.
 
-fsspec's own `ReferenceFileSystem` works over `refs.v0`, but it makes its listing by visiting every
-key, picks filesystems without asking, hides errors in its own, and looks for each range among all
+fsspec's own `ReferenceFileSystem` works over `refs.to_v0()`, but it lists by visiting every key,
+picks filesystems without asking, hides errors in its own, and looks for each range among all
 requests. This one lists a level at a time, so that 10^12 generated keys stay lazy, and reads
 through `Targets`, so that nothing is read without leave and no failure is taken for a missing
 chunk (which Zarr would fill).
@@ -10,23 +10,20 @@ chunk (which Zarr would fill).
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from fsspec import AbstractFileSystem
 
-from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.access.storage_options import StorageOptions
 from refexplorer.data.decode.codecs import METADATA_NAMES, refuse_unsafe
 from refexplorer.data.fetch.background import Stopped
 from refexplorer.data.fetch.failures import AS_S3, Denied, NotThere, said_of
 from refexplorer.data.fetch.fetch_many import fetch_many
 from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.protocol import Opened
 from refexplorer.errors import DecodeError, FetchError, InternalError, RefexplorerError, cause_of
 from refexplorer.refset.opened.lookup_check import require_lookup
-from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.queries.internals import SetLike, internals
 from refexplorer.spec.core.references import Reference, Url
 from refexplorer.spec.document.lint_rules import is_metadata
 
@@ -36,7 +33,7 @@ class NoReference(FileNotFoundError):
 
 
 def of_unlisted(
-    refs: Opened, key: str, reference: Reference, error: RefexplorerError
+    refs: SetLike, key: str, reference: Reference, error: RefexplorerError
 ) -> RefexplorerError | NoReference:
     """Return what an error means where nobody could list which chunks were written.
 
@@ -63,7 +60,7 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
     protocol = "refexplorer"
     cachable = False
 
-    def __init__(self, refs: Opened, targets: Targets) -> None:
+    def __init__(self, refs: SetLike, targets: Targets) -> None:
         super().__init__()
         self.references = refs
         self.targets = targets
@@ -88,6 +85,9 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
         """Return the bytes of a key, or a slice of them; errors as `cat_file`, or a bug's."""
         reference = self.reference(key)
         is_from_end = (start or 0) < 0 or (end or 0) < 0
+        if is_from_end and reference.size is not None:
+            start, end, _ = slice(start, end).indices(reference.size)
+            end, is_from_end = max(start, end), False
         try:
             if is_from_end:
                 return self.targets.fetch(key, reference)[start:end]
@@ -243,21 +243,3 @@ def _safe(key: str, data: bytes | Exception) -> bytes | Exception:
         except DecodeError as error:
             return error
     return data
-
-
-def filesystem(
-    refs: Opened, *, allow: Iterable[str] = (), storage_options: StorageOptions | None = None
-) -> ReferenceView:
-    """View the keys of a set as files; nothing is read before a file is.
-
-    Parameters
-    ----------
-    refs
-        The opened set.
-    allow
-        What may be read besides the folder of the reference file, as in `AccessPolicy`.
-    storage_options
-        Options for fsspec by protocol; protocols without any are read anonymously.
-    """
-    policy = AccessPolicy(refs.source.location, allow)
-    return ReferenceView(refs, Targets(policy, storage_options, refs.limits))

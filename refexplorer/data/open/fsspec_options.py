@@ -10,14 +10,9 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.data.access.storage_options import Options
 from refexplorer.data.access.urls import parse, protocol_of, resolve
 from refexplorer.data.open.code_text import RawCode, Recipe, call_text
-from refexplorer.data.protocol import Opened
-from refexplorer.formats.documents import read_whole
 from refexplorer.formats.files.compression import GZIP, ZSTD
 from refexplorer.masking import masked_options
-from refexplorer.spec.core.diagnostics import Findings
-from refexplorer.spec.dialects.fsspec import FsspecDefault, FsspecJinja
-from refexplorer.spec.dialects.survey import Survey
-from refexplorer.spec.dialects.verdicts import Outcome
+from refexplorer.refset.queries.internals import SetLike
 
 if TYPE_CHECKING:
     from refexplorer.formats.source import Source
@@ -43,7 +38,7 @@ class CodeContext:
     storage_options
         Options by protocol; what may be a secret is masked in the code.
     rendering
-        fsspec's options for the templates, as `rendering` returns them.
+        fsspec's options for the templates, as `fsspec_options` of the readers returns them.
     """
 
     urls: Sequence[str | None]
@@ -51,7 +46,7 @@ class CodeContext:
     rendering: Mapping[str, Any] | None
 
 
-def fsspec_recipe(refs: Opened, known: CodeContext, asynchronous: bool) -> Recipe:
+def fsspec_recipe(refs: SetLike, known: CodeContext, asynchronous: bool) -> Recipe:
     """Return what opens a set with fsspec.
 
     Raises
@@ -138,22 +133,7 @@ def _compression(place: str) -> dict[str, str]:
     return {}
 
 
-def rendering(refs: Opened) -> dict[str, Any] | None:
-    """Return fsspec's options for the templates of a set; None if it makes other keys of them."""
-    source = refs.source
-    if source.form != "V1":
-        return {}
-    if source.is_large:
-        return {"simple_templates": False}
-    written, document = read_whole(source, None, refs.limits, Findings())
-    survey = Survey(document, written)
-    for reader, options in ((FsspecDefault(), {}), (FsspecJinja(), {"simple_templates": False})):
-        if reader.judge(survey).outcome is Outcome.SAME:
-            return options
-    return None
-
-
-def _add_targets(refs: Opened, recipe: Recipe, known: CodeContext, asynchronous: bool) -> None:
+def _add_targets(refs: SetLike, recipe: Recipe, known: CodeContext, asynchronous: bool) -> None:
     """Say which file systems read the targets: nothing for local ones, else one or several."""
     location, urls = refs.source.location, [url for url in known.urls if url]
     relative = [url for url in urls if protocol_of(url) is None and not url.startswith("/")]

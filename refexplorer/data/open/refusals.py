@@ -15,9 +15,9 @@ from typing import Any
 
 from refexplorer import memory
 from refexplorer.data.access.urls import shown
-from refexplorer.data.protocol import Opened
 from refexplorer.errors import DecodeError, RefexplorerError
 from refexplorer.markup import escape
+from refexplorer.refset.queries.internals import SetLike
 from refexplorer.spec.core.references import Range, Url
 from refexplorer.spec.core.zarr_metadata import ArrayMeta, BadMetadata, read_array
 from refexplorer.spec.document.lint_rules import is_metadata, parse_metadata
@@ -135,7 +135,10 @@ def check_for_xarray(array: ArrayMeta, decoded: bool) -> None:
             f"xarray cannot open {array.path}: its attribute `coordinates` must be a text."
         )
     for name in _NUMBERS if decoded else ():
-        if not isinstance(array.attributes.get(name, 1), int | float):
+        value = array.attributes.get(name, 1)
+        if isinstance(value, list) and len(value) == 1:  # HDF5 has no others; xarray takes these
+            value = value[0]
+        if not isinstance(value, int | float):
             raise DecodeError(
                 f"xarray cannot unpack {array.path}: its attribute `{name}` must be a number; "
                 "mask_and_scale=False opens the values as they are stored."
@@ -143,7 +146,7 @@ def check_for_xarray(array: ArrayMeta, decoded: bool) -> None:
 
 
 @contextmanager
-def saying_refusals(package: str, refs: Opened) -> Iterator[None]:
+def saying_refusals(package: str, refs: SetLike) -> Iterator[None]:
     """Say in a `DecodeError` what a package refuses about a set.
 
     Parameters
@@ -163,13 +166,13 @@ def saying_refusals(package: str, refs: Opened) -> Iterator[None]:
 
 
 def undecodable(
-    refs: Opened, key: str, why: str, kind: type[RefexplorerError] = DecodeError
+    refs: SetLike, key: str, why: str, kind: type[RefexplorerError] = DecodeError
 ) -> RefexplorerError:
     """Return the error of a chunk whose bytes are refused, with its key and its target."""
     return kind(f"{key} could not be decoded: {why.rstrip('. ')}{_origin_text(refs, key)}.")
 
 
-def _origin_text(refs: Opened, key: str) -> str:
+def _origin_text(refs: SetLike, key: str) -> str:
     """Say in brackets where the bytes of a key are from."""
     try:
         reference = refs.get(key)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.data.access.policy import allowed_names
 from refexplorer.data.access.storage_options import Options
 from refexplorer.data.access.urls import parse, resolve
 from refexplorer.data.decode.codecs import names_v2, registering, registration
@@ -18,10 +17,10 @@ from refexplorer.data.open.fsspec_options import (
     place_of,
 )
 from refexplorer.data.open.icechunk_code import opening_lines
-from refexplorer.data.protocol import Opened
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.parquet.store import why_lost
 from refexplorer.masking import MASK, masked_text
+from refexplorer.refset.queries.internals import SetLike
 
 if TYPE_CHECKING:
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 _FILL_IN = f"# fill in each {MASK}: code has no passwords, tokens and signatures"
 
 
-def code(refs: Opened, key: str | None, known: CodeContext, allow: Collection[str] = ()) -> str:
+def code(refs: SetLike, key: str | None, known: CodeContext, allow: Collection[str] = ()) -> str:
     """Return Python that opens a set, a group, an array, or the bytes of a key.
 
     Parameters
@@ -47,7 +46,7 @@ def code(refs: Opened, key: str | None, known: CodeContext, allow: Collection[st
     return f"{_FILL_IN}\n{text}" if MASK in text else text
 
 
-def _code(refs: Opened, path: str, known: CodeContext, allow: Collection[str]) -> str:
+def _code(refs: SetLike, path: str, known: CodeContext, allow: Collection[str]) -> str:
     is_bytes = bool(path) and path in refs and path not in refs.arrays()
     if _is_missing_chunk(refs, path) or refs.left_out(path) is not None:
         return _by_refexplorer(refs, path, is_bytes, allow)
@@ -66,7 +65,7 @@ def _code(refs: Opened, path: str, known: CodeContext, allow: Collection[str]) -
     return whole_code(recipe, *_opening(refs, path, recipe.options))
 
 
-def _by_icechunk(refs: Opened, path: str, known: CodeContext) -> str | None:
+def _by_icechunk(refs: SetLike, path: str, known: CodeContext) -> str | None:
     """Return what opens a repository without refexplorer; None if the set is of none."""
     facts = refs.source.repository
     if facts is None:
@@ -90,14 +89,14 @@ def _by_icechunk(refs: Opened, path: str, known: CodeContext) -> str | None:
     return whole_code(Recipe(lines=lines), ["icechunk", "zarr"], [f"group = {last}"])
 
 
-def _require_root(refs: Opened, path: str, is_bytes: bool) -> None:
+def _require_root(refs: SetLike, path: str, is_bytes: bool) -> None:
     """Refuse groups inside groups, which Zarr cannot list through fsspec's references."""
     arrays = refs.arrays()
     if not is_bytes and path not in arrays and (path or not _members(refs, "")):
         raise BeyondFsspec
 
 
-def _require_found(refs: Opened, path: str) -> None:
+def _require_found(refs: SetLike, path: str) -> None:
     """Refuse arrays whose chunks fsspec does not find in a parquet store."""
     if refs.source.store is None:
         return
@@ -105,14 +104,14 @@ def _require_found(refs: Opened, path: str) -> None:
         raise BeyondFsspec
 
 
-def _asked_for(refs: Opened, path: str) -> Iterator[ArrayMeta]:
+def _asked_for(refs: SetLike, path: str) -> Iterator[ArrayMeta]:
     """Yield the array that a path is, or is inside of."""
     for array in map(refs.array, refs.arrays()):
         if path in ("", array.path) or path.startswith(array.folder):
             yield array
 
 
-def _add_codecs(refs: Opened, path: str, recipe: Recipe) -> None:
+def _add_codecs(refs: SetLike, path: str, recipe: Recipe) -> None:
     """Register the codecs that numcodecs does not find by itself."""
     used = (name for array in _asked_for(refs, path) for name in names_v2(array.metadata))
     for module in sorted({found for name in used if (found := registering(name)) is not None}):
@@ -120,12 +119,12 @@ def _add_codecs(refs: Opened, path: str, recipe: Recipe) -> None:
         recipe.lines.append(registration(module))
 
 
-def _members(refs: Opened, group: str) -> list[str]:
+def _members(refs: SetLike, group: str) -> list[str]:
     """Return the arrays right below a group."""
     return [path for path in refs.arrays() if path and path.rpartition("/")[0] == group]
 
 
-def _opening(refs: Opened, path: str, options: dict[str, Any]) -> tuple[list[str], list[str]]:
+def _opening(refs: SetLike, path: str, options: dict[str, Any]) -> tuple[list[str], list[str]]:
     """Return the imports and the lines that open an array or a group."""
     given: dict[str, Any] = {"storage_options": options}
     if path in refs.arrays():
@@ -142,32 +141,37 @@ def _opening(refs: Opened, path: str, options: dict[str, Any]) -> tuple[list[str
     return ["zarr"], [f"group = {call_text('zarr.open_group', ['reference://'], given)}"]
 
 
-def _is_dataset(refs: Opened, group: str) -> bool:
+def _is_dataset(refs: SetLike, group: str) -> bool:
     """Say whether all arrays of a group have the dimension names that xarray needs."""
     members = _members(refs, group)
     return bool(members) and all(refs.array(path).dimensions is not None for path in members)
 
 
-def _by_refexplorer(refs: Opened, path: str, is_bytes: bool, allow: Collection[str]) -> str:
+def _by_refexplorer(refs: SetLike, path: str, is_bytes: bool, allow: Collection[str]) -> str:
     place = place_of(refs.source)
     opened = [] if place is None else [f"refs = {opening_call(refs.source, place)}"]
-    granted = f"allow={sorted(allowed_names(allow))!r}" if allow else ""
+    named = refs_text(sorted(allow))
     if refs.left_out(path) is not None:
         last = f"diagnostic = refs.left_out({path!r})"
     elif _is_missing_chunk(refs, path) and (chunk := refs.array_of(path)) is not None:
-        last = f"chunk = refs.chunk({', '.join(filter(None, [*map(repr, chunk), granted]))})"
+        last = f"chunk = {named}.chunk({', '.join(map(repr, chunk))})"
     elif is_bytes:
-        last = f"data = refs.filesystem({granted}).cat({path!r})"
+        last = f"data = {named}.filesystem().cat({path!r})"
     elif path and path in refs.arrays():
-        last = f"array = refs.to_zarr({granted})[{path!r}]"
+        last = f"array = {named}.to_zarr()[{path!r}]"
     elif _is_dataset(refs, path):
-        named = [f"group={path!r}"] if path else []
-        last = f"dataset = refs.to_xarray({', '.join([*named, granted] if granted else named)})"
+        group = f"group={path!r}" if path else ""
+        last = f"dataset = {named}.to_xarray({group})"
     else:
-        last = f"group = refs.to_zarr({granted})" + (f"[{path!r}]" if path else "")
+        last = f"group = {named}.to_zarr()" + (f"[{path!r}]" if path else "")
     head = ["import refexplorer", ""] if opened else []
     return "\n".join([*head, *opened, last]) + "\n"
 
 
-def _is_missing_chunk(refs: Opened, path: str) -> bool:
+def refs_text(allow: Sequence[str]) -> str:
+    """Return the set in code, with what has to be allowed to read its targets."""
+    return f"refs.allowing({', '.join(map(repr, allow))})" if allow else "refs"
+
+
+def _is_missing_chunk(refs: SetLike, path: str) -> bool:
     return path not in refs and path not in refs.arrays() and refs.array_of(path) is not None

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.access.storage_options import StorageOptions
 from refexplorer.data.decode.admission import Admission
 from refexplorer.data.decode.chunk_arithmetic import check_size
 from refexplorer.data.decode.codecs import METADATA_NAMES, require_codecs
 from refexplorer.data.fetch.failures import said_of
 from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.open.ahead import AskedTogether, asked_together
+from refexplorer.data.open.ahead import SelectionPlan, current_plan
 from refexplorer.data.open.filesystem import ReferenceView
 from refexplorer.data.open.refusals import (
     check_for_xarray,
@@ -20,15 +18,15 @@ from refexplorer.data.open.refusals import (
     saying_refusals,
     undecodable,
 )
-from refexplorer.data.protocol import Opened
 from refexplorer.errors import DecodeError, FetchError, LimitError, RefexplorerError
+from refexplorer.refset.queries.internals import SetLike
 from refexplorer.spec.document.lint_rules import is_metadata
 
 if TYPE_CHECKING:
     import xarray
     import zarr
-    from zarr.storage import FsspecStore
 
+    from refexplorer.data.open.zarr_store import ReferenceStore
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 
@@ -42,20 +40,20 @@ class DecodedView(ReferenceView):
     and so are arrays with a codec that is not installed.
     """
 
-    def __init__(self, refs: Opened, targets: Targets) -> None:
+    def __init__(self, refs: SetLike, targets: Targets) -> None:
         super().__init__(refs, targets)
         self._admission = Admission(refs.limits)
 
-    def at_once(self, key: str, ahead: AskedTogether) -> bytes | None:
+    def at_once(self, key: str, plan: SelectionPlan) -> bytes | None:
         """Return the bytes of a chunk that was read ahead, if nothing is left to be done."""
-        data = ahead.peek(key)
+        data = plan.peek(key)
         owner = None if data is None else self.references.array_of(key)
         if data is None or owner is None:
             return None
         array = self.references.array(owner[0])
         if not self._admission.is_free(array, data):
             return None
-        ahead.take(key)
+        plan.take(key)
         return data
 
     def _bytes(self, key: str, start: int | None, end: int | None) -> bytes:
@@ -69,8 +67,8 @@ class DecodedView(ReferenceView):
         LimitError
             If the bytes would inflate beyond the limit.
         """
-        ahead = asked_together.get()
-        data = None if ahead is None or start is not None or end is not None else ahead.take(key)
+        plan = current_plan.get()
+        data = None if plan is None or start is not None or end is not None else plan.take(key)
         if isinstance(data, RefexplorerError):
             raise data
         if data is None:
@@ -98,20 +96,14 @@ class DecodedView(ReferenceView):
         return data
 
 
-def store(view: DecodedView) -> FsspecStore:
-    """Wrap the file system as a read-only Zarr store."""
+def store(view: DecodedView) -> ReferenceStore:
+    """Return the read-only Zarr store of the file system; Zarr takes long to import."""
     from refexplorer.data.open.zarr_store import reference_store
 
     return reference_store(view)
 
 
-def to_zarr(
-    refs: Opened,
-    *,
-    allow: Iterable[str] = (),
-    storage_options: StorageOptions | None = None,
-    **options: Any,
-) -> zarr.Group | zarr.Array[Any]:
+def to_zarr(refs: SetLike, targets: Targets, **options: Any) -> zarr.Group | zarr.Array[Any]:
     """Open the set with Zarr (format 2 or 3): a group, or an array if the root is one.
 
     Only metadata is read, which reference sets hold themselves. Values are read when they are
@@ -120,8 +112,8 @@ def to_zarr(
 
     Parameters
     ----------
-    refs, allow, storage_options
-        As in `refexplorer.data.open.filesystem.filesystem`.
+    refs, targets
+        The opened set, and what reads the bytes.
     options
         Passed to `zarr.open`.
 
@@ -134,24 +126,23 @@ def to_zarr(
 
     _require_root(refs)
     with saying_refusals("Zarr", refs):
-        return zarr.open(_store(refs, allow, storage_options), mode="r", **options)
+        return zarr.open(_store(refs, targets), mode="r", **options)
 
 
 def to_xarray(
-    refs: Opened,
+    refs: SetLike,
+    targets: Targets,
     *,
     group: str = "",
     coordinates: bool = False,
-    allow: Iterable[str] = (),
-    storage_options: StorageOptions | None = None,
     **options: Any,
 ) -> xarray.Dataset:
     """Open a group of the set with xarray; nothing but metadata is read.
 
     Parameters
     ----------
-    refs, allow, storage_options
-        As in `refexplorer.data.open.filesystem.filesystem`.
+    refs, targets
+        The opened set, and what reads the bytes.
     group
         The path of a group; ``""`` is the root.
     coordinates
@@ -173,25 +164,24 @@ def to_xarray(
     paths = [path for path in refs.arrays() if path.rpartition("/")[0] == group]
     _require_arrays(refs, paths, options)
     # xarray's annotation leaves out the Zarr stores that its zarr engine takes
-    source: Any = _store(refs, allow, storage_options)
+    source: Any = _store(refs, targets)
     given = _lazy(coordinates) | {"group": group or None} | options
     with saying_refusals("xarray", refs):
         return xarray.open_dataset(source, engine="zarr", **given)
 
 
 def to_datatree(
-    refs: Opened,
+    refs: SetLike,
+    targets: Targets,
     *,
     coordinates: bool = False,
-    allow: Iterable[str] = (),
-    storage_options: StorageOptions | None = None,
     **options: Any,
 ) -> xarray.DataTree:
     """Open all groups of the set as a tree of datasets; nothing but metadata is read.
 
     Parameters
     ----------
-    refs, coordinates, allow, storage_options
+    refs, targets, coordinates
         As in `to_xarray`.
     options
         Passed to `xarray.open_datatree`.
@@ -205,7 +195,7 @@ def to_datatree(
 
     _require_group(refs, "")
     _require_arrays(refs, refs.arrays(), options)
-    source: Any = _store(refs, allow, storage_options)
+    source: Any = _store(refs, targets)
     with saying_refusals("xarray", refs):
         return xarray.open_datatree(source, engine="zarr", **(_lazy(coordinates) | options))
 
@@ -220,14 +210,11 @@ def _lazy(coordinates: bool) -> dict[str, Any]:
     }
 
 
-def _store(
-    refs: Opened, allow: Iterable[str], storage_options: StorageOptions | None
-) -> FsspecStore:
-    policy = AccessPolicy(refs.source.location, allow)
-    return store(DecodedView(refs, Targets(policy, storage_options, refs.limits)))
+def _store(refs: SetLike, targets: Targets) -> ReferenceStore:
+    return store(DecodedView(refs, targets))
 
 
-def _require_group(refs: Opened, group: str) -> None:
+def _require_group(refs: SetLike, group: str) -> None:
     """Refuse a path at which xarray would find nothing, or an array."""
     if not group:
         _require_root(refs)
@@ -243,7 +230,7 @@ def _require_group(refs: Opened, group: str) -> None:
     raise DecodeError(f"{group!r} is not a group of the set: {what}.")
 
 
-def _require_root(refs: Opened) -> None:
+def _require_root(refs: SetLike) -> None:
     """Refuse a set at whose root Zarr finds nothing; what is there and broken it says itself."""
     if any(name in refs or refs.left_out(name) is not None for name in _ROOT):
         return
@@ -253,7 +240,7 @@ def _require_root(refs: Opened) -> None:
     )
 
 
-def _require_arrays(refs: Opened, paths: Iterable[str], options: Mapping[str, Any]) -> None:
+def _require_arrays(refs: SetLike, paths: Iterable[str], options: Mapping[str, Any]) -> None:
     """Refuse what xarray would answer with an error of its inner parts."""
     is_decoded = options.get("decode_cf") is not False and options.get("mask_and_scale", True)
     for path in paths:

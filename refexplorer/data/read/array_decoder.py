@@ -14,8 +14,8 @@ from refexplorer.data.decode.pipelines import VALUES
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.open.refusals import sentence_of, undecodable
 from refexplorer.data.open.stores import DecodedView, store
-from refexplorer.data.protocol import Opened
 from refexplorer.errors import DecodeError, RefexplorerError
+from refexplorer.refset.queries.internals import SetLike
 from refexplorer.spec.core.references import Reference
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class ArrayDecoder:
         If its chunks are larger than the limits.
     """
 
-    def __init__(self, refs: Opened, array: ArrayMeta, targets: Targets) -> None:
+    def __init__(self, refs: SetLike, array: ArrayMeta, targets: Targets) -> None:
         check_size(array, refs.limits)
         self.array = array
         self.targets = targets
@@ -75,6 +75,11 @@ class ArrayDecoder:
     def dtype(self) -> np.dtype[Any]:
         """The data type of the values."""
         return self._opened.dtype
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the bytes are the values, so that the steps here decode as Zarr does."""
+        return self.dtype.kind in _PLAIN
 
     def decode(self, index: Index, data: bytes) -> ArrayValues:
         """Return the values of a chunk, cut to the shape of the array.
@@ -118,9 +123,9 @@ class ArrayDecoder:
     def _inside(self, index: Index) -> tuple[slice, ...]:
         return tuple(slice(0, part.stop - part.start) for part in region(self.array, index))
 
-    def _own_steps(self, refs: Opened) -> list[Step]:
+    def _own_steps(self, refs: SetLike) -> list[Step]:
         """Return the steps that decode as Zarr does, none of which needs a process of its own."""
-        if self.dtype.kind not in _PLAIN:
+        if not self.is_plain:
             return []
         try:
             found = steps(self.array, refs.limits)
@@ -133,7 +138,7 @@ class ArrayDecoder:
 class _GivenBytes(Targets):
     """Gives the bytes that are here, and asks for all else."""
 
-    def __init__(self, targets: Targets, refs: Opened) -> None:
+    def __init__(self, targets: Targets, refs: SetLike) -> None:
         super().__init__(targets.policy, None, refs.limits)
         self._targets = targets
         self._held: dict[str, bytes] = {}

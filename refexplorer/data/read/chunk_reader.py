@@ -15,10 +15,10 @@ from refexplorer.data.fetch.fetch_many import Advance, FetchProgress, fetch_many
 from refexplorer.data.fetch.target_reader import Targets, held
 from refexplorer.data.open.filesystem import NoReference, naming_bugs, of_unlisted
 from refexplorer.data.open.refusals import check_array
-from refexplorer.data.protocol import Opened
 from refexplorer.data.read.array_decoder import ArrayDecoder
 from refexplorer.data.read.readings import ChunkState, Reading
 from refexplorer.errors import AccessError, DecodeError, RefexplorerError
+from refexplorer.refset.queries.internals import SetLike
 from refexplorer.spec.core.references import Base64, Inline, Reference
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _WAITING = 16
 """Decoded chunks that wait for who reads them."""
 
 
-def read_chunk(refs: Opened, path: str, index: Index, targets: Targets) -> Reading:
+def read_chunk(refs: SetLike, path: str, index: Index, targets: Targets) -> Reading:
     """Read and decode one chunk.
 
     Returns
@@ -65,7 +65,7 @@ def read_chunk(refs: Opened, path: str, index: Index, targets: Targets) -> Readi
     return found
 
 
-def array_at(refs: Opened, path: str) -> ArrayMeta:
+def array_at(refs: SetLike, path: str) -> ArrayMeta:
     """Return the metadata of an array; say what is wrong where there is some that is none.
 
     Raises

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from refexplorer.data.access.urls import Place, protocol_of
 from refexplorer.data.decode.chunk_arithmetic import chunks_along
 from refexplorer.data.fetch.ranges import Wanted, merged
-from refexplorer.data.protocol import Opened
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.markup import size_text
 from refexplorer.masking import masks_repr
+from refexplorer.refset.queries.internals import SetLike
 from refexplorer.spec.core.references import Base64, Inline, Range, Url
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Estimate:
 
 
 def estimate_selection(
-    refs: Opened, array: ArrayMeta, selection: Sequence[int | slice] = ()
+    refs: SetLike, array: ArrayMeta, selection: Sequence[int | slice] = ()
 ) -> Estimate:
     """Estimate the cost of reading a part of an array.
 
@@ -99,7 +99,7 @@ def places_along(part: int | slice, extent: int) -> range:
     return range(part % extent, part % extent + 1)
 
 
-def estimate_keys(refs: Opened, keys: Iterable[str]) -> Estimate:
+def estimate_keys(refs: SetLike, keys: Iterable[str]) -> Estimate:
     """Estimate the cost of reading some keys; keys that the set does not have cost nothing."""
     references = [found for key in keys if (found := refs.get(key)) is not None]
     held = [reference for reference in references if isinstance(reference, Inline | Base64)]

@@ -14,13 +14,13 @@ import numpy as np
 from refexplorer.data.decode.chunk_arithmetic import Index, chunks_along, overlap, place_count
 from refexplorer.data.fetch.fetch_many import Advance
 from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.protocol import Opened
 from refexplorer.data.read.array_decoder import ArrayDecoder, ArrayValues
 from refexplorer.data.read.chunk_reader import array_at, read_chunks
 from refexplorer.data.read.estimates import ESTIMATED_CHUNKS, places_along
 from refexplorer.data.read.readings import ChunkState, Reading, overall
 from refexplorer.errors import DecodeError, LimitError, RefexplorerError
 from refexplorer.markup import counted, size_text
+from refexplorer.refset.queries.internals import SetLike
 
 if TYPE_CHECKING:
     from refexplorer.spec.core.zarr_metadata import ArrayMeta
@@ -87,7 +87,7 @@ _WORDS = {
 
 
 def read_selection(
-    refs: Opened,
+    refs: SetLike,
     path: str,
     selection: SelectionPart | Sequence[SelectionPart],
     targets: Targets,

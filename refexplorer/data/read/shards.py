@@ -1,4 +1,4 @@
-"""The inside of a shard: its index, read when asked, and the ladder of an inner chunk."""
+"""The inside of a shard: its index, read when asked, and the references of its inner chunks."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from math import prod
 import numpy as np
 
 from refexplorer.data.decode.chunk_arithmetic import Index
-from refexplorer.data.decode.sharding import ABSENT, ShardCodec, shard_layout
+from refexplorer.data.decode.sharding import ABSENT, ShardCodec
 from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.data.open.filesystem import NoReference, of_unlisted
-from refexplorer.data.protocol import Opened
-from refexplorer.data.read.ladder import Ladder, climb
 from refexplorer.data.read.readings import ChunkState
 from refexplorer.errors import AccessError, DecodeError, FetchError, RefexplorerError
 from refexplorer.markup import counted, escape, size_text
 from refexplorer.masking import masks_repr
+from refexplorer.refset.queries.internals import SetLike
 from refexplorer.spec.core.references import Base64, Range, Reference, Url
 
 _SHOWN = 20
@@ -32,10 +31,6 @@ class Shard:
 
     Attributes
     ----------
-    array
-        The path of the array.
-    index
-        Of the shard in the grid of chunks.
     key
         Of the shard.
     state
@@ -56,14 +51,12 @@ class Shard:
         Why the index could not be read; None if it was.
     """
 
-    array: str
-    index: Index
     key: str
     state: ChunkState
     grid: tuple[int, ...]
     chunks: tuple[int, ...]
-    reference: Reference | None
-    size: int | None
+    reference: Reference | None = None
+    size: int | None = None
     offsets: np.ndarray | None = None
     lengths: np.ndarray | None = None
     message: str | None = None
@@ -99,12 +92,7 @@ class Shard:
             If there is no such inner chunk, or the index was not read.
         """
         place = tuple(index)
-        if len(place) != len(self.grid) or not all(
-            0 <= at < size for at, size in zip(place, self.grid, strict=True)
-        ):
-            raise DecodeError(
-                f"{self.key} has no inner chunk {list(place)}; its grid is {list(self.grid)}."
-            )
+        check_inner(self.key, place, self.grid)
         if self.state is ChunkState.FILL:
             return None
         if self.offsets is None or self.lengths is None:
@@ -138,63 +126,40 @@ class Shard:
         return "\n".join(lines)
 
 
-def read_shard(refs: Opened, path: str, index: Index, targets: Targets) -> Shard:
+def check_inner(key: str, inner: Sequence[int], grid: tuple[int, ...]) -> None:
+    """Refuse an inner chunk that a shard does not have."""
+    if len(inner) != len(grid) or not all(
+        0 <= at < size for at, size in zip(inner, grid, strict=True)
+    ):
+        raise DecodeError(f"{key} has no inner chunk {list(inner)}; its grid is {list(grid)}.")
+
+
+def read_shard(
+    refs: SetLike, key: str, reference: Reference, layout: ShardCodec, targets: Targets
+) -> Shard:
     """Read the index of a shard, with one request for a byte range.
 
     Of a whole file its size is asked first, where the index is at the end.
 
     Raises
     ------
-    KeyError
-        If there is no such array.
-    DecodeError
-        If its chunks are no shards, or its grid has no such chunk.
     AccessError
         If the target may not be read yet.
     """
-    array = refs.array(path)
-    layout = shard_layout(array)
-    if layout is None:
-        raise DecodeError(
-            f"The chunks of {path} are no shards whose index can be read: its codecs are "
-            f"{', '.join(array.codecs) or 'none'}."
-        )
-    if not array.contains(index):
-        raise DecodeError(f"{path} has no chunk {list(index)}; its grid is {list(array.grid)}.")
-    key = array.chunk_key(index)
-    reference = refs.get(key)
     grid, chunks = layout.grid, layout.inner.chunks
-    if reference is None and refs.left_out(key) is None:
-        return Shard(path, index, key, ChunkState.FILL, grid, chunks, None, None)
     size: int | None = None
     try:
-        if reference is None:
-            raise FetchError(f"{key} has a reference that is rejected: {refs.left_out(key)}")
         size, data = _index(key, reference, layout, targets)
         offsets, lengths = map(_signed, layout.read(data))
     except AccessError:
         raise
     except RefexplorerError as raised:
-        error = raised if reference is None else of_unlisted(refs, key, reference, raised)
+        error = of_unlisted(refs, key, reference, raised)
         if isinstance(error, NoReference):
-            return Shard(path, index, key, ChunkState.FILL, grid, chunks, reference, None)
+            return Shard(key, ChunkState.FILL, grid, chunks, reference)
         failed = ChunkState.FAILED
-        return Shard(path, index, key, failed, grid, chunks, reference, size, message=str(error))
-    return Shard(
-        path, index, key, ChunkState.FETCHED, grid, chunks, reference, size, offsets, lengths
-    )
-
-
-def inner_ladder(
-    refs: Opened, path: str, index: Index, inner: Sequence[int], targets: Targets
-) -> Ladder:
-    """Read an inner chunk of a shard and decode it, a step at a time; errors as `read_shard`."""
-    shard = read_shard(refs, path, index, targets)
-    layout = shard_layout(refs.array(path))
-    assert layout is not None
-    key = f"{shard.key} {list(inner)}"
-    reference = shard.inner(inner)
-    return climb(refs, key, path, index, layout.inner, reference, targets)
+        return Shard(key, failed, grid, chunks, reference, size, message=str(error))
+    return Shard(key, ChunkState.FETCHED, grid, chunks, reference, size, offsets, lengths)
 
 
 def _index(

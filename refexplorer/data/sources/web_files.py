@@ -7,19 +7,23 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fsspec import AbstractFileSystem, filesystem
+from fsspec.core import url_to_fs
 
 from refexplorer.data.access.policy import AccessPolicy, is_public
 from refexplorer.data.access.storage_options import Options, StorageOptions
 from refexplorer.data.access.urls import is_private, parse, protocol_of, shown
 from refexplorer.data.fetch.background import NoLoopError, wait_for
-from refexplorer.data.fetch.failures import cause
+from refexplorer.data.fetch.failures import TooLate, cause
 from refexplorer.data.fetch.http import HttpReader
 from refexplorer.data.fetch.pieces import ReadTime
 from refexplorer.data.fetch.remote import RemoteReader
 from refexplorer.data.sources.guarded_files import GuardedFiles
-from refexplorer.errors import AccessError, LimitError, SourceError
+from refexplorer.data.sources.store_files import StoreFiles
+from refexplorer.errors import AccessError, LimitError, SlowSourceError, SourceError
+from refexplorer.formats.finding.several import is_web
 from refexplorer.formats.finding.source_finding import read_path, read_source
 from refexplorer.formats.finding.url_finding import DOCUMENTS
+from refexplorer.formats.forms.form import options_for
 from refexplorer.formats.forms.other_files import PROBE, kind_of, refuse_other, refuse_zarr
 from refexplorer.formats.forms.zarr_web import WEB_MARKS
 from refexplorer.formats.icechunk.storage import MARKS
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
     from refexplorer.limits import Limits
 
 Answer = TypeVar("Answer")
+_HERE = ("memory", ("file", "local"))
+"""Protocols of filesystems that wait for nobody."""
 
 
 def read_guarded(
@@ -74,16 +80,16 @@ def _guarded(policy: AccessPolicy, limits: Limits) -> Locate:
         if place.protocol in ("http", "https"):
             return _HttpFiles(policy, options, limits), place.url
         found = wait_for(RemoteReader(policy, options).filesystem(place))
-        return found, found._strip_protocol(place.url)
+        return StoreFiles(found, limits.read_seconds), found._strip_protocol(place.url)
 
     return locate
 
 
 def typed(options: StorageOptions, limits: Limits) -> Locate:
-    """Return how a URL of a web server is read that its reader typed: in one request.
+    """Return how a URL is read that its reader typed: of a web server in one request.
 
-    A parquet store has more files than one, and is left to fsspec; a URL whose name does not tell
-    that it is JSON costs one request more to find out.
+    A parquet store has more files than one, and is left to fsspec, as other protocols are; a URL
+    whose name does not tell that it is JSON costs one request more to find out.
 
     Parameters
     ----------
@@ -94,12 +100,16 @@ def typed(options: StorageOptions, limits: Limits) -> Locate:
     """
 
     def locate(url: str) -> tuple[AbstractFileSystem, str]:
+        if not is_web(url):
+            found, path = url_to_fs(url, **options_for(url, options))
+            is_here = "::" in url or found.protocol in _HERE
+            return found if is_here else StoreFiles(found, limits.read_seconds), path
         policy = _TypedPolicy(url)
         place = policy.place(url)
         files = _HttpFiles(policy, Options(options, url), limits)
         if not place.path.endswith(DOCUMENTS) and files.has(f"{url.rstrip('/')}/.zmetadata"):
             given = Options(options, url).of(place)[1]
-            return filesystem(place.protocol, **given), url
+            return StoreFiles(filesystem(place.protocol, **given), limits.read_seconds), url
         return files, place.url
 
     return locate
@@ -155,6 +165,8 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         place = self._policy.place(path)
         try:
             self._asked(place, self._reader.facts(place))
+        except SlowSourceError:
+            raise
         except SourceError:
             return False
         return True
@@ -247,6 +259,8 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
             return wait_for(in_time())
         except (AccessError, LimitError):
             raise
+        except TooLate as error:
+            raise SlowSourceError(f"{shown(place.url)} cannot be read: {error}.") from None
         except Exception as error:
             if isinstance(error, NoLoopError):
                 work.close()  # it never began

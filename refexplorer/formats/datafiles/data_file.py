@@ -211,6 +211,8 @@ class FileObject(NamedTuple):
         Bytes that it takes in the file, without its metadata.
     barrier
         Why no references can be made to it, as far as its metadata say; None if they can.
+    title
+        What sets call the variable that it becomes, where `name` is only a number.
     """
 
     name: str
@@ -218,6 +220,7 @@ class FileObject(NamedTuple):
     shape: tuple[int, ...] | None = None
     stored: int = 0
     barrier: Unread | None = None
+    title: str = ""
 
 
 def gaps(parts: Iterable[tuple[int, int]], size: int) -> Iterator[FileObject]:

@@ -34,11 +34,12 @@ _GAP = 2**16
 _KEYS: dict[str, type] = {
     "shortName": str, "cfVarName": str, "units": str, "typeOfLevel": str, "gridType": str,
     "level": float, "number": int, "dataType": str, "stepType": str,
+    "jPointsAreConsecutive": int,
 }  # fmt: skip
 
 _FIELD_KEYS: dict[str, type] = _KEYS | {
     "name": str, "cfName": str, "paramId": int, "md5GridSection": str,
-    "jPointsAreConsecutive": int, "alternativeRowScanning": int, "Nx": int, "Ny": int,
+    "alternativeRowScanning": int, "Nx": int, "Ny": int,
     "missingValue": float,
 }  # fmt: skip
 _SHOWN = (
@@ -149,14 +150,15 @@ class GribFile:
     def objects(self) -> Iterator[FileObject]:
         """Yield all fields of all messages, and the bytes that belong to none."""
         for label in self.field_names():
-            shape, barrier = None, None
+            shape, barrier, title = None, None, ""
             try:
-                shape = self.array(label).shape
+                array = self.array(label)
+                shape, title = array.shape, variable_name(array)
                 if "." in label:
                     barrier = _NOT_FIRST
             except Unread as error:
                 barrier = error
-            yield FileObject(label, "array", shape, self._place(label)[1], barrier)
+            yield FileObject(label, "array", shape, self._place(label)[1], barrier, title)
         size = self._file.seek(0, 2)
         yield from gaps(((start, start + length) for start, length in self._places), size)
 
@@ -184,10 +186,6 @@ class GribFile:
             name = found["shortName"]
         if name in (None, "unknown", "~"):
             name = f"param{found['paramId']}"
-        is_regular = len(shape) == 2 and found["gridType"] in _REGULAR
-        names = ("latitude", "longitude") if is_regular else ("y", "x")
-        if len(shape) == 2 and found["jPointsAreConsecutive"]:
-            names = names[::-1]
         at = {"number": found["number"], "level": found["level"], **times}
         level_name = found["typeOfLevel"] or "level"
         return GribField(
@@ -203,8 +201,8 @@ class GribFile:
             str(found["md5GridSection"]),
             at,
             shape,
-            names if len(shape) == 2 else ("values",),
-            is_regular,
+            _dimensions(found, shape),
+            len(shape) == 2 and found["gridType"] in _REGULAR,
             bool(found["alternativeRowScanning"]),
             _attributes(found),
         )
@@ -229,12 +227,14 @@ class GribFile:
         with self._message(name) as message:
             shape = _shape(message)
             found = {key: _get(message, key, kind) for key, kind in _KEYS.items()}
+            dimensions = _dimensions(found, shape)
+            del found["jPointsAreConsecutive"]
             attributes = {key: value for key, value in found.items() if value is not None}
             attributes |= _times(message)
             kind = eccodes.codes_get_native_type(message, "values")
             dtype = np.dtype("f8" if kind is float else "i8")
             filters = (FileFilter("grib"),)
-            array = FileArray(name, shape, shape, dtype, filters, None, None, attributes)
+            array = FileArray(name, shape, shape, dtype, filters, None, dimensions, attributes)
         self._arrays[name] = array
         return array
 
@@ -376,6 +376,21 @@ def _next(file: IO[bytes], at: int, end: int) -> int | None:
             return None
         at += max(len(block) - len(_MAGIC) + 1, 1)
     return None
+
+
+def variable_name(message: FileArray) -> str:
+    """Return the name of the variable that a message becomes."""
+    names = (message.attributes.get(key) for key in ("cfVarName", "shortName"))
+    return str(next((name for name in names if name not in (None, "unknown", "~")), message.name))
+
+
+def _dimensions(found: Mapping[str, Any], shape: tuple[int, ...]) -> tuple[str, ...]:
+    """Return the names of the dimensions, in the order in which the values follow each other."""
+    if len(shape) != 2:
+        return ("values",)
+    is_regular = found["gridType"] in _REGULAR
+    names = ("latitude", "longitude") if is_regular else ("y", "x")
+    return names[::-1] if found["jPointsAreConsecutive"] else names
 
 
 def _shape(message: Any) -> tuple[int, ...]:

@@ -121,17 +121,18 @@ def file_bytes(file: DataFile, with_values: bool = False) -> bytes:
 
 def _object_head(each: FileObject) -> list[Any]:
     barrier = None if each.barrier is None else [each.barrier.why, each.barrier.sentence]
-    return [each.name, each.kind, each.shape, each.stored, barrier]
+    return [each.name, each.kind, each.shape, each.stored, barrier, each.title]
 
 
 def _object(said: list[Any]) -> FileObject:
-    name, kind, shape, stored, barrier = said
+    name, kind, shape, stored, barrier, title = said
     return FileObject(
         name,
         kind,
         None if shape is None else tuple(shape),
         stored,
         None if barrier is None else Unread(*barrier),
+        title,
     )
 
 

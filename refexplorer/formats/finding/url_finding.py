@@ -6,7 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.errors import AccessError, LimitError, RefexplorerError, SourceError
+from refexplorer.errors import (
+    AccessError,
+    LimitError,
+    RefexplorerError,
+    SlowSourceError,
+    SourceError,
+)
 from refexplorer.formats.datafiles.streams import BLOCK, RangeStream, ReadAmount
 from refexplorer.formats.files.compression import plain_bytes, read_within
 from refexplorer.formats.finding.several import NAME_SHOWN, is_web
@@ -55,7 +61,7 @@ def at_url(url: str, locate: Locate, terms: OpeningTerms) -> Source | SourceFile
         if found is not None:
             return found
         data = _document(name, filesystem, path, head, terms)
-    except (LimitError, AccessError):
+    except (LimitError, AccessError, SlowSourceError):
         raise
     except RefexplorerError:
         if (found := _of_sought(url, locate, terms)) is not None:
@@ -168,16 +174,6 @@ def locating(url: str, terms: OpeningTerms) -> Locate:
     SourceError
         If nobody may, for whom the source is opened.
     """
-    if terms.locate is not None and (terms.files.guarded or is_web(url)):
-        return terms.locate
-    if terms.files.guarded:
-        raise SourceError("A URL in this source is not followed on this page.")
-    return partial(_located, terms)
-
-
-def _located(terms: OpeningTerms, url: str) -> tuple[AbstractFileSystem, str]:
-    """Find the filesystem by fsspec, with the options that are meant for it."""
-    import fsspec
-
-    found: tuple[AbstractFileSystem, str] = fsspec.core.url_to_fs(url, **terms.options_of(url))
-    return found
+    if terms.locate is None:
+        raise SourceError("A URL in this source is not followed here.")
+    return terms.locate

@@ -90,15 +90,7 @@ class OpeningTerms:
 
     def options_of(self, url: str) -> Mapping[str, Any]:
         """Return the options for fsspec that are meant for a URL: of its place or protocol."""
-        from fsspec import available_protocols
-
-        protocols = set(available_protocols())
-        if not all(name in protocols or "://" in name for name in self.options):
-            return self.options
-        places = [name for name in self.options if "://" in name and _holds(name, url)]
-        name = max(places, key=len, default=url.partition("://")[0])
-        found: Mapping[str, Any] = self.options.get(name, {})
-        return found
+        return options_for(url, self.options)
 
     def check_size(self, name: str, size: int) -> None:
         """Refuse a document of too many bytes as it is stored.
@@ -122,6 +114,19 @@ def of_file(progress: Progress | None, number: int, count: int) -> Progress | No
 
 def _count_files(progress: Progress, number: int, count: int, done: int, size: int) -> None:
     progress(FileCount(number + (0 < size == done)), FileCount(count))
+
+
+def options_for(url: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the options for fsspec that are meant for a URL: of its place or protocol."""
+    from fsspec import available_protocols
+
+    protocols = set(available_protocols())
+    if not all(name in protocols or "://" in name for name in options):
+        return options
+    places = [name for name in options if "://" in name and _holds(name, url)]
+    name = max(places, key=len, default=url.partition("://")[0])
+    found: Mapping[str, Any] = options.get(name, {})
+    return found
 
 
 def _holds(place: str, url: str) -> bool:

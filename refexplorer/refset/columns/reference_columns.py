@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
 
@@ -12,7 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.formats.buffers.arrow import distinct, flags_of, number_column, text_column
+from refexplorer.formats.buffers.arrow import (
+    distinct,
+    flags_of,
+    number_column,
+    numbers_of,
+    text_column,
+)
 from refexplorer.formats.buffers.spans import spans_of
 from refexplorer.refset.columns.sums import LARGEST, exact_sum
 from refexplorer.spec.core.references import Base64, Inline, Kind, Range, Reference, Url
@@ -92,6 +98,21 @@ class UrlColumn(Sequence["str | None"]):
         matches = pc.struct_field(pc.extract_regex(alike, pattern), 0)
         found: list[str | None] = pc.unique(matches).to_pylist()
         return found + self.at(positions[positions >= len(self._texts)])
+
+    def by_start(self, pattern: str) -> Iterator[tuple[str | None, np.ndarray]]:
+        """Yield what `Columns.urls_by_start` does."""
+        first = re.match(pattern, self._texts[0].as_py()) if len(self._texts) else None
+        if first is not None and first["start"]:
+            start = first["start"]  # mostly that of all
+            if pc.all(pc.starts_with(self._texts, start)).as_py():
+                yield start, np.arange(len(self._texts))
+                first = None
+        if first is not None:
+            starts = pc.struct_field(pc.extract_regex(self._texts, pattern), 0).dictionary_encode()
+            codes = numbers_of(starts.indices)
+            for code, start in enumerate(starts.dictionary.to_pylist()):
+                yield start, np.flatnonzero(codes == code)
+        yield from _by_start(self._more, pattern, len(self._texts))
 
     def joined(self, others: Sequence[str | None]) -> tuple[UrlColumn, list[int]]:
         """Take in other URLs; return the longer column and the position of each of them."""
@@ -202,6 +223,15 @@ class Columns:
             return self.urls.starts(positions, pattern)
         return self.urls_at(positions)
 
+    def urls_by_start(self, pattern: str) -> Iterator[tuple[str | None, np.ndarray]]:
+        """Yield starts of URLs that a named group matches, and the positions of each.
+
+        A start may come twice; None is that of no URL.
+        """
+        if isinstance(self.urls, UrlColumn):
+            return self.urls.by_start(pattern)
+        return _by_start(self.urls, pattern, 0)
+
     def select(self, rows: np.ndarray | slice) -> Columns:
         """Return some rows, in the order given; those of a slice are not copied."""
         # numpy would widen narrow numbers of rows again for each column
@@ -229,6 +259,17 @@ class Columns:
         self.offsets[rows], self.lengths[rows] = others.offsets, others.lengths
         large = {int(rows[row]): reference for row, reference in others.large.items()}
         return replace(self, urls=urls, texts=others.texts, large=large)
+
+
+def _by_start(
+    urls: Sequence[str | None], pattern: str, first: int
+) -> Iterator[tuple[str | None, np.ndarray]]:
+    found: dict[str | None, list[int]] = {}
+    for position, url in enumerate(urls, first):
+        match = None if url is None else re.match(pattern, url)
+        found.setdefault(None if match is None else match["start"], []).append(position)
+    for start, positions in found.items():
+        yield start, np.array(positions)
 
 
 def _exact(numbers: np.ndarray, large: dict[int, int]) -> np.ndarray:

@@ -8,11 +8,14 @@ share to it, as in ``header + step * 8294400 + tile * 414720``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 
 LEAST_ROWS = 6
 """Fewer references are written out in less text than a gen item takes."""
+_WINDOW = 64
+"""Positions of an axis that are looked at first."""
 
 
 def full_grids(fields: np.ndarray, keys: int, budget: int) -> Iterator[np.ndarray]:
@@ -112,6 +115,94 @@ def additive_grids(fields: np.ndarray, rows: np.ndarray, budget: int) -> Iterato
         else:
             axis, cuts = _cuts(fields, rows)
             waiting += np.split(rows, cuts, axis)[::-1]
+
+
+def even_grids(
+    fields: np.ndarray, rows: np.ndarray, keys: int, budget: int
+) -> Iterator[np.ndarray]:
+    """Cut an additive grid into grids along whose axes every field grows evenly.
+
+    An axis of blocks, as the hours of several files are, becomes two: 96 hours in files of 24
+    whose offsets begin again in each are a grid of 4 files by 24 hours.
+    """
+    waiting = [rows]
+    while waiting:
+        rows = waiting.pop()
+        for axis, share in enumerate(profiles(fields, rows)):
+            runs = list(islice(_runs(share, keys), budget))
+            if runs != [(0, rows.shape[axis], 1)]:
+                budget -= len(runs)
+                waiting += [*_parts_of(rows, axis, runs)][::-1]
+                break
+        else:
+            yield rows
+
+
+def _parts_of(
+    rows: np.ndarray, axis: int, runs: list[tuple[int, int, int]]
+) -> Iterator[np.ndarray]:
+    """Yield runs of blocks along an axis, each with an axis more if it has several."""
+    for start, period, count in runs:
+        part = rows.take(range(start, start + period * count), axis)
+        if part.size >= LEAST_ROWS:
+            blocks = (count, period) if count > 1 else (period,)
+            yield part.reshape(*rows.shape[:axis], *blocks, *rows.shape[axis + 1 :])
+
+
+def _runs(share: np.ndarray, keys: int) -> Iterator[tuple[int, int, int]]:
+    """Yield where blocks that grow evenly begin on an axis, their size, and how many are alike."""
+    start, size = 0, share.shape[1]
+    while start < size:
+        window = _WINDOW
+        while True:  # looks only as far as it must
+            part = share[:, start : start + window]
+            period, count = _blocks(part - part[:, :1], keys)
+            if start + window >= size or period * (count + 2) <= window:
+                break
+            window *= 8
+        yield start, period, count
+        start += period * count
+
+
+def _blocks(share: np.ndarray, keys: int) -> tuple[int, int]:
+    """Return how many positions from the first grow evenly, and how many such blocks follow."""
+    size = share.shape[1]
+    period = _period(share, keys)
+    rest = share[:, period:] - share[:, period : period + 1]
+    if rest.shape[1] > period and _period(rest, keys) > period:
+        return period, 1  # the first is a block with a hole, or what a cut left of one
+    count = size // period
+    blocks = share[:, : period * count].reshape(len(share), count, period)
+    alike = np.all(blocks - blocks[:, :, :1] == blocks[:, :1], axis=(0, 2))
+    return period, count if alike.all() else int(np.argmin(alike))
+
+
+def _period(share: np.ndarray, keys: int) -> int:
+    """Return at how many positions of an axis, from the first, all fields grow evenly."""
+    if share.shape[1] < 2:
+        return int(share.shape[1])
+    return max(evenly(share, numbers) for numbers in bases(share, keys))
+
+
+def bases(share: np.ndarray, keys: int) -> tuple[np.ndarray, ...]:
+    """Return what may number the positions of an axis: 0, 1, 2 and so on, or the key's numbers."""
+    own, positions = own_field(share, keys), np.arange(share.shape[1])
+    return (positions,) if own is None else (share[own], positions)
+
+
+def own_field(share: np.ndarray, keys: int) -> int | None:
+    """Return the number of the key that tells the positions of an axis apart.
+
+    None if each comes more than once, as where keys differ in the zeros before it alone.
+    """
+    return next((field for field in range(keys) if np.all(np.diff(share[field]) > 0)), None)
+
+
+def evenly(share: np.ndarray, numbers: np.ndarray) -> int:
+    """Return at how many positions, from the first, all fields grow with some numbers."""
+    growth = share[:, 1] // numbers[1]
+    follows = np.all(growth[:, None] * numbers == share, axis=0)
+    return int(np.argmin(np.append(follows, False)))
 
 
 def profiles(fields: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:

@@ -35,6 +35,12 @@ class _Along(NamedTuple):
         """Chunks along it."""
         return self.array.grid[self.place]
 
+    def key_at(self, element: int) -> str:
+        """Return the key of the first chunk at an element of it."""
+        index = [0] * len(self.array.shape)
+        index[self.place] = element // self.array.chunks[self.place]
+        return self.array.chunk_key(index)
+
     def spread(self, flags: np.ndarray) -> np.ndarray:
         """Return flags of chunks along the axis for each of its elements."""
         size = self.array.chunks[self.place]
@@ -142,6 +148,9 @@ def _lint_axis(
     data = [each for each in axes if each.chunks > 1 and not _is_coordinate(each.array, name)]
     counts = [missing[each.array.path] for each in data]
     length = axes[0].array.shape[axes[0].place]
+    coordinate = next((each for each in axes if _is_coordinate(each.array, name)), None)
+    if coordinate is not None and missing[coordinate.array.path]:
+        _lint_coordinate(opened, coordinate, axes, missing, base, findings)
     if not data or not all(counts) or length > _ELEMENTS:
         return  # an array without a missing chunk has every place
     if sum(each.array.chunk_count for each in data) > _CHUNKS:
@@ -159,11 +168,31 @@ def _lint_axis(
         is_joined |= _has_files(chunks, along)
     if not is_joined or not has.any():
         return
-    coordinate = next((each for each in axes if _is_coordinate(each.array, name)), None)
     values = None if coordinate is None else _values_at(opened, coordinate, missing)
     for start, stop in _runs(~has):
         lacks = values is not None and not values[start:stop].any()
         _note_place(findings, data, coordinate, name, (start, stop), lacks, base)
+
+
+def _lint_coordinate(
+    opened: OpenedSet,
+    coordinate: _Along,
+    axes: list[_Along],
+    missing: dict[str, int | None],
+    base: str,
+    findings: Findings,
+) -> None:
+    """Note that a coordinate has no reference to any of its values, where arrays have data."""
+    array = coordinate.array
+    others = (each.array for each in axes if each.array is not array)
+    full = next((a for a in others if missing[a.path] not in (None, a.chunk_count)), None)
+    if missing[array.path] != array.chunk_count or array.shape == (1,) or full is None:
+        return
+    said = f"The coordinate `{array.path}` has no reference to any of its {array.shape[0]:,} values"
+    said += f", where `{full.path}` has data; `{coordinate.key_at(0)}` reads as the fill value."
+    hint = "Add the references to its chunks, or its values inline."
+    at = base + pointer(array.metadata_key)
+    findings.add("no-references-at", at, said, hint, key=coordinate.key_at(0), is_error=True)
 
 
 def _is_coordinate(array: ArrayMeta, name: str) -> bool:
@@ -238,7 +267,9 @@ def _note_place(
     said += f" nor the coordinate `{name}`." if lacks else "."
     if not others and not lacks:
         said = f"`{first.path}` has no reference at {where} along `{name}`."
-    said += " All values there read as fill values; a whole file may be missing."
+    along = coordinate if lacks and coordinate is not None else data[0]
+    said += f" All values there, such as those of `{along.key_at(start)}`, read as fill values; "
+    said += "a whole file may be missing."
     hint = "Add the references to the file again, or make the set without that place."
-    key = (coordinate.array if lacks and coordinate is not None else first).metadata_key
-    findings.add("no-references-at", base + pointer(key), said, hint, key=key, is_error=lacks)
+    at, key = base + pointer(along.array.metadata_key), along.key_at(start)
+    findings.add("no-references-at", at, said, hint, key=key, is_error=lacks)

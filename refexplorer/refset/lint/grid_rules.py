@@ -48,7 +48,14 @@ def _lint_chunks(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findi
 
 
 def _lint_orphans(opened: OpenedSet, base: str, findings: Findings) -> None:
-    """Note folders of keys that look like chunks where no array is."""
+    """Note folders of keys that look like chunks where no array is.
+
+    In a set without any Zarr metadata they may be plain files.
+    """
+    roots = (".zgroup", ".zmetadata", "zarr.json")
+    is_zarr = bool(opened.arrays.paths) or any(
+        opened.table.find(name) is not None for name in roots
+    )
     table, folders = opened.table, _outside_arrays(opened)
     rows_of = [opened.tree.rows_in(folder) for folder in folders]
     chunk_like = _chunk_like(table, np.concatenate([np.empty(0, np.int64), *rows_of]))
@@ -69,7 +76,10 @@ def _lint_orphans(opened: OpenedSet, base: str, findings: Findings) -> None:
             said = f"`{key}` looks like a chunk, but the metadata `{unread}` cannot be used."
             remark = Remark("orphan-chunk", said, "Mend the metadata first.")
         at = base + pointer(key)
-        findings.add(remark.code, at, remark.message, remark.hint, key=key, count=len(rows))
+        lost = is_zarr or unread is not None
+        findings.add(
+            remark.code, at, remark.message, remark.hint, key=key, count=len(rows), is_error=lost
+        )
 
 
 def _outside_arrays(opened: OpenedSet) -> list[Folder]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from refexplorer.refset.opened.contents import Contents
 from refexplorer.refset.opened.opened_set import OpenedSet
@@ -15,6 +15,16 @@ from refexplorer.refset.targets.target_index import TargetIndex
 from refexplorer.spec.core.diagnostics import Findings
 from refexplorer.spec.core.references import Reference
 from refexplorer.spec.gen.item import GenItem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from refexplorer.formats.source import Source
+    from refexplorer.limits import Limits
+    from refexplorer.refset.queries.summary import Summary
+    from refexplorer.refset.tree.nodes import Page
+    from refexplorer.spec.core.diagnostics import Diagnostic
+    from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
 
 class Internals:
@@ -72,13 +82,55 @@ class Internals:
         return self._page[1]
 
 
-class Backed(Protocol):
-    """A set that has internals; `ReferenceSet`, further right, is the one there is."""
+class SetLike(Protocol):
+    """What rooms on the left of `ReferenceSet` ask of an opened set, which has it all."""
 
     @property
     def _internals(self) -> Internals: ...
 
+    @property
+    def source(self) -> Source:
+        """Where the set came from."""
 
-def internals(references: Backed) -> Internals:
+    @property
+    def limits(self) -> Limits:
+        """The limits of reading it."""
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics."""
+
+    def __getitem__(self, key: str, /) -> Reference:
+        """Return the reference of a key; KeyError if there is none."""
+
+    def get(self, key: str, /) -> Reference | None:
+        """Return the reference of a key; None if there is none, or if a template fails for it."""
+
+    def left_out(self, key: str) -> Diagnostic | None:
+        """Return the error because of which a key of the source was rejected, or None."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the keys."""
+
+    def __contains__(self, key: object, /) -> bool:
+        """Whether there is such a key."""
+
+    def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
+        """Return a page of one level of the tree; KeyError if there is no such path."""
+
+    def summary(self, path: str = "") -> Summary:
+        """Count what is below a path."""
+
+    def arrays(self) -> tuple[str, ...]:
+        """Return the paths of all arrays."""
+
+    def array_of(self, key: str) -> tuple[str, tuple[int, ...]] | None:
+        """Return the array that a key is a chunk of, and the chunk's index."""
+
+    def array(self, path: str) -> ArrayMeta:
+        """Return the metadata of an array; KeyError if there is no such array."""
+
+
+def internals(references: SetLike) -> Internals:
     """Return the internals of a set, which its public face does not show."""
     return references._internals

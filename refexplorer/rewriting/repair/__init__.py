@@ -1,5 +1,5 @@
 """Repairing a set: what verifying it found, turned into references and metadata that are right.
 
-Begin with `plan`: what all files together say. `metadata_written` and `applied` make the new set
-of it, `remedies` says what to do about the rest.
+Begin with `plan`: the patch that a report gives. `patched` applies it, `law` says what of it is
+forbidden, `remedies` what to do about the rest.
 """

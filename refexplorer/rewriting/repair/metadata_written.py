@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
 from refexplorer.data.decode.codecs import is_installed
+from refexplorer.spec.core.paths import prefix
 from refexplorer.spec.core.zarr_metadata import DIMENSIONS, ArrayMeta
 
 ATTRIBUTES = frozenset(
@@ -126,17 +127,24 @@ def _known(codec: str, zarr_format: int) -> str:
     return codec
 
 
-def consolidated(text: str, changes: Mapping[str, Mapping[str, Any]], folder: str) -> str | None:
-    """Return consolidated metadata with changed keys; None if they hold none of them.
+def consolidated(
+    key: str,
+    text: str,
+    changes: Mapping[str, Mapping[str, Any]],
+    own: Mapping[str, Mapping[str, Any]],
+    compared: Collection[str],
+) -> str | None:
+    """Return consolidated metadata with changes; None if they have none of them.
 
     Parameters
     ----------
-    text
-        That of ``.zmetadata``, or of the ``zarr.json`` of a group.
+    key, text
+        ``.zmetadata``, or the ``zarr.json`` of a group, and what it says.
     changes
         New metadata by key.
-    folder
-        That of the group, with a slash, or ``""``.
+    own, compared
+        What all keys say themselves, if copies are to say the same: those of arrays that were
+        compared with their files do, others only where there is no copy.
     """
     document = json.loads(text)
     if not isinstance(document, dict):
@@ -145,11 +153,18 @@ def consolidated(text: str, changes: Mapping[str, Mapping[str, Any]], folder: st
     known = inside.get("metadata") if isinstance(inside, dict) else None
     if not isinstance(known, dict):
         return None
-    found = False
-    for key, value in changes.items():
-        name = key.removeprefix(folder)
-        name = name.removesuffix("/zarr.json") if inside is not document else name
-        if name in known:
+    was, start = dict(known), prefix(key.rpartition("/")[0])
+    end = "" if inside is document else "/zarr.json"
+
+    def is_compared(each: str) -> bool:
+        return each.rpartition("/")[0] in compared
+
+    for name in was if own else ():
+        each = f"{start}{name}{end}"
+        if each not in own and is_compared(each):
+            del known[name]
+    for each, value in (dict(own) | dict(changes)).items():
+        name = each.removeprefix(start).removesuffix(end)
+        if name in known if each in changes else name not in known or is_compared(each):
             known[name] = value
-            found = True
-    return json.dumps(document) if found else None
+    return None if known == was else json.dumps(document)

@@ -1,89 +1,137 @@
-"""What is to be changed in a set, as all of its files together say."""
+"""What is to be changed in a set: a function of what verifying it found."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
+import pyarrow.compute as pc
 
 from refexplorer.checks.compare.messages_compared import FORM as GRIB
-from refexplorer.checks.records import FAILED, FORBIDDEN, UNCOMPARED
+from refexplorer.checks.records import FORBIDDEN
+from refexplorer.checks.report import Report
+from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
+from refexplorer.markup import counted
+from refexplorer.refset.columns.chunk_keys import chunk_keys
+from refexplorer.refset.columns.table import Table
+from refexplorer.rewriting.repair.law import DECODING, replaceable
+from refexplorer.spec.codes import Severity
+from refexplorer.spec.core.references import Range
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 
-_UNREAD = (UNCOMPARED, FAILED, FORBIDDEN)
+COPIES = "metadata-copies-differ"
+_GROUPS = {"no-root", "no-group"}
+_GROUP_TEXTS = {
+    ".zgroup": '{"zarr_format": 2}',
+    "zarr.json": '{"zarr_format": 3, "node_type": "group"}',
+}
+_ASTRAY = (LedgerState.WRONG_RANGE, LedgerState.PAST_END, LedgerState.UNREACHABLE)
+"""States of references that are dropped where the file of the place never wrote a chunk."""
+_MOST_ASTRAY = 10**6
+_MOVED = {"held-values", "same-coordinate"}
+"""Causes that say of a whole file that it is at another place."""
+_NO_CHUNKS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
-class ArrayClaims:
-    """The references that files claim of one array, n of them, by ascending number.
+class ArrayPatch:
+    """What is to be changed of one array.
 
     Attributes
     ----------
-    numbers
-        Of the chunks, shape ``(n,)``.
-    files
-        Places in `RepairPlan.urls`, shape ``(n,)``.
-    offsets, lengths
-        Bytes, shape ``(n,)``.
+    numbers, files, offsets, lengths
+        New references of chunks, ascending, the files as places in `Patch.urls`; ``(n,)`` int64.
+    dropped
+        Chunks that get no reference any more, ``(m,)`` int64.
+    fields
+        New values of metadata by cause, and ``"shape"``.
     """
 
-    numbers: np.ndarray
-    files: np.ndarray
-    offsets: np.ndarray
-    lengths: np.ndarray
+    numbers: np.ndarray = field(default_factory=lambda: _NO_CHUNKS)
+    files: np.ndarray = field(default_factory=lambda: _NO_CHUNKS)
+    offsets: np.ndarray = field(default_factory=lambda: _NO_CHUNKS)
+    lengths: np.ndarray = field(default_factory=lambda: _NO_CHUNKS)
+    dropped: np.ndarray = field(default_factory=lambda: _NO_CHUNKS)
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(len(self.numbers) or len(self.dropped) or self.fields)
 
 
 @dataclass(frozen=True)
-class RepairPlan:
-    """What is to be changed.
+class Patch:
+    """What is to be changed of a set.
 
     Attributes
     ----------
     urls
-        The files that references are made of, as the set names them.
-    claims
-        References by array.
-    loose
-        Chunks by array, and the file, that refer to one that does not have them there: they may be
-        replaced by what another file claims.
-    absent
-        Those of them that the file fills by their place, but never wrote: they are dropped.
-    fields
-        New values of metadata by array and field.
+        The files that references are made to, as the set names them.
+    arrays
+        By path.
+    groups
+        Metadata of groups that have none, by key.
+    copies, compared
+        Keys of consolidated metadata that are to be written again, and the arrays whose metadata
+        are known to be those of their files: copies of others stay as they are.
+    idle
+        Keys that no reader asks for, and whose bytes a new reference leads to.
     reasons
-        Why something of an array cannot be made anew, and in how many files.
+        By array, why something of it cannot be repaired.
     """
 
     urls: tuple[str, ...]
-    claims: Mapping[str, ArrayClaims]
-    loose: Mapping[str, Mapping[int, str]]
-    absent: Mapping[str, frozenset[int]]
-    fields: Mapping[str, Mapping[str, Any]]
-    reasons: Mapping[tuple[str, str], int]
+    arrays: Mapping[str, ArrayPatch]
+    groups: Mapping[str, str]
+    copies: tuple[str, ...]
+    compared: frozenset[str]
+    idle: tuple[str, ...]
+    reasons: tuple[tuple[str, str], ...]
 
-    def without(self, paths: Collection[str]) -> RepairPlan:
-        """Return the plan with some arrays left as they are."""
+    def without(self, paths: Collection[str]) -> Patch:
+        """Return the patch with some arrays left as they are."""
+        return replace(self, arrays={p: each for p, each in self.arrays.items() if p not in paths})
 
-        def kept(of: Mapping[str, Any]) -> dict[str, Any]:
-            return {path: each for path, each in of.items() if path not in paths}
 
-        return replace(
-            self,
-            claims=kept(self.claims),
-            loose=kept(self.loose),
-            absent=kept(self.absent),
-            fields=kept(self.fields),
-        )
+def plan(found: Report, table: Table, arrays: Mapping[str, ArrayMeta]) -> Patch:
+    """Return what is to be changed; the same report gives the same patch.
 
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The arrays that something is to be changed of."""
-        return tuple(dict.fromkeys([*self.claims, *self.fields, *self.absent]))
+    Parameters
+    ----------
+    found
+        What verifying the set found.
+    table, arrays
+        All of its references, and its arrays by path.
+    """
+    planner = _Planner(found, table, arrays)
+    for results in found.tables_as_read():
+        for batch in results.to_batches(max_chunksize=1024):
+            for row in batch.to_pylist():
+                planner.take(row)
+    patches = {path: planner.patch(path) for path in arrays}
+    keys = [each.key for each in found.findings if each.key and each.code in _GROUPS]
+    return Patch(
+        tuple(planner.urls),
+        {path: each for path, each in patches.items() if each},
+        {key: _GROUP_TEXTS[key.rpartition("/")[2]] for key in keys},
+        tuple(each.key for each in found.findings if each.key and each.code == COPIES),
+        frozenset(_compared(found)),
+        tuple(planner.idle(patches)),
+        tuple(planner.reasons),
+    )
+
+
+def _compared(found: Report) -> Iterator[str]:
+    """Yield the arrays that are the same as in their files."""
+    errors = (each for each in found.findings if each.severity is Severity.ERROR)
+    wrong = {each.array for each in errors if each.code != COPIES}
+    for array in found.arrays:
+        ranks = {CHUNK_TERMS[state].rank for state in array.states}
+        if array.path not in wrong and Rank.GOOD in ranks <= {Rank.GOOD, Rank.ALONE}:
+            yield array.path
 
 
 @dataclass
@@ -91,121 +139,169 @@ class _OfArray:
     """What the files say of one array."""
 
     files: set[int] = field(default_factory=set)
-    unread: bool = False
+    has_unread: bool = False
+    is_whole: bool = True
     stops: np.ndarray | None = None
-    said: dict[str, Counter[str]] = field(default_factory=dict)
-    parts: list[tuple[int, list[int], list[int], list[int]]] = field(default_factory=list)
-    loose: dict[int, str] = field(default_factory=dict)
-    absent: set[int] = field(default_factory=set)
+    values: dict[str, Counter[str]] = field(default_factory=dict)
+    claims: list[tuple[int, list[int], list[int], list[int]]] = field(default_factory=list)
+    regions: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    certain: set[str] = field(default_factory=set)
 
 
-class Planner:
-    """Takes in the results of verifying, and makes a plan of them.
+class _Planner:
+    """Takes in the rows of a report."""
 
-    Parameters
-    ----------
-    arrays
-        All arrays of the set, by path.
-    odd_shapes
-        The arrays whose shape a finding says is wrong.
-    """
+    def __init__(self, found: Report, table: Table, arrays: Mapping[str, ArrayMeta]) -> None:
+        self.urls: dict[str, int] = {}
+        self.reasons: dict[tuple[str, str], None] = {}
+        self._found, self._table, self._arrays = found, table, arrays
+        self._known = {path: _OfArray() for path in arrays}
+        self._moved: set[str] = set()
+        self._wrong = {each.array for each in found.findings}
+        self._odd_shapes = {each.array for each in found.findings if each.code == "shape"}
 
-    def __init__(self, arrays: Mapping[str, ArrayMeta], odd_shapes: Collection[str] = ()) -> None:
-        self._arrays, self._odd_shapes = arrays, odd_shapes
-        self._known: dict[str, _OfArray] = {path: _OfArray() for path in arrays}
-        self._urls: dict[str, int] = {}
-        self._reasons: Counter[tuple[str, str]] = Counter()
-
-    def plan(self, results: Iterable[pa.Table]) -> RepairPlan:
-        """Return what is to be changed."""
-        for table in results:
-            for batch in table.to_batches(max_chunksize=1024):
-                for row in batch.to_pylist():
-                    if row["array"] in self._known:
-                        self._take(row, self._known[row["array"]])
-        claims = {}
-        for path, known in self._known.items():
-            if known.parts:
-                claims[path] = self._claimed(path, known)
-        fields = {path: dict(self._fields(path)) for path in self._known}
-        return RepairPlan(
-            tuple(self._urls),
-            claims,
-            {path: known.loose for path, known in self._known.items() if known.loose},
-            {path: frozenset(known.absent) for path, known in self._known.items() if known.absent},
-            {path: found for path, found in fields.items() if found},
-            dict(self._reasons),
-        )
-
-    def _take(self, row: Mapping[str, Any], known: _OfArray) -> None:
+    def take(self, row: Mapping[str, Any]) -> None:
+        """Take in what one file says of one array."""
+        if any(each["cause"] in _MOVED for each in row["findings"] or ()):
+            self._moved.add(row["target"])
+        known = self._known.get(row["array"])
+        if known is None:
+            return
         made = row["remade"]
-        if row["state"] in _UNREAD and row["native"] is None:
-            known.unread = True
-        if row["native"] is not None and row["message"] is None:
+        known.has_unread |= row["file"] != FileState.READ or row["state"] == FORBIDDEN
+        is_compared = row["references"] or (made is not None and made["said"])
+        if row["native"] is not None and row["message"] is None and is_compared:
             known.files.add(row["number"])
-        is_whole = row["form"] != GRIB  # of messages, those that were compared
-        if is_whole and row["start"] is not None and row["shape"] is not None:
+        if row["form"] != GRIB and row["start"] is not None and row["shape"] is not None:
             stops = np.array(row["start"], np.int64) + np.array(row["shape"], np.int64)
             known.stops = stops if known.stops is None else np.maximum(known.stops, stops)
-        if made is None:
-            return
-        if made["reason"] is not None:
-            self._reasons[row["array"], made["reason"]] += 1
+        if made is not None:
+            self._take_made(row, made, known)
+
+    def _take_made(self, row: Mapping[str, Any], made: Mapping[str, Any], known: _OfArray) -> None:
+        if made["reason"] is not None and row["array"] in self._wrong:
+            self.reasons[row["array"], made["reason"]] = None
         for cause, value in {(each["cause"], each["value"]) for each in made["said"]}:
-            known.said.setdefault(cause, Counter())[value] += 1
-        number = self._urls.setdefault(row["target"], len(self._urls))
+            known.values.setdefault(cause, Counter())[value] += 1
+        number = self.urls.setdefault(row["target"], len(self.urls))
         if made["chunks"]:
-            known.parts.append((number, made["chunks"], made["offsets"], made["lengths"]))
-        known.loose |= dict.fromkeys([*made["absent"], *made["stray"]], row["target"])
-        known.absent.update(made["absent"])
+            known.claims.append((number, made["chunks"], made["offsets"], made["lengths"]))
+        if made["start"] is not None:
+            start, shape = np.array(made["start"], np.int64), np.array(made["shape"], np.int64)
+            known.is_whole &= tuple(shape.tolist()) == self._arrays[row["array"]].shape
+            known.regions.append((start, start + shape))
+            known.certain.add(row["target"])
 
-    def _claimed(self, path: str, known: _OfArray) -> ArrayClaims:
-        """Return what files claim; not what two of them do, each with a chunk of its own."""
-        numbers, offsets, lengths = (
-            np.concatenate([np.array(part[at], np.int64) for part in known.parts])
-            for at in (1, 2, 3)
-        )
-        files = np.concatenate([np.full(len(part[1]), part[0]) for part in known.parts])
-        rows = np.unique(np.stack([numbers, files, offsets, lengths]), axis=1)
-        found, counts = np.unique(rows[0], return_counts=True)
-        if len(twice := found[counts > 1]):
-            self._reasons[path, "several files claim the same chunk"] += len(twice)
-            rows = rows[:, ~np.isin(rows[0], twice)]
-        return ArrayClaims(*rows)
+    def patch(self, path: str) -> ArrayPatch:
+        """Return what is to be changed of an array."""
+        meta, known = self._arrays[path], self._known[path]
+        rows = self._claimed(meta, known)
+        dropped = self._dropped(meta, known, rows[0])
+        fields = dict(self._fields(meta, known))
+        if fields.keys() & DECODING:  # what values mean is seen once they can be decoded
+            fields = {n: each for n, each in fields.items() if n in DECODING or n == "shape"}
+        return ArrayPatch(rows[0], rows[1], rows[2], rows[3], dropped, fields)
 
-    def _fields(self, path: str) -> Iterator[tuple[str, Any]]:
-        """Yield the metadata that all files agree on."""
-        known = self._known[path]
-        if known.unread or not known.files:
+    def idle(self, patches: Mapping[str, ArrayPatch]) -> Iterator[str]:
+        """Yield the keys of no array whose bytes new references of the array above lead to."""
+        if not any(each.code == "orphan-chunk" for each in self._found.findings):
             return
-        for cause, values in known.said.items():
-            value, count = values.most_common(1)[0]
-            if len(values) == 1 and count >= len(known.files):
-                yield cause, json.loads(value)
-        shape = self._shape(path, known) if path in self._odd_shapes else None
-        if shape is not None:
-            yield "shape", shape
+        urls, keys = list(self.urls), self._table.keys
+        for path, each in patches.items():
+            columns = (each.files.tolist(), each.offsets.tolist(), each.lengths.tolist())
+            new = {(urls[file], start, size) for file, start, size in zip(*columns, strict=True)}
+            below = pc.starts_with(keys, self._arrays[path].folder).to_numpy(zero_copy_only=False)
+            for row in np.flatnonzero(below).tolist() if new else ():
+                key, ref = self._table.key_at(row), self._table.reference_at(row)
+                is_new = isinstance(ref, Range) and (ref.url, ref.offset, ref.length) in new
+                if is_new and self._arrays[path].chunk_index(key) is None:
+                    yield key
 
-    def _shape(self, path: str, known: _OfArray) -> list[int] | None:
-        """Return another shape, if all files end there and so does another array of the set."""
-        meta = self._arrays[path]
-        if known.stops is None:
-            return None
+    def _claimed(self, meta: ArrayMeta, known: _OfArray) -> np.ndarray:
+        """Return the references that files claim and that may be written, ``(4, n)`` int64.
+
+        Of a chunk that several files claim, none is; but of an array that all files have whole,
+        such as a coordinate, the one that the set refers to, or the first.
+        """
+        parts = [np.array([n, [file] * len(n), o, s], np.int64) for file, n, o, s in known.claims]
+        rows = np.unique(np.concatenate(parts, axis=1), axis=1) if parts else np.empty((4, 0))
+        rows = rows.astype(np.int64)
+        at, targets = self._current(meta, rows[0])
+        moved = self._moved & known.certain  # those whose other place is known
+        is_moved = np.array([url in moved for url in targets], np.bool_)
+        is_free = replaceable(self._found.ledger, meta.path, rows[0], at < 0, is_moved)
+        rows, targets = rows[:, is_free], [t for t, ok in zip(targets, is_free, strict=True) if ok]
+        if known.is_whole and rows.size:
+            urls = list(self.urls)
+            is_other = [urls[n] != t for n, t in zip(rows[1].tolist(), targets, strict=True)]
+            rows = rows[:, np.lexsort((rows[1], is_other, rows[0]))]
+            return rows[:, np.append(True, rows[0][1:] != rows[0][:-1])]
+        numbers, counts = np.unique(rows[0], return_counts=True)
+        if len(twice := numbers[counts > 1]):
+            self.reasons[meta.path, f"several files claim {counted(len(twice), 'chunk')}"] = None
+        found: np.ndarray = rows[:, ~np.isin(rows[0], twice)]
+        return found
+
+    def _current(self, meta: ArrayMeta, numbers: np.ndarray) -> tuple[np.ndarray, list[str | None]]:
+        """Return the row of each chunk, -1 without a reference, and the file it refers to."""
+        if not len(numbers):
+            return numbers, []
+        rows = self._table.index.find_many(chunk_keys(meta, numbers))
+        columns = self._table.columns
+        places = np.where(rows < 0, -1, columns.targets[rows]).tolist()
+        return rows, [None if place < 0 else columns.urls[place] for place in places]
+
+    def _dropped(self, meta: ArrayMeta, known: _OfArray, claimed: np.ndarray) -> np.ndarray:
+        """Return the references that lead astray, where the file of their place wrote no chunk."""
+        if not known.regions:
+            return _NO_CHUNKS
+        of_state = (
+            self._found.ledger.chunks_in(meta.path, state, _MOST_ASTRAY) for state in _ASTRAY
+        )
+        numbers = np.setdiff1d(np.concatenate([*of_state]), claimed)
+        every = np.concatenate([_NO_CHUNKS, *(np.array(each[1]) for each in known.claims)])
+        numbers = np.setdiff1d(numbers, every)
+        if not len(numbers) or not meta.grid:
+            return _NO_CHUNKS
+        indices = np.stack(np.unravel_index(numbers, meta.narrow_grid), axis=1)
+        places = indices * np.array(meta.chunks, np.int64)
+        is_within = np.zeros(len(numbers), np.bool_)
+        for start, stop in known.regions:
+            is_within |= ((places >= start) & (places < stop)).all(axis=1)
+        return numbers[is_within]
+
+    def _fields(self, meta: ArrayMeta, known: _OfArray) -> Iterator[tuple[str, Any]]:
+        """Yield the metadata that all files agree on."""
+        if known.has_unread:
+            return
+        for cause, values in known.values.items():
+            # what stands for chunks that were never written only files say that have such
+            is_open = cause == "fill_value" and meta.fill_value is None
+            if len(values) == 1 and (is_open or values.total() >= len(known.files)):
+                yield cause, json.loads(next(iter(values)))
+        if meta.path in self._odd_shapes and known.stops is not None:
+            shape = self._shape(meta, known.stops.tolist(), len(known.files))
+            if shape != list(meta.shape):
+                yield "shape", shape
+
+    def _shape(self, meta: ArrayMeta, stops: list[int], file_count: int) -> list[int]:
+        """Return the shape at whose end all files end, where other arrays of the set agree."""
         found = list(meta.shape)
-        for axis, (mine, theirs) in enumerate(zip(meta.shape, known.stops.tolist(), strict=True)):
-            if mine != theirs and (len(known.files) == 1 or self._ends_there(meta, axis, theirs)):
+        for axis, (mine, theirs) in enumerate(zip(meta.shape, stops, strict=True)):
+            lengths = self._lengths_beside(meta, axis)
+            is_alone = file_count == 1 and not lengths
+            if mine != theirs and mine not in lengths and (theirs in lengths or is_alone):
                 found[axis] = theirs
-        return None if found == list(meta.shape) else found
+        return found
 
-    def _ends_there(self, meta: ArrayMeta, axis: int, length: int) -> bool:
-        name = (meta.dimensions or ())[axis : axis + 1]
+    def _lengths_beside(self, meta: ArrayMeta, axis: int) -> set[int]:
+        """Return the lengths that a dimension has in other arrays of the group."""
+        name = next(iter((meta.dimensions or ())[axis : axis + 1]), None)
         folder = meta.path.rpartition("/")[0]
-        others = (
-            other
+        return {
+            length
             for path, other in self._arrays.items()
-            if path != meta.path and path.rpartition("/")[0] == folder and other.dimensions
-        )
-        return bool(name and name[0]) and any(
-            (name[0], length) in zip(other.dimensions or (), other.shape, strict=True)
-            for other in others
-        )
+            if name and path != meta.path and path.rpartition("/")[0] == folder
+            for each, length in zip(other.dimensions or (), other.shape, strict=False)
+            if each == name
+        }

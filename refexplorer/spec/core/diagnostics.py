@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
+from hashlib import sha256
 
 from refexplorer.errors import shorten
 from refexplorer.masking import masked_text
 from refexplorer.pickling import PickledError
-from refexplorer.spec.core.catalogue import CATALOGUE, Severity
+from refexplorer.spec.codes import CODES, Severity
 
 SHOWN_PER_CODE = 1_000
 """Diagnostics of one code and one array that are kept one by one."""
@@ -56,7 +57,7 @@ class Diagnostic:
     Attributes
     ----------
     code
-        Stable name, listed in `CATALOGUE`.
+        Stable name, of `refexplorer.spec.codes`.
     severity
         See `Severity`.
     pointer
@@ -71,6 +72,14 @@ class Diagnostic:
         The key that it is about, where it is about one.
     is_spread
         Whether the others may be about other arrays; if not, `count` is of one folder.
+    array
+        The path of the array that files were compared with, where any were.
+    keys, reference_count
+        The first chunks that are concerned, and how many; None where that is not known.
+    files, file_count
+        The first files that are concerned, by their URLs, and how many there are.
+    ours, theirs
+        What the set and the files say, where it is one value.
     """
 
     code: str
@@ -83,6 +92,13 @@ class Diagnostic:
     count: int = 1
     key: str | None = None
     is_spread: bool = False
+    array: str = ""
+    keys: tuple[str, ...] = ()
+    reference_count: int | None = None
+    files: tuple[str, ...] = ()
+    file_count: int = 0
+    ours: str | None = None
+    theirs: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", shorten(masked_text(self.message)))
@@ -90,11 +106,27 @@ class Diagnostic:
 
     def __repr__(self) -> str:
         values = ((field.name, getattr(self, field.name)) for field in fields(self))
-        said = (f"{name}={shorten(repr(value))}" for name, value in values)
+        said = (f"{name}={shorten(masked_text(repr(value)))}" for name, value in values)
         return f"{type(self).__name__}({', '.join(said)})"
 
     def __str__(self) -> str:
         return f"{self.severity} {self.code} at {self.place}: {self.sentence}"
+
+    @property
+    def id(self) -> str:
+        """What stays the same from one run to the next, and in another order of the keys."""
+        array = self.array or _folder_of(self.pointer, self.key)
+        known = "\0".join((self.code, array, self.ours or "", self.theirs or ""))
+        return sha256(known.encode(errors="surrogatepass")).hexdigest()[:16]
+
+    @property
+    def remedy(self) -> str:
+        """What the catalogue says to do about such findings."""
+        return CODES[self.code].mend
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything as what JSON knows."""
+        return {"id": self.id, **asdict(self)}
 
     @property
     def place(self) -> str:
@@ -134,7 +166,7 @@ class Reason:
     def finding(self, pointer: str, key: str) -> Diagnostic:
         """Return the finding for a key whose value is at a pointer."""
         hint = self.hint if isinstance(self.hint, str) else self.hint()
-        severity = CATALOGUE[self.code].severity
+        severity = CODES[self.code].severity
         return Diagnostic(self.code, severity, pointer, self.message, hint, key=key)
 
 
@@ -167,7 +199,7 @@ class DiagnosticGroup:
     @property
     def title(self) -> str:
         """What they have in common, and how many there are."""
-        meaning = CATALOGUE[self.code].meaning
+        meaning = CODES[self.code].meaning
         return f"{self.severity} {self.code}, {self.count:,} times: {meaning}"
 
 
@@ -224,7 +256,7 @@ class Findings:
         self._last[group] = identity
         if not isinstance(hint, str):
             hint = hint() if self._kept[code] <= HINTS_PER_CODE else ""
-        severity = Severity.ERROR if is_error else CATALOGUE[code].severity
+        severity = Severity.ERROR if is_error else CODES[code].severity
         self._found[identity] = Diagnostic(
             code, severity, pointer, message, hint, count=count, key=key, is_spread=is_spread
         )

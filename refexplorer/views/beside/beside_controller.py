@@ -83,10 +83,11 @@ class BesideController:
         one, other = (next(iter(part), None) for part in parts)
         said = obstacle(left, right)
         buffers = [b"" if values is None else values for values in (one, other)]
+        integers = [part[1] if len(part) > 1 else b"" for part in parts]
         if said is not None or one is None or other is None:
             said = said or "There is no difference: a part has no numbers."
             answer = BesideRead(left, right, said, None, None)
-            return answer, buffers
+            return answer, [*buffers, b"", *integers] if any(integers) else buffers
         gap = subtract(np.frombuffer(one, "<f8"), np.frombuffer(other, "<f8"))
         is_integer = all("int" in each.value_type and not each.reduced for each in (left, right))
         if is_integer and max(map(len, parts)) > 1:
@@ -101,7 +102,7 @@ class BesideController:
             words += " No cell has a number on both sides."
         answer = BesideRead(left, right, words, low, high, has_difference=True)
         buffers.append(gap.astype("<f8").tobytes())
-        return answer, buffers
+        return answer, [*buffers, *integers] if any(integers) else buffers
 
     def _set_of(self, part: BesidePart) -> tuple[ReferenceSet, DecodedChunks]:
         if not part.other:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -65,7 +65,6 @@ def cell(
     array: ArrayMeta,
     look: PictureLook,
     library: CellLibrary,
-    allow: Collection[str] = (),
 ) -> str:
     """Return a cell that reads a part of an array with one library and draws it.
 
@@ -79,8 +78,6 @@ def cell(
         ``xarray``, which draws with Matplotlib; ``hvplot``, which draws what xarray reads;
         ``zarr``, which decodes by what the attributes say; or ``fsspec``, which fetches the first
         chunk of the part, and decodes it with numcodecs.
-    allow
-        What reading needs.
 
     Raises
     ------
@@ -93,15 +90,13 @@ def cell(
         "zarr": _with_zarr,
         "fsspec": _with_fsspec,
     }[library]
-    return make(refs, array, look, allow)
+    return make(refs, array, look)
 
 
-def _with_xarray(
-    refs: ReferenceSet, array: ArrayMeta, look: PictureLook, allow: Collection[str]
-) -> str:
+def _with_xarray(refs: ReferenceSet, array: ArrayMeta, look: PictureLook) -> str:
     group, _, name = array.path.rpartition("/")
     names = array.dimensions
-    opened = refs.code(group, allow=allow)
+    opened = refs.code(group)
     if names is None or "dataset = " not in opened or not name:
         raise RefexplorerError(
             f"xarray needs a name for each dimension of every array of {group or 'the root'!r}, "
@@ -128,12 +123,10 @@ def _with_xarray(
     return "\n".join([*head, opened.rstrip(), selected, *last]) + "\n"
 
 
-def _with_hvplot(
-    refs: ReferenceSet, array: ArrayMeta, look: PictureLook, allow: Collection[str]
-) -> str:
+def _with_hvplot(refs: ReferenceSet, array: ArrayMeta, look: PictureLook) -> str:
     """Return the cell for xarray with another last line: hvPlot draws what it reads."""
     plain = replace(look, bar="linear")
-    *lines, last = _with_xarray(refs, array, plain, allow).rstrip().splitlines()
+    *lines, last = _with_xarray(refs, array, plain).rstrip().splitlines()
     if last.startswith(("values.plot(", "values.plot.line(")):
         lines.insert(0, "import hvplot.xarray")
         names = [(array.dimensions or ())[axis] for axis in look.drawn]
@@ -182,10 +175,8 @@ def _with_options(opened: str, look: PictureLook) -> str:
     return head + call + added + ("" if rest.startswith(")") else ", ") + rest
 
 
-def _with_zarr(
-    refs: ReferenceSet, array: ArrayMeta, look: PictureLook, allow: Collection[str]
-) -> str:
-    opened = refs.code(array.path, allow=allow)
+def _with_zarr(refs: ReferenceSet, array: ArrayMeta, look: PictureLook) -> str:
+    opened = refs.code(array.path)
     lines = opened.rstrip().splitlines()
     chosen = ", ".join(map(_index, look.parts)) or "()"
     lines.append(f"values = array[{chosen}]")
@@ -232,9 +223,7 @@ def _numbers(value: Any) -> list[float | int]:
     return found.tolist() if found.dtype.kind in "iuf" and found.ndim == 1 else []
 
 
-def _with_fsspec(
-    refs: ReferenceSet, array: ArrayMeta, look: PictureLook, allow: Collection[str]
-) -> str:
+def _with_fsspec(refs: ReferenceSet, array: ArrayMeta, look: PictureLook) -> str:
     if array.zarr_format != 2:
         raise RefexplorerError(
             "Chunks of Zarr format 3 are decoded by Zarr itself: copy the cell for Zarr instead."
@@ -252,7 +241,7 @@ def _with_fsspec(
         raise RefexplorerError(
             f"{key} has no reference, so there are no bytes to fetch: choose another part."
         )
-    lines = refs.code(key, allow=allow).rstrip().splitlines()
+    lines = refs.code(key).rstrip().splitlines()
     for codec in reversed(_codecs(array)):
         lines.append(f"data = numcodecs.get_codec({codec!r}).decode(data)")
     order = array.metadata.get("order", "C")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from refexplorer.data.open.snippets import refs_text
 from refexplorer.refset.queries.internals import internals
 from refexplorer.spec.core.references import Kind
 
@@ -25,7 +26,7 @@ def code(refs: ReferenceSet, path: str, granted: Sequence[str] = ()) -> str:
         What reading it needed, as `AccessPolicy.granted`.
     """
     if path in refs.arrays():
-        group = f"refs.to_zarr({allowing(granted)})"
+        group = f"{refs_text(granted)}.to_zarr()"
         return f"{group}[{path!r}]" if path else group
     if path and path in refs:
         return f"refs[{path!r}]"
@@ -39,8 +40,7 @@ def _code_of_absent(refs: ReferenceSet, key: str, granted: Sequence[str]) -> str
     owner = refs.array_of(key)
     if owner is None or refs.left_out(key) is not None:
         return f"refs.left_out({key!r})"
-    arguments = [repr(owner[0]), repr(owner[1]), *filter(None, [allowing(granted)])]
-    return f"refs.chunk({', '.join(arguments)})"
+    return f"{refs_text(granted)}.chunk({owner[0]!r}, {owner[1]!r})"
 
 
 def code_of_search(pattern: str, mode: str, kinds: Sequence[Kind], targets: bool) -> str:
@@ -59,21 +59,15 @@ def code_of_slices(
 
 def code_of_check(granted: Sequence[str]) -> str:
     """Return the question to all targets whether they are what the references say."""
-    return f"refs.check_targets({allowing(granted)})"
+    return f"{refs_text(granted)}.check_targets()"
 
 
 def code_of_verify(values: bool, granted: Sequence[str]) -> str:
     """Return the comparison of the set with what its files say of themselves."""
-    arguments = [*(['values="sample"'] if values else []), *filter(None, [allowing(granted)])]
-    return f"refs.verify({', '.join(arguments)})"
+    options = 'values="sample"' if values else ""
+    return f"{refs_text(granted)}.verify({options})"
 
 
 def code_of_measure(place: str, granted: Sequence[str]) -> str:
     """Return the advice with times of the place that the targets are at."""
-    arguments = ["measure=True", f"place={place!r}", *filter(None, [allowing(granted)])]
-    return f"refs.advise({', '.join(arguments)})"
-
-
-def allowing(granted: Sequence[str]) -> str:
-    """Return the argument ``allow=[..]`` of what reads data; empty if it needs none."""
-    return f"allow={list(granted)!r}" if granted else ""
+    return f"{refs_text(granted)}.advise(measure=True, place={place!r})"

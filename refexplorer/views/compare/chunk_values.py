@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from refexplorer.data.read.array_decoder import ArrayValues
 from refexplorer.data.read.readings import ChunkState
@@ -23,10 +24,12 @@ from refexplorer.views.preview.regions import (
 from refexplorer.views.preview.values import (
     Decoding,
     Physical,
+    integer_bytes,
     integers_of,
     physical,
     subtract_integers,
     thinning,
+    type_name,
 )
 from refexplorer.views.wire.answering import floats
 from refexplorer.views.wire.explorer.compare_messages import (
@@ -101,6 +104,8 @@ def compare_chunk(key: str, before: ChunkSide, after: ChunkSide, report: JobRepo
         blank = np.full(sizes, np.nan)
         parts = [blank if each is None else each for each in (*shown, gap)]
         buffers = [floats(part[thin]) for part in parts]
+        integers = [_integers(each, thin) for each in read]
+        buffers += integers if any(integers) else []
     units = holder.attributes.get("units")
     answer = ComparedChunk(
         key=key,
@@ -201,7 +206,9 @@ def _read(
     if found.state is ChunkState.FILL:
         message = f"There is no reference: it reads as the fill value, {found.fill}."
     meant = physical(array, found, Decoding())
-    return _ReadSide(told(found.state.value, array.dtype, message), meant, ~np.isnan(fetched))
+    side_told = told(found.state.value, array.dtype, message)
+    side_told = replace(side_told, value_type=type_name(meant.decoded))
+    return _ReadSide(side_told, meant, ~np.isnan(fetched))
 
 
 def _shown(read: _ReadSide) -> ArrayValues | None:
@@ -209,6 +216,13 @@ def _shown(read: _ReadSide) -> ArrayValues | None:
     if read.meant is None or read.meant.numbers is None or read.fetched is None:
         return None
     return np.where(read.fetched, read.meant.numbers, np.nan)
+
+
+def _integers(read: _ReadSide, thin: tuple[slice, ...]) -> bytes:
+    """Return the values as integers, or ticks of times, where float64 does not have them all."""
+    if (meant := read.meant) is None or meant.numbers is None:
+        return b""
+    return integer_bytes(meant.decoded[thin], meant.numbers[thin])
 
 
 def _difference(read: list[_ReadSide]) -> tuple[ArrayValues | None, ValueDifference | None]:

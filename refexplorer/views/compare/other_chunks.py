@@ -24,7 +24,7 @@ class OtherChunks:
     def of(self, other: ReferenceSet) -> DecodedChunks:
         """Return what reads a set; the same as before while nothing else was allowed."""
         policy, sets = self._context.targets.policy, self._context.comparison.sets
-        granted = (*policy.granted, *(() if sets is None else sets.grants(other)))
+        granted = (*other.allowed, *policy.granted, *(() if sets is None else sets.grants(other)))
         kept = self._kept
         if kept is None or kept[0] is not other or kept[1] != granted:
             own = AccessPolicy(other.source.location, granted, served=policy.served)

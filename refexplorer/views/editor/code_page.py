@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from refexplorer.explaining import explain_code
-from refexplorer.spec.core.catalogue import PARQUET
-from refexplorer.spec.core.explanations import EXPLANATIONS
+from refexplorer.spec.codes import CODES, codes_of
 from refexplorer.views.editor.specification import cited
 from refexplorer.views.wire.models import CodePage
 
@@ -17,9 +16,8 @@ def code_page(code: str) -> CodePage:
     RefexplorerError
         If there is no such code.
     """
-    found, more = explain_code(code), EXPLANATIONS[code]
-    rule = more.rule
-    is_set = found.example.startswith(("{", "["))
+    found, more = explain_code(code), CODES[code]
+    is_store = code in codes_of("parquet")
     return CodePage(
         found.code,
         found.meaning,
@@ -27,7 +25,7 @@ def code_page(code: str) -> CodePage:
         found.cause,
         more.mend,
         # who uses a page cannot open a set in Python
-        found.example if is_set or code in PARQUET else "",
-        is_set and code not in PARQUET,
-        cited(rule) if rule else None,
+        found.example if more.has_set or is_store else "",
+        more.has_set and not is_store,
+        cited(more.rule) if more.rule else None,
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from refexplorer.spec.document.explanation import Explanation, ExplanationStep
+from refexplorer.data.read.trace import Trace
+from refexplorer.spec.document.derivation import TraceStep
 from refexplorer.views.editor.editor_rows import EditorRows
 from refexplorer.views.editor.trying import places_of
 from refexplorer.views.text.text_positions import TextPositions
@@ -37,19 +38,19 @@ def derive(
     KeyError
         If there is no such key.
     """
-    explanation = refs.explain(key)
-    steps = steps_of(explanation, positions)
+    trace = refs.explain(key)
+    steps = steps_of(trace, positions)
     number = refs.number(key)
     made_at = places_of(refs, key)
-    return Derivation(key, number, rows.index(number), explanation.origin, steps, made_at)
+    return Derivation(key, number, rows.index(number), str(trace.origin), steps, made_at)
 
 
 def steps_of(
-    explanation: Explanation,
+    trace: Trace,
     positions: TextPositions | None = None,
     seen: Callable[[str], str] = str,
 ) -> tuple[Derived, ...]:
-    """Return the steps of an explanation as they are shown.
+    """Return the steps of a trace as they are shown.
 
     Parameters
     ----------
@@ -58,11 +59,11 @@ def steps_of(
     seen
         Returns a text as people see it, where they do not edit it.
     """
-    return tuple(_derived(step, positions, seen) for step in explanation.steps)
+    return tuple(_derived(step, positions, seen) for step in trace.steps)
 
 
 def _derived(
-    step: ExplanationStep, positions: TextPositions | None, seen: Callable[[str], str]
+    step: TraceStep, positions: TextPositions | None, seen: Callable[[str], str]
 ) -> Derived:
     place = None if positions is None else positions.value(step.pointer)
     first, last = place or (None, None)
@@ -72,7 +73,7 @@ def _derived(
 
 
 def _pieces(
-    step: ExplanationStep, positions: TextPositions | None, seen: Callable[[str], str]
+    step: TraceStep, positions: TextPositions | None, seen: Callable[[str], str]
 ) -> Iterator[Piece]:
     """Yield the source of a step in pieces, each expression one of its own."""
     shown = step.substitutions[:_PIECES_SHOWN]

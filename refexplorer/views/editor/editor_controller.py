@@ -14,10 +14,12 @@ from refexplorer import demo
 from refexplorer.errors import RefexplorerError
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
-from refexplorer.opening import open_references, renditions
+from refexplorer.opening import open_references
+from refexplorer.readers.features import BASES
+from refexplorer.readers.running import KeysRead, sample_of
 from refexplorer.referenceset import ReferenceSet
+from refexplorer.refset.queries.internals import internals
 from refexplorer.spec.core.diagnostics import Diagnostic
-from refexplorer.spec.dialects import Rendition
 from refexplorer.views.editor.code_page import code_page
 from refexplorer.views.editor.derivation import derive
 from refexplorer.views.editor.editor_rows import EditorRows
@@ -135,7 +137,7 @@ class EditorController:
         self._good: ReferenceSet | None = None
         self._table: EditorRows | None = None
         self._error: RefexplorerError | None = None
-        self._renditions: dict[str, Rendition] = {}
+        self._read_by: dict[str, KeysRead] = {}
         self._shortening = Shortening(self)
         self._start = as_text(document)
         self._follow(self._start)
@@ -213,7 +215,7 @@ class EditorController:
         """Return some rows, as the specification or another reader has them."""
         if self._table is None:
             return []
-        return self._table.window(start, stop, self._rendition(reader))
+        return self._table.window(start, stop, self._keys_read(reader))
 
     def handle(
         self, message: Message, buffers: Buffers | None = None
@@ -314,14 +316,15 @@ class EditorController:
     def _index(self, number: int) -> int:
         return number if self._table is None else self._table.index(number)
 
-    def _rendition(self, reader: str) -> Rendition | None:
+    def _keys_read(self, reader: str) -> KeysRead | None:
         """Return the last good text as a reader has it; None for the specification."""
-        if not reader or self._good is None:
+        if reader not in BASES or self._good is None:
             return None
-        if not self._renditions:
-            text = (self._good.source.text or "").encode()
-            self._renditions = renditions(text, templates=self._templates)
-        return self._renditions.get(reader)
+        if reader not in self._read_by:
+            contents, limits = internals(self._good).contents, self._good.limits
+            sample = sample_of(self._good.source, contents, self._templates, limits)
+            self._read_by[reader] = KeysRead.by(reader, sample)
+        return self._read_by[reader]
 
     def _replace(self, text: str) -> None:
         """Put another text in place of the one that is edited."""
@@ -351,7 +354,7 @@ class EditorController:
             self._error = error
             return
         self._table = EditorRows(opened, self._good)
-        self._good, self._error, self._renditions = opened, None, {}
+        self._good, self._error, self._read_by = opened, None, {}
         self.version += 1
 
     def _see(self, text: str, line: int = 1) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from refexplorer.readers.running import KeysRead
 from refexplorer.refset.queries.internals import internals
 from refexplorer.refset.queries.removal import removed_keys
 from refexplorer.spec.core.references import (
@@ -20,7 +21,6 @@ from refexplorer.spec.core.references import (
     Reference,
     Url,
 )
-from refexplorer.spec.dialects import Rendition, State
 from refexplorer.views.wire.editor.row_messages import EditorRow
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class EditorRows:
         """Return the row of a key, by its number in the set."""
         return number + bisect_right(self._places, number)
 
-    def window(self, start: int, stop: int, reader: Rendition | None = None) -> list[EditorRow]:
+    def window(self, start: int, stop: int, reader: KeysRead | None = None) -> list[EditorRow]:
         """Return some rows.
 
         Parameters
@@ -115,24 +115,18 @@ class EditorRows:
             return "added"
         return "same" if before == reference else "changed"
 
-    def _as_read(self, row: EditorRow, reader: Rendition) -> EditorRow:
+    def _as_read(self, row: EditorRow, reader: KeysRead) -> EditorRow:
         """Return a row as a reader has it; what it reads in another way is marked."""
         if row.state == "removed":
             return row
-        if reader.is_refused:
-            return _blank(row, "absent", None)
-        ours = self._refs[row.key].to_v0()
-        if row.origin == "refs":
-            theirs = reader.explicit(row.key, ours)
-        else:
-            item = int(row.origin[4:-1])
-            values = _values_of(self._refs, row.key, row.origin)
-            theirs = reader.generated(item, values, row.key)
-        if theirs.state is State.VALUE and theirs.value == ours:
+        if row.key not in reader.expected:
+            return _blank(row, "unknown", "The reader was not run on this key.")
+        if reader.is_same(row.key):
             return replace(row, state="same")
-        if theirs.state is not State.VALUE:
-            return _blank(row, str(theirs.state), theirs.reason)
-        return _of_value(_blank(row, "different", theirs.reason), theirs.value)
+        if row.key not in reader.values:
+            return _blank(row, "absent", reader.refusal or "The reader does not have the key.")
+        blank = _blank(row, "different", "The reader has a different value.")
+        return _of_value(blank, reader.values[row.key])
 
 
 def values_of(refs: ReferenceSet, key: str) -> dict[str, int]:

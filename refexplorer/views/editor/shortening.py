@@ -15,7 +15,6 @@ from refexplorer.limits import DEFAULT_LIMITS
 from refexplorer.markup import counted
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.spec.core.catalogue import Severity
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.editor.editor_messages import Text
 from refexplorer.views.wire.editor.shorten_messages import (
@@ -95,8 +94,7 @@ def shortened(refs: ReferenceSet, text: str, report: JobReport) -> tuple[Shorter
     RefexplorerError
         If something of the text would be lost, or `report` says to stop.
     """
-    errors = sum(note.count for note in refs.diagnostics if note.severity is Severity.ERROR)
-    if errors:
+    if errors := refs.error_count:
         raise RefexplorerError(
             f"{counted(errors, 'error')} in the text would be lost: fix the text first."
         )

@@ -18,7 +18,7 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.markup import counted
 from refexplorer.opening import dialects
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.spec.core.catalogue import ARRAYS
+from refexplorer.spec.codes import codes_of
 from refexplorer.spec.core.diagnostics import Diagnostic, parts_of, pointer
 from refexplorer.spec.core.references import Url
 from refexplorer.views.exercises.exercise_models import (
@@ -162,7 +162,7 @@ def _clean(found: ReferenceSet, wanted: ReferenceSet) -> Fault | None:
     What there is to say of arrays follows from the references, which are those of the solution;
     of generated ones less of it is looked for.
     """
-    expected = {one.code for one in _serious(wanted)} | ARRAYS.keys()
+    expected = {one.code for one in _serious(wanted)} | set(codes_of("arrays"))
     odd = next((one for one in _serious(found) if one.code not in expected), None)
     return None if odd is None else Fault(odd.message, odd.hint, _place(odd))
 
@@ -295,9 +295,9 @@ def _size(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> F
 def _readers(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
     if not check.readers:
         return None
-    verdicts = dialects(answer.text.encode())
+    verdicts = dialects(answer.text.encode(), readers=check.readers)
     for name in check.readers:
-        if verdicts[name].outcome != "same":
+        if verdicts[name].outcome not in ("same", "not run"):
             return Fault(f"{name}: {verdicts[name].summary}. {verdicts[name].reasons[0]}")
     return None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
 
-from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.data.access.policy import AccessPolicy, allowed_names
 from refexplorer.data.access.storage_options import StorageOptions
 from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.markup import counted
@@ -122,7 +122,9 @@ class ExplorerController:
         versions: RepositoryVersions | None = None,
     ) -> None:
         self.references = refs
-        self.policy = AccessPolicy(refs.source.location, allow, served=served)
+        self.policy = AccessPolicy(
+            refs.source.location, (*refs.allowed, *allowed_names(allow)), served=served
+        )
         self.post: Post = nowhere
         self._selection = ""
         self.code = masked_text(code(refs, ""))

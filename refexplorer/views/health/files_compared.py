@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.errors import RefexplorerError
 from refexplorer.refset.queries.internals import internals
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.views.code.statements import code_of_verify
 from refexplorer.views.wire.answering import Buffers, Operations
 from refexplorer.views.wire.context import ViewContext
@@ -23,7 +23,7 @@ from refexplorer.views.wire.jobs import STOPPED, JobReport
 if TYPE_CHECKING:
     from refexplorer.checks.engine import AuditProgress
     from refexplorer.checks.report import Report
-    from refexplorer.checks.verify_finding import VerifyFinding
+    from refexplorer.spec.core.diagnostics import Diagnostic
 
 SHOWN = 200
 """Findings that one answer carries."""
@@ -95,14 +95,15 @@ class FilesCompared:
             found.counts.grants[:_GRANTS],
         )
 
-    def _finding(self, found: VerifyFinding) -> VerifiedFinding:
-        has_key = internals(self._refs).opened.holds(found.key)
+    def _finding(self, found: Diagnostic) -> VerifiedFinding:
+        key = found.key or ""
+        has_key = internals(self._refs).opened.holds(key)
         return VerifiedFinding(
             found.severity,
             found.code,
             found.message,
             found.array,
-            found.key if has_key else None,
+            key if has_key else None,
             found.files[:_FILES],
             found.file_count,
         )

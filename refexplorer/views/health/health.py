@@ -20,7 +20,7 @@ from refexplorer.data.decode.chunk_arithmetic import Index
 from refexplorer.refset.grids.chunk_grid import DENSE_CHUNKS
 from refexplorer.refset.queries.array_states import ArrayStates
 from refexplorer.refset.queries.internals import internals
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.core.paths import folders_above
 from refexplorer.spec.core.zarr_metadata import ArrayMeta
 from refexplorer.views.wire.explorer.tree_messages import Badges

@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from refexplorer.data.decode.chunk_arithmetic import Index
 from refexplorer.data.fetch.background import wait_for
 from refexplorer.data.fetch.failures import said_of
 from refexplorer.data.fetch.fetch_many import Advance, FetchProgress, fetch_many
 from refexplorer.data.fetch.target_reader import held
-from refexplorer.data.read.ladder import Ladder, ladder
 from refexplorer.data.read.readings import ChunkState
-from refexplorer.data.read.shards import inner_ladder, read_shard
+from refexplorer.data.read.trace import Trace, trace_key
 from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.masking import without
 from refexplorer.spec.core.references import Base64, Inline, Range, Url
@@ -27,23 +25,25 @@ from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer.key_messages import (
     BytesPage,
     BytesReply,
-    Climbed,
-    ClimbInner,
-    ClimbLadder,
     Code,
     ExplainKey,
     KeyExplained,
-    LadderReply,
+    KeyTraced,
     ReadBytes,
     ReadShard,
-    RungModel,
     ShardModel,
     ShardShown,
+    StepModel,
+    TraceKey,
+    TraceReply,
     WriteCell,
     WriteCode,
 )
 from refexplorer.views.wire.jobs import JobAnswer, JobReport
 from refexplorer.views.wire.messages import Request
+
+if TYPE_CHECKING:
+    from refexplorer.referenceset import ReferenceSet
 
 PAGE = 2**16
 """Most bytes of a page."""
@@ -51,6 +51,8 @@ INNER_LISTED = 2**16
 """Inner chunks of a shard whose byte ranges are sent; of more the counts alone."""
 _VALUES_SHOWN = 8
 _VALUE_CHARS = 40
+_FORM_CHARS = 120
+"""Of the text of a step: that of an inline reference has no end."""
 
 Ask = Callable[[Any, Advance], JobAnswer]
 
@@ -69,10 +71,9 @@ class KeyDetails:
         asks: dict[type[Request], Ask] = {
             ExplainKey: self._explain,
             ReadBytes: self._bytes,
-            ClimbLadder: self._ladder,
+            TraceKey: self._trace,
             WriteCode: self._code,
             ReadShard: self._shard,
-            ClimbInner: self._inner,
             WriteCell: self._cell,
         }
         return {kind: partial(self._start, ask) for kind, ask in asks.items()}
@@ -87,12 +88,12 @@ class KeyDetails:
         self._jobs.start(request, answered)
 
     def _explain(self, request: ExplainKey, advance: Advance) -> JobAnswer:
-        explanation = self._refs.explain(self._key(request.path))
-        seen = partial(without, secrets=explanation.secrets)
-        return KeyExplained(explanation.origin, steps_of(explanation, seen=seen)), []
+        trace = self._refs.explain(self._key(request.path))
+        seen = partial(without, secrets=trace.secrets)
+        return KeyExplained(str(trace.origin), steps_of(trace, seen=seen)), []
 
     def _code(self, request: WriteCode, advance: Advance) -> JobAnswer:
-        text = self._refs.code(request.path, allow=self._targets.policy.granted)
+        text = self._allowed().code(request.path)
         return Code(self._without_folder(text)), []
 
     def _cell(self, request: WriteCell, advance: Advance) -> JobAnswer:
@@ -116,9 +117,14 @@ class KeyDetails:
             request.bar,
             request.upward,
         )
-        granted = self._targets.policy.granted
-        text = cell(self._refs, array, look, request.library, granted)
+        text = cell(self._allowed(), array, look, request.library)
         return Code(self._without_folder(text)), []
+
+    def _allowed(self) -> ReferenceSet:
+        """Return the set with what code may name: on a page for others no local folder."""
+        found = self._refs.allowing()
+        found.allowed = self._targets.policy.granted
+        return found
 
     def _without_folder(self, text: str) -> str:
         """Take out of code for a visitor where the server keeps the set."""
@@ -164,24 +170,27 @@ class KeyDetails:
             )
         return size
 
-    def _ladder(self, request: ClimbLadder, advance: Advance) -> JobAnswer:
+    def _trace(self, request: TraceKey, advance: Advance) -> JobAnswer:
         load_array_libraries()
         key = request.path
         try:
-            found = ladder(self._refs, key, self._targets, advance)
+            found = trace_key(self._refs, key, self._targets, request.inner, advance)
         except KeyError:
             raise RefexplorerError(f"The set has nothing at {key!r}.") from None
         except AccessError as error:
-            return _not_climbed(error), []
-        return _climbed(found), []
+            state = "ask" if error.grant else ChunkState.FAILED
+            return KeyTraced(TraceReply(state, (), error.fact, error.grant or None)), []
+        return _traced(found), []
 
     def _shard(self, request: ReadShard, advance: Advance) -> JobAnswer:
-        array, index = self._chunk(request.path)
         try:
-            found = read_shard(self._refs, array, index, self._targets)
+            found = trace_key(self._refs, request.path, self._targets, ..., advance).shard
+        except KeyError:
+            raise RefexplorerError(f"The set has nothing at {request.path!r}.") from None
         except AccessError as error:
             state = "ask" if error.grant else "failed"
             return ShardShown(ShardModel(state, error.fact, error.grant or None)), []
+        assert found is not None
         listed = found.offsets is not None and found.count <= INNER_LISTED
         start = getattr(found.reference, "offset", None if found.reference is None else 0)
         model = ShardModel(
@@ -200,21 +209,6 @@ class KeyDetails:
         columns = (found.offsets, found.lengths) if listed else ()
         return ShardShown(model), [floats(each.reshape(-1)) for each in columns if each is not None]
 
-    def _inner(self, request: ClimbInner, advance: Advance) -> JobAnswer:
-        load_array_libraries()
-        array, index = self._chunk(request.path)
-        try:
-            found = inner_ladder(self._refs, array, index, request.inner, self._targets)
-        except AccessError as error:
-            return _not_climbed(error), []
-        return _climbed(found), []
-
-    def _chunk(self, key: str) -> tuple[str, Index]:
-        found = self._refs.array_of(key)
-        if found is None:
-            raise RefexplorerError(f"{key!r} is no chunk of an array.")
-        return found
-
     def _key(self, key: str) -> str:
         try:
             self._refs[key]
@@ -225,16 +219,18 @@ class KeyDetails:
         return key
 
 
-def _not_climbed(error: AccessError) -> Climbed:
-    state = "ask" if error.grant else ChunkState.FAILED
-    return Climbed(LadderReply(state, (), error.fact, error.grant or None))
-
-
-def _climbed(found: Ladder) -> Climbed:
-    rungs = tuple(
-        RungModel(each.name, each.size, each.seconds, each.head.hex(), each.form, each.message)
-        for each in found.rungs
+def _traced(found: Trace) -> KeyTraced:
+    steps = tuple(
+        StepModel(
+            each.name,
+            each.size,
+            each.seconds or 0.0,
+            each.head.hex(),
+            each.result[:_FORM_CHARS],
+            each.message,
+        )
+        for each in found.seen().steps
     )
     flat = [] if found.values is None else found.values.reshape(-1)[:_VALUES_SHOWN].tolist()
     values = tuple(str(value)[:_VALUE_CHARS] for value in flat)
-    return Climbed(LadderReply(found.state, rungs, found.message, None, values))
+    return KeyTraced(TraceReply(str(found.state), steps, found.message, None, values))

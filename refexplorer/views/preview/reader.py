@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from refexplorer.data.read.readings import ChunkState
-from refexplorer.data.read.why import why
+from refexplorer.data.read.value_origin import trace_value
 from refexplorer.errors import RefexplorerError
 from refexplorer.spec.core.references import Base64, Inline, Range
 from refexplorer.views.code.statements import code_of_slices
@@ -36,7 +36,6 @@ from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer.data_messages import (
     CellsCame,
-    ExplainValue,
     FindValue,
     PartSaved,
     Planned,
@@ -46,12 +45,13 @@ from refexplorer.views.wire.explorer.data_messages import (
     ReadingModel,
     ReadValue,
     SavePart,
-    ValueExplained,
+    TraceValue,
     ValuePlace,
+    ValueStep,
     ValueText,
+    ValueTraced,
     WasRead,
     WasReadAhead,
-    WhyStepModel,
 )
 from refexplorer.views.wire.jobs import JobAnswer, JobReport, unheard
 
@@ -84,7 +84,7 @@ class PreviewReader:
             SavePart: self._save,
             FindValue: self._find,
             ReadValue: self._read_value,
-            ExplainValue: self._explain,
+            TraceValue: self._explain,
         }
 
     def _plan(self, request: PlanSlice) -> Planned:
@@ -239,15 +239,15 @@ class PreviewReader:
         if not is_inside:
             raise RefexplorerError(f"{array.path} has no place {list(index)}.")
 
-    def _explain(self, request: ExplainValue) -> None:
+    def _explain(self, request: TraceValue) -> None:
         self._jobs.start(request, lambda report: self._explaining(request))
 
-    def _explaining(self, request: ExplainValue) -> JobAnswer:
+    def _explaining(self, request: TraceValue) -> JobAnswer:
         load_xarray()
         array = self._array(request.array)
-        found = why(self._refs, array.path, request.index, self._targets)
-        steps = tuple(WhyStepModel(step.name, step.text) for step in found.steps)
-        return ValueExplained(found.sentence, steps), []
+        found = trace_value(self._refs, array.path, request.index, self._targets)
+        steps = tuple(ValueStep(step.name, step.text) for step in found.seen().steps)
+        return ValueTraced(str(found.sentence), steps), []
 
     def _array(self, path: str) -> ArrayMeta:
         try:

@@ -90,8 +90,7 @@ def physical(array: ArrayMeta, found: Reading, decoding: Decoding) -> Physical:
     if decoded.dtype.kind == "c":
         return Physical(decoded, np.abs(decoded).astype("<f8"))
     with np.errstate(invalid="ignore"):  # a signalling NaN of garbled bytes
-        numbers = decoded.astype("<f8") if decoded.dtype.kind in "biuf" else None
-    return Physical(decoded, numbers)
+        return Physical(decoded, decoded.astype("<f8") if decoded.dtype.kind in "biuf" else None)
 
 
 def _decoded(
@@ -193,6 +192,14 @@ def integers_of(values: ArrayValues, numbers: ArrayValues) -> ArrayValues | None
     is_whole = values[known].astype("datetime64[ms]") == values[known]
     is_exact = is_whole.all() and (np.abs(numbers[known]) < _EXACT).all()
     return None if is_exact else ticks
+
+
+def integer_bytes(values: ArrayValues, numbers: ArrayValues) -> bytes:
+    """Return what `integers_of` does as it travels; empty where it returns None."""
+    found = integers_of(values, numbers)
+    if found is None:
+        return b""
+    return found.astype("<u8" if found.dtype.kind == "u" else "<i8").tobytes()
 
 
 def subtract_integers(left: ArrayValues, right: ArrayValues) -> ArrayValues:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from refexplorer.spec.core.catalogue import CATALOGUE
+from refexplorer.spec.codes import CODES
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import Exercise
 from refexplorer.views.saved.packing import Packer
@@ -63,7 +63,7 @@ def _judged(exercise: Exercise, text: str, packer: Packer) -> Message:
     told: Message = reply
     while True:
         notes, _ = recorder.ask(SeekRemarks())
-        for code in {note["code"] for note in notes["notes"]} & CATALOGUE.keys():
+        for code in {note["code"] for note in notes["notes"]} & CODES.keys():
             recorder.keep(ExplainCode(code))
         stages.append({"task": told["task"], "result": told["result"], "notes": notes})
         if told["task"]["ask"] is None:

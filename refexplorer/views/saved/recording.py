@@ -18,10 +18,10 @@ from refexplorer.views.wire.explorer.data_messages import PlanSlice, ReadChunk
 from refexplorer.views.wire.explorer.explorer_messages import GreetExplorer, SeekNotes, ShowSource
 from refexplorer.views.wire.explorer.health_messages import HealthRows, HealthSort, ShowVerified
 from refexplorer.views.wire.explorer.key_messages import (
-    ClimbLadder,
     ExplainKey,
     ReadBytes,
     ShowKey,
+    TraceKey,
     WriteCode,
 )
 from refexplorer.views.wire.explorer.map_messages import ShowEarth, ShowLand
@@ -63,7 +63,7 @@ _BLOCK = 2**15 + 8
 """Bytes that the inspector asks for: its block, and what a number at the end of one may need."""
 _HELD_BYTES = 2_000_000
 """Bytes in the set itself that are kept beside its text."""
-_LADDERS = 200
+_TRACES = 200
 _COSTS = 50
 _READ_ALL_WAYS = 500_000
 """Bytes of values that are kept as stored, scaled and with times alike."""
@@ -345,7 +345,7 @@ def _record_items(
     """Ask for the details of each path; what many of them have in common is kept once."""
     arrays: dict[str, int] = {}
     codes: dict[str, int] = {}
-    ladders, before = 0, recording.packer.size
+    traces, before = 0, recording.packer.size
     for number, path in enumerate(paths):
         report(number, len(paths))
         shown, _ = recorder.ask(ShowKey(path=path))
@@ -362,9 +362,9 @@ def _record_items(
         recording.items.append([path, item, explained, told])
         if item.get("kind") in HELD and recording.packer.size - before < _HELD_BYTES:
             recorder.keep(ReadBytes(path=path, start=0, n=_BLOCK))
-            if "chunk" in item and ladders < _LADDERS:
-                recorder.keep(ClimbLadder(path=path))
-                ladders += 1
+            if "chunk" in item and traces < _TRACES:
+                recorder.keep(TraceKey(path=path))
+                traces += 1
     report(len(paths), len(paths))
 
 

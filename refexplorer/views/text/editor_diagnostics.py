@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from refexplorer.errors import RefexplorerError, SpecError
-from refexplorer.spec.core.catalogue import CATALOGUE, Severity
-from refexplorer.spec.core.explanations import EXPLANATIONS
+from refexplorer.spec.codes import CODES, Severity
 from refexplorer.views.text.fixes import fixes, wrap
 from refexplorer.views.text.json_mending import TextEdit
 from refexplorer.views.text.text_positions import TextPositions
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 _HINTS = {
     "readers-differ": "See above how others read it.",
-    "readers-not-compared": "See above how others read it.",
     "template-limit": "A template here is for a URL: make it shorter.",
 }
 """What to do in the editor, where the set itself names a command or Python."""
@@ -70,7 +68,7 @@ def sentence_of(error: RefexplorerError) -> str:
 def _error(
     code: str, said: str, pointer: str = "", line: int | None = None, column: int | None = None
 ) -> Note:
-    meaning = CATALOGUE[code].meaning
+    meaning = CODES[code].meaning
     return Note(code, Severity.ERROR, meaning, said, None, pointer, line, column, 1, None)
 
 
@@ -92,7 +90,7 @@ def _placed(
     line_end = positions.text.find("\n", start, end) if noted.severity is Severity.INFO else -1
     first, last = positions.units(start), positions.units(end if line_end < 0 else line_end)
     last = last if first >= 0 else -1
-    rule = EXPLANATIONS[noted.code].rule or None
+    rule = CODES[noted.code].rule or None
     return EditorDiagnostic(**said, from_=first, to=last, fixes=mends, rule=rule)
 
 

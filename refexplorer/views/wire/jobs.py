@@ -25,7 +25,9 @@ Watched = Callable[[JobReport], JobAnswer]
 """Answers a request, and reports on the way."""
 Draw = Callable[[Any, JobReport], JobAnswer]
 MOST_RUNNING = 8
-"""Jobs of one view that run at a time."""
+"""Jobs of one view that run at a time; a page has at most three views."""
+MOST_IN_PROCESS = 64
+"""Jobs of all views of a process that run at a time, so of all visitors of a server."""
 MOST_WAITING = 200
 """Jobs of one view that wait until others are done."""
 STOPPED = "It was stopped."
@@ -61,6 +63,50 @@ class _Job:
     @property
     def id(self) -> str:
         return "" if self.request is None else str(self.request.id)
+
+
+class _Slots:
+    """Bounds the jobs of all views together; views that wait get their turns one after the other.
+
+    Parameters
+    ----------
+    most
+        Jobs that run at a time.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._lock = threading.Lock()
+        self._free = most
+        self._waiting: deque[Jobs] = deque()
+
+    def take(self, jobs: Jobs) -> bool:
+        """Take a slot, or have a place in the line until there is one."""
+        with self._lock:
+            if not self._free:
+                self._line_up(jobs)
+                return False
+            self._free -= 1
+            return True
+
+    def give_back(self) -> None:
+        """Free a slot, and start jobs of the views that have waited longest."""
+        with self._lock:
+            self._free += 1
+        while (jobs := self._first()) is not None:
+            if jobs.start_next():  # it may have more
+                with self._lock:
+                    self._line_up(jobs)
+
+    def _line_up(self, jobs: Jobs) -> None:
+        if jobs not in self._waiting:
+            self._waiting.append(jobs)
+
+    def _first(self) -> Jobs | None:
+        with self._lock:
+            return self._waiting.popleft() if self._waiting and self._free else None
+
+
+_slots = _Slots(MOST_IN_PROCESS)
 
 
 class Jobs:
@@ -151,7 +197,7 @@ class Jobs:
                     f"{MOST_WAITING} requests are waiting: try again when some are answered."
                 )
             self._waiting.append(job)
-        self._start()
+        self.start_next()
         with self._lock:
             has_to_wait = job in self._waiting
         if has_to_wait and job.request is not None:
@@ -164,26 +210,31 @@ class Jobs:
             if len(self._running) < MOST_RUNNING:
                 for job in self._waiting:
                     if not (job.is_in_turn and is_taken):
+                        if not _slots.take(self):
+                            return None
                         self._waiting.remove(job)
                         self._running.add(job)
                         return job
         return None
 
-    def _start(self) -> None:
-        """Start a thread for the next job."""
+    def start_next(self) -> bool:
+        """Start a thread for the next job; say whether there is one that may run."""
         if (job := self._next()) is None:
-            return
+            return False
         run = partial(self._run_on, job)
         try:
             threading.Thread(target=run, name="refexplorer-job", daemon=True).start()
-        except RuntimeError:
+        except RuntimeError:  # there are no threads, as in a browser
             with self._lock:
-                self._running.discard(job)
-                is_only = not self._running
+                is_only = len(self._running) == 1
                 if not is_only:  # the thread of another one takes it
+                    self._running.discard(job)
                     self._waiting.appendleft(job)
-            if is_only:  # there are no threads, as in a browser
-                self._run(job)
+            if is_only:
+                self._run_on(job)
+            else:
+                _slots.give_back()
+        return True
 
     def _run_on(self, job: _Job | None) -> None:
         """Run jobs until there is none that may run."""
@@ -193,7 +244,8 @@ class Jobs:
             finally:
                 with self._lock:
                     self._running.discard(job)
-            job = None  # which is not kept while the next one runs
+                job = None  # which is not kept while the next one runs
+                _slots.give_back()
             job = self._next()
 
     def _run(self, job: _Job) -> None:

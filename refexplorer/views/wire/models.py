@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.views.wire.messages import Count, named
 
 ReadOutcome = Annotated[str, named("ReadOutcome", "fetched", "fill", "failed", "ask")]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from refexplorer.errors import shorten
 from refexplorer.refset.queries.internals import internals
-from refexplorer.spec.core.catalogue import CATALOGUE
+from refexplorer.spec.codes import CODES
 from refexplorer.spec.core.paths import folders_above
 from refexplorer.views.wire.models import Note
 
@@ -64,7 +64,7 @@ def note(refs: ReferenceSet, diagnostic: Diagnostic) -> Note:
     return Note(
         diagnostic.code,
         diagnostic.severity,
-        CATALOGUE[diagnostic.code].meaning,
+        CODES[diagnostic.code].meaning,
         diagnostic.message,
         diagnostic.hint or None,
         shorten(diagnostic.pointer),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import refexplorer as rx
 from refexplorer.data.access.policy import AccessPolicy, InternetPolicy, allowed_names
 from refexplorer.data.access.urls import is_private
 from refexplorer.errors import AccessError
+from refexplorer.views.explorer.explorer_controller import ExplorerController
 
 
 @pytest.fixture
@@ -270,9 +272,24 @@ def test_what_is_no_name_is_refused_in_one_sentence() -> None:
         AccessPolicy(None, [7])  # type: ignore[list-item]
 
 
-def test_an_audit_takes_one_name_by_itself_as_reading_does(folder: Path, tmp_path: Path) -> None:
-    """Its letters were taken for names, so that nothing was allowed."""
+def test_a_set_takes_names_and_paths_and_nothing_else(folder: Path, tmp_path: Path) -> None:
     refs = rx.open_references({"a": [str(tmp_path / "secret"), 0, 1]})
-    for allow in (str(tmp_path), tmp_path, [tmp_path]):
-        found = refs.audit(decode="none", allow=allow)  # type: ignore[arg-type]
+    for place in (str(tmp_path), tmp_path):
+        found = refs.allowing(place).audit(decode="none")
         assert found.targets()["state"].to_pylist() == ["good"]
+    with pytest.raises(AccessError, match=r"folders, such as .* not \['/data'\]\.$"):
+        refs.allowing(["/data"])  # type: ignore[arg-type]
+
+
+def test_the_same_set_with_another_policy(folder: Path, tmp_path: Path) -> None:
+    refs = rx.open_references({"a": [str(tmp_path / "secret"), 0, 1]})
+    allowed = refs.allowing(tmp_path, storage_options={"s3": {"anon": True}})
+    assert (refs.allowed, refs.storage_options) == ((), {})
+    assert allowed.allowing("s3://b").allowed == (str(tmp_path), "s3://b")
+    assert len(allowed.filesystem().cat("a")) == 1
+    assert len(pickle.loads(pickle.dumps(allowed)).filesystem().cat("a")) == 1
+    with pytest.raises(AccessError, match=r"use refs\.allowing"):
+        refs.filesystem().cat("a")
+    audit = allowed.audit(decode="none")
+    assert refs.audited is allowed.audited is audit
+    assert ExplorerController(allowed).policy.granted == (str(tmp_path),)

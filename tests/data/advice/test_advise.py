@@ -310,7 +310,7 @@ def test_chunks_of_which_little_is_used_are_found() -> None:
 
 
 def test_groups_that_are_opened_one_by_one_are_found(tmp_path: Path) -> None:
-    array = made([3], [3], {}).v0["x/.zarray"]
+    array = made([3], [3], {}).to_v0()["x/.zarray"]
     names = ("a", "b", "c")
     keys = {f"{name}/x/.zarray": array for name in names}
     path = tmp_path / "a.json"

@@ -26,7 +26,7 @@ def test_latency_and_bandwidth_come_from_few_requests_of_one_target() -> None:
     with range_server() as server:
         server.files["/f"] = bytes(6_000_000)
         refs = rx.open_references(made(f"{server.url}/f", 5_000_000))
-        advice = refs.advise(measure=True, allow=["127.0.0.1", server.url])
+        advice = refs.allowing("127.0.0.1", server.url).advise(measure=True)
         assert server.requests == ["/f"] * 15
         lengths = [_length(span) for span in server.spans]
     assert sorted(lengths) == [1] * 9 + [2**22] * 6
@@ -47,7 +47,7 @@ def test_of_short_ranges_the_bandwidth_is_not_said_to_be_measured() -> None:
     with range_server() as server:
         server.files["/f"] = bytes(10_000)
         refs = rx.open_references(made(f"{server.url}/f", 500))
-        advice = refs.advise(measure=True, place="lustre", allow=["127.0.0.1", server.url])
+        advice = refs.allowing("127.0.0.1", server.url).advise(measure=True, place="lustre")
         assert len(server.requests) == 6
     assert advice.place.bandwidth == 2e9
     assert "too short to measure a bandwidth, which is that of lustre" in str(advice)
@@ -67,7 +67,7 @@ def test_a_target_that_is_not_there_is_an_error() -> None:
     with range_server() as server:
         refs = rx.open_references(made(f"{server.url}/f", 500))
         with pytest.raises(rx.FetchError, match="x/1"):
-            refs.advise(measure=True, allow=["127.0.0.1", server.url])
+            refs.allowing("127.0.0.1", server.url).advise(measure=True)
 
 
 def test_a_set_without_byte_ranges_cannot_be_measured() -> None:

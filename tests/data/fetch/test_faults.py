@@ -537,6 +537,30 @@ def test_a_page_of_a_server_that_gives_ranges(server: RangeServer) -> None:
     with pytest.raises(FetchError, match=r"a web page \(it begins with <!DOCTYPE html\)"):
         targets(server.url).fetch("x/0", Range(f"{server.url}/f", 0, 20))
 
+    with pytest.raises(FetchError, match=r"a web page \(it begins with <!DOCTYPE html\)"):
+        targets(server.url).fetch("x/0", Range(f"{server.url}/f", 5, 4))
+    reader, numbers, letters = targets(server.url), bytes(range(64)) * 20, b"abcd" * 300
+    server.files |= {"/numbers": numbers, "/letters": letters}
+    server.requests.clear()
+    assert reader.fetch("x/0", Range(f"{server.url}/numbers", 64, 500)) == numbers[64:564]
+    assert server.requests == ["/numbers"]
+    for start in (4, 8, 12):
+        assert reader.fetch("x/0", Range(f"{server.url}/letters", start, 4)) == b"abcd"
+    assert server.requests == ["/numbers", *["/letters"] * 4]
+
+
+@pytest.mark.parametrize("headers", UNTYPED, ids=["untyped", "typed as bytes"])
+def test_a_page_that_is_only_asked_for(server: RangeServer, headers: dict[str, str]) -> None:
+    server.answers["/whole"] = 200, headers, PAGE + b" " * 10**6
+    server.files["/ranges"] = PAGE
+    refs = rx.open_references(
+        {name: [f"{server.url}/{name}", 0, 4] for name in ("whole", "ranges")}
+    )
+    for found in refs.allowing(server.url).check_targets():
+        assert "sent a web page (it begins with <!DOCTYPE html)" in str(found.message)
+        assert found.state == "unreachable"
+    assert set(server.spans) == {"bytes=0-255"}
+
 
 @pytest.mark.parametrize(
     "body",
@@ -783,7 +807,7 @@ def test_a_failure_is_no_fill_value(server: RangeServer) -> None:
         '"filters": null, "order": "C", "fill_value": 7}'
     )
     refs = rx.open_references({".zarray": metadata, "0": [f"{server.url}/gone", 0, 2]})
-    array: Any = refs.to_zarr(allow=[server.url])
+    array: Any = refs.allowing(server.url).to_zarr()
     assert array[2:].tolist() == [7, 7]
     with pytest.raises(FetchError, match="there is no such file"):
         array[:2]

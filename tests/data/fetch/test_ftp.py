@@ -54,9 +54,9 @@ def test_a_server_is_read_without_options(servers: tuple[RunningFtp, RunningFtp]
     assert facts.size == len(BODY["a"])
     refs = rx.open_references(bytes_at(*urls.values()))
     found: dict[str, Any] = {"refs": refs}
-    exec(refs.code("x/0", allow=[first.url]), found)
+    exec(refs.allowing(first.url).code("x/0"), found)
     assert found["data"] == BODY["a"][:4]
-    group: Any = refs.to_zarr(allow=[first.url, second.url])
+    group: Any = refs.allowing(first.url, second.url).to_zarr()
     assert bytes(group["x"][:]) == BODY["a"][:4] + BODY["b"][4:8]
 
 

@@ -67,14 +67,14 @@ def test_a_set_with_targets_of_three_protocols(
     server.files["/f"] = BODY
     (tmp_path / "f").write_bytes(BODY)
     refs = rx.open_references(bytes_at(f"{server.url}/f", f"{tmp_path}/f", OPEN, CLOSED))
-    group: Any = refs.to_zarr(storage_options=options(store))
+    group: Any = refs.allowing(storage_options=options(store)).to_zarr()
     for place, bucket in ((8, "open-bucket"), (12, "closed-bucket")):
         with pytest.raises(AccessError, match=rf'allow=\["gs://{bucket}"\]'):
             group["x"][place]
     refs.explain("x/2"), refs.summary()
     assert store.requests == []
     allowed = [server.url, str(tmp_path), "gs://open-bucket", "gs://closed-bucket"]
-    group = refs.to_zarr(allow=allowed, storage_options=options(store))
+    group = refs.allowing(*allowed, storage_options=options(store)).to_zarr()
     assert bytes(group["x"][:]) == BODY[:16]
     assert store.tokens == {"open-bucket": {None}, "closed-bucket": {f"Bearer {TOKEN}"}}
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import json
+import pickle
+import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import botocore.session
@@ -12,6 +16,7 @@ import s3fs
 from moto.server import ThreadedMotoServer
 
 import refexplorer as rx
+from refexplorer import demo
 from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.data.access.storage_options import Options
 from refexplorer.data.access.urls import parse
@@ -151,9 +156,9 @@ def test_a_set_with_targets_of_three_protocols(
     (tmp_path / "f").write_bytes(BODY)
     urls = (f"{server.url}/f", f"{tmp_path}/f", "s3://open-bucket/a/f.nc")
     refs = rx.open_references(bytes_at(*urls))
-    group: Any = refs.to_zarr(
-        allow=[server.url, str(tmp_path), "s3://open-bucket"], storage_options=s3(endpoint)
-    )
+    group: Any = refs.allowing(
+        server.url, str(tmp_path), "s3://open-bucket", storage_options=s3(endpoint)
+    ).to_zarr()
     assert bytes(group["x"][:]) == BODY[:12]
 
 
@@ -162,6 +167,40 @@ def test_a_store_that_is_not_there() -> None:
     reader = targets(s3("http://127.0.0.1:1", **once), "s3://open-bucket")
     with pytest.raises(FetchError, match="x/0 could not be read from s3://open-bucket/f"):
         reader.fetch("x/0", Range("s3://open-bucket/f", 0, 4))
+
+
+@pytest.mark.parametrize("name", ["set.json", "set", "set.parq", "store.zarr"])
+def test_a_set_in_a_store_that_stalls_is_given_up(name: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        said = r"cannot be read: no complete answer came within 0\.5 seconds, retries included"
+        with pytest.raises(rx.SourceError, match=said):
+            rx.open_references(
+                f"s3://open-bucket/{name}",
+                storage_options={"endpoint_url": endpoint, "anon": True},
+                limits=rx.Limits(read_seconds=0.5),
+            )
+        silent.setblocking(False)
+        with suppress(BlockingIOError):
+            silent.accept()[0].close()
+            silent.accept()
+            pytest.fail("something else was asked")
+
+
+def test_sets_of_a_store_are_read_and_travel(endpoint: str) -> None:
+    options = {"endpoint_url": endpoint} | KEYS
+    store = s3fs.S3FileSystem(**options)
+    text = json.dumps({"a": "b" * 10**6})
+    with store.open("open-bucket/set.json", "w") as file:
+        file.write(text)
+    store.put(str(demo.path("sst.parq")), "open-bucket/sst.parq", recursive=True)
+    refs = rx.open_references("s3://open-bucket/set.json", storage_options=options)
+    assert refs.source.text == text
+    refs = rx.open_references("s3://open-bucket/sst.parq", storage_options=options)
+    assert {**refs} == {**rx.open_references(demo.path("sst.parq"))}
+    assert {**pickle.loads(pickle.dumps(refs))} == {**refs}
+    with pytest.raises(rx.SourceError, match="there is no such file"):
+        rx.open_references("s3://open-bucket/nosuch.json", storage_options=options)
 
 
 def test_a_store_that_stalls_has_one_budget_for_all_its_tries(server: RangeServer) -> None:

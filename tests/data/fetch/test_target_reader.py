@@ -9,7 +9,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.access.urls import is_private
+from refexplorer.data.access.urls import is_private, parse
 from refexplorer.data.fetch.target_reader import Targets, fetch
 from refexplorer.errors import AccessError, DecodeError, FetchError, LimitError
 from refexplorer.limits import Limits
@@ -117,6 +117,14 @@ def test_a_name_that_leads_inside_needs_the_address_too() -> None:
         read(f"{url}/f", 0, 4, allow=[url])
     with pytest.raises(FetchError, match="no connection"):
         read(f"{url}/f", 0, 4, allow=[url, f"http://{address}"])
+
+
+@pytest.mark.parametrize("user", ["u:geheim\u2100", "u:ge:heim", "u:geheim[", "u:geheim%20\\"])
+def test_a_url_that_cannot_be_read_keeps_its_password(user: str) -> None:
+    with pytest.raises(AccessError) as refused:
+        parse(f"http://{user}@host:12x/f")
+    assert "heim" not in str(refused.value)
+    assert "is not a valid URL (its host or port cannot be read)." in str(refused.value)
 
 
 @pytest.mark.parametrize("name", ["127.1", "2130706433", "0x7f.1"])

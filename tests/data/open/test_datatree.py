@@ -72,7 +72,7 @@ def groups(tmp_path: Path) -> tuple[rx.ReferenceSet, Path]:
 
 def test_a_tree_of_groups_has_the_values_of_the_file(groups: tuple[rx.ReferenceSet, Path]) -> None:
     refs, path = groups
-    tree = refs.to_datatree(allow=[str(path.parent)])
+    tree = refs.allowing(str(path.parent)).to_datatree()
     assert set(tree.groups) == {"/", "/a", "/a/b"}
     with h5py.File(path) as file:
         for name in ("a/values", "a/b/big", "a/b/single", "names"):
@@ -82,7 +82,7 @@ def test_a_tree_of_groups_has_the_values_of_the_file(groups: tuple[rx.ReferenceS
 
 def test_one_group(groups: tuple[rx.ReferenceSet, Path]) -> None:
     refs, path = groups
-    with refs.to_xarray(group="/a/b", allow=[str(path.parent)]) as dataset:
+    with refs.allowing(str(path.parent)).to_xarray(group="/a/b") as dataset:
         assert set(dataset.data_vars) == {"big", "single"}
     for name, why in (("nowhere", "no such path"), ("a/values", "is an array")):
         with pytest.raises(rx.DecodeError, match=why):
@@ -94,9 +94,9 @@ def test_ladders_and_chunks_have_the_values_of_the_file(
 ) -> None:
     refs, path = groups
     with h5py.File(path) as file:
-        ladder = refs.ladder("a/values/0.1", allow=[str(path.parent)])
+        ladder = refs.allowing(str(path.parent)).trace("a/values/0.1")
         np.testing.assert_array_equal(ladder.values, file["a/values"][:4, 5:])
-        chunk = refs.chunk("records", (0,), allow=[str(path.parent)])
+        chunk = refs.allowing(str(path.parent)).chunk("records", (0,))
         np.testing.assert_array_equal(chunk.values, file["records"][()])
 
 
@@ -112,11 +112,11 @@ def test_opening_a_tree_reads_nothing(server: RangeServer) -> None:
         document[f"{name}/.zattrs"] = units
         document[f"{name}/0"] = [f"{server.url}/f", 0, 32]
     refs = rx.open_references(document)
-    tree = refs.to_datatree(allow=[server.url])
+    tree = refs.allowing(server.url).to_datatree()
     assert repr(tree)
     assert server.requests == []
     server.files["/f"] = np.arange(4, dtype="<f8").tobytes()
-    with refs.to_xarray(allow=[server.url], coordinates=True) as dataset:
+    with refs.allowing(server.url).to_xarray(coordinates=True) as dataset:
         assert dataset["time"].dtype.kind == "M"
     tree.close()
 
@@ -133,7 +133,7 @@ def test_a_tree_of_zarr_3(tmp_path: Path) -> None:
             for path in files
         }
     )
-    tree = refs.to_datatree(allow=[str(tmp_path)])
+    tree = refs.allowing(str(tmp_path)).to_datatree()
     assert np.asarray(tree["/g/x"]).tolist() == [1, 2, 3]
     tree.close()
 

@@ -10,15 +10,13 @@ import xarray
 import zarr
 
 import refexplorer as rx
-from refexplorer.data.open.filesystem import filesystem
-from refexplorer.data.open.stores import to_xarray, to_zarr
 from refexplorer.errors import AccessError, DecodeError, FetchError
 from tests.helpers.servers import RangeServer
 from tests.helpers.sets import DEMO, ZARRAY, raw_set, x_of
 
 
 def test_the_keys_as_files() -> None:
-    view = filesystem(rx.open_references(DEMO / "sst.v0.json"))
+    view = rx.open_references(DEMO / "sst.v0.json").filesystem()
     assert "sst" in view.ls("", detail=False)
     assert "sst/0.0.1" in view.ls("/sst/", detail=False)
     assert view.isdir("sst")
@@ -29,6 +27,9 @@ def test_the_keys_as_files() -> None:
     assert len(whole) == view.info("sst/0.0.1")["size"]
     assert view.cat_file("sst/0.0.1", 3, 9) == whole[3:9]
     assert view.cat_file("sst/0.0.1", -4) == whole[-4:]
+    assert view.cat_file("sst/0.0.1", -9, -4) == whole[-9:-4]
+    assert view.cat_file("sst/0.0.1", -4, -9) == view.cat_file("time/0", -4, -9) == b""
+    assert view.cat_file("time/0", -(10**6)) == view.cat_file("time/0")
     with view.open("sst/0.0.1") as file:
         assert file.read() == whole
     with pytest.raises(FileNotFoundError):
@@ -42,7 +43,7 @@ def test_the_keys_as_files() -> None:
 def test_a_level_of_a_trillion_keys_is_not_listed_to_open_a_file() -> None:
     dimensions = {"i": {"stop": 10**6}, "j": {"stop": 10**6}}
     gen = {"key": "v/{{i}}.{{j}}", "url": "http://h", "dimensions": dimensions}
-    view = filesystem(rx.open_references({"version": 1, "gen": [gen], "refs": {"a": "text"}}))
+    view = rx.open_references({"version": 1, "gen": [gen], "refs": {"a": "text"}}).filesystem()
     assert view.cat_file("a") == b"text"
     assert view.isdir("v")
     assert view.info("v/7.8")["size"] is None
@@ -53,7 +54,7 @@ def test_every_form_gives_the_values_of_the_files(name: str) -> None:
     refs = rx.open_references(DEMO / name)
     files = [xarray.open_dataset(path, engine="h5netcdf") for path in sorted(DEMO.glob("*.nc"))]
     expected = np.concatenate([each["sst"].values for each in files])
-    with to_xarray(refs, coordinates=True) as dataset:
+    with refs.to_xarray(coordinates=True) as dataset:
         np.testing.assert_array_equal(dataset["sst"].values, expected)
         assert dataset["time"].dtype.kind == "M"
     for each in files:
@@ -62,8 +63,8 @@ def test_every_form_gives_the_values_of_the_files(name: str) -> None:
 
 def test_opening_makes_no_request(server: RangeServer) -> None:
     refs = rx.open_references(raw_set([f"{server.url}/f", 0, 4]))
-    group = to_zarr(refs, allow=[server.url])
-    with to_xarray(refs, allow=[server.url]) as dataset:
+    group = refs.allowing(server.url).to_zarr()
+    with refs.allowing(server.url).to_xarray() as dataset:
         assert repr(dataset)
     assert isinstance(group, zarr.Group)
     assert repr(group.tree())
@@ -82,7 +83,7 @@ def test_a_chunk_that_may_not_be_read_is_no_fill_value(tmp_path: Path) -> None:
     with pytest.raises(AccessError):
         x_of(refs)[:2]
     with (
-        to_xarray(refs) as dataset,
+        refs.to_xarray() as dataset,
         pytest.raises(AccessError),
     ):
         dataset["x"].load()
@@ -109,7 +110,7 @@ def test_a_template_that_fails_late_is_no_fill_value() -> None:
 def test_arrays_that_xarray_cannot_place_are_named() -> None:
     refs = rx.open_references(raw_set() | {"x/.zattrs": "{}"})
     with pytest.raises(DecodeError, match="x has no _ARRAY_DIMENSIONS"):
-        to_xarray(refs)
+        refs.to_xarray()
 
 
 def test_pickle_is_never_run() -> None:
@@ -133,13 +134,13 @@ def test_stores_that_zarr_wrote(tmp_path: Path, form: int) -> None:
             for key, path in keys.items()
         }
     )
-    group: Any = to_zarr(refs, allow=[str(tmp_path)])
+    group: Any = refs.allowing(str(tmp_path)).to_zarr()
     np.testing.assert_array_equal(group["a/b"][...], values)
 
 
 def test_the_root_may_be_an_array() -> None:
     refs = rx.open_references({".zarray": json.dumps(ZARRAY), "0": "base64:BwAIAA=="})
-    array = to_zarr(refs)
+    array = refs.to_zarr()
     assert isinstance(array, zarr.Array)
     assert np.array_equal(np.asarray(array[:3]), [7, 8, -1])
 

@@ -18,13 +18,13 @@ pytestmark = pytest.mark.child
 LOAD = LOAD_COMMANDS + "import aiohttp, dask.array, distributed, xarray, zarr"
 CHUNKS = 30
 PROGRAMS = {
-    "zarr": "refs.to_zarr(allow=[url])['x'][:]",
-    "xarray": "refs.to_xarray(allow=[url])['x'].values",
-    "dask": "refs.to_xarray(allow=[url], chunks={})['x'].values",
-    "a chunk": "refs.chunk('x', (0,), allow=[url])",
-    "files": "refs.filesystem(allow=[url]).cat(['x/0', 'x/1'])",
-    "targets": "refs.check_targets(allow=[url])",
-    "an audit": "refs.audit(allow=[url], decode='all')",
+    "zarr": "refs.allowing(url).to_zarr()['x'][:]",
+    "xarray": "refs.allowing(url).to_xarray()['x'].values",
+    "dask": "refs.allowing(url).to_xarray(chunks={})['x'].values",
+    "a chunk": "refs.allowing(url).chunk('x', (0,))",
+    "files": "refs.allowing(url).filesystem().cat(['x/0', 'x/1'])",
+    "targets": "refs.allowing(url).check_targets()",
+    "an audit": "refs.allowing(url).audit(decode='all')",
     "inlining": "rx.convert(refs, 'a.json', rx.Conversion(inline=100, allow=[url]))",
     "the set itself": "rx.open_references(f'{url}/0')",
 }
@@ -119,7 +119,7 @@ import time
 def later():
     while not threads._shutdown:  # Python waits for this thread alone then
         time.sleep(0.01)
-    found = refs.chunk("x", [3], allow=[{server.url!r}])
+    found = refs.allowing({server.url!r}).chunk("x", [3])
     print(found.values or found.message)
 threading.Thread(target=later).start()
 """

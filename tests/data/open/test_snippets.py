@@ -140,7 +140,7 @@ def test_protocols_in_capitals(tmp_path: Path) -> None:
         place.write_text(json.dumps(raw_set([f"{capitals}/f", 0, 4])))
         for source in (f"{capitals}/set.json", place):
             names: dict[str, Any] = {}
-            exec(rx.open_references(source).code("x", allow=[server.url]), names)
+            exec(rx.open_references(source).allowing(server.url).code("x"), names)
             assert names["array"][:2].tolist() == [1, 2]
 
 
@@ -189,7 +189,7 @@ def test_zarr_3_and_groups(tmp_path: Path) -> None:
     assert run(refs, "a/b")["array"][:].tolist() == [1, 2, 3]
     assert "to_xarray(group='a'" in refs.code("a")
     granted: dict[str, Any] = {}
-    exec(refs.code("a", allow=[str(tmp_path)]), granted)
+    exec(refs.allowing(str(tmp_path)).code("a"), granted)
     assert granted["dataset"]["b"].values.tolist() == [1, 2, 3]
     assert list(run(refs)["group"]["a"]) == ["b"]
 

@@ -55,7 +55,7 @@ refs.explain("wind/7.0.0"), refs.diagnostics, str(refs), refs._repr_html_()
 assert rx.dialects(demo.path("spec.v1.json")).verdicts
 assert rx.infer(demo.path("sst.v0.json")).generated
 assert rx.diff(demo.path("sst.v0.json"), path).equal == 60
-assert refs.v0["wind/7.0.0"]
+assert refs.to_v0()["wind/7.0.0"]
 for form in (demo.path("sst.parq"), {"a": "text"}, b'{"a": "text"}'):
     rx.open_references(form).explain(rx.open_references(form).keys_at(0, 1)[0])
 assert refs.chunk_grid("sst") and refs.layout(refs.targets()[0].url)
@@ -64,7 +64,7 @@ assert refs.chunk_grid("sst") and refs.layout(refs.targets()[0].url)
 reading = refs.chunk("sst", (6, 0, 0))
 assert reading.state == "fetched", reading
 assert refs.read("sst").values.shape == (18, 96, 192)
-assert refs.ladder("sst/6.0.0").state == "fetched"
+assert refs.trace("sst/6.0.0").state == "fetched"
 assert refs.why("sst", (0, 0, 0)).cause
 """,
     "zarr": """
@@ -116,7 +116,7 @@ for message in (
     {"op": "notes"},
     {"op": "key.show", "path": "sst/6.0.0"},
     {"op": "key.explain", "path": "wind/7.0.0"},
-    {"op": "key.ladder", "path": "sst/6.0.0"},
+    {"op": "key.trace", "path": "sst/6.0.0"},
         {"op": "targets.summary"},
     {"op": "overview"},
     {"op": "slice.plan", "array": "sst", "slices": ["3", "0:9", "0:9"]},

@@ -56,7 +56,7 @@ def test_an_estimate_asks_nobody_and_is_kept(server: RangeServer) -> None:
     expected = refs.estimate("x")
     assert server.requests == []
     keys = [key for key in refs if key != "x/.zarray"]
-    refs.filesystem(allow=[server.url]).cat(keys)
+    refs.allowing(server.url).filesystem().cat(keys)
     assert len(server.requests) == expected.requests
 
 

@@ -85,7 +85,7 @@ def test_values_are_those_of_zarr_over_fsspec(
     expected = by_fsspec(given, "file")["x"]
     refs = rx.open_references(given)
     for selection in ((), (3,), (slice(7, 55, 3), slice(None, 30)), (..., -1), (59, 0)):
-        found = refs.read("x", selection, allow=[str(tmp_path)])
+        found = refs.allowing(str(tmp_path)).read("x", selection)
         theirs = np.asarray(expected[selection or ...])
         assert found.values.dtype == theirs.dtype
         assert found.values.shape == theirs.shape
@@ -96,7 +96,7 @@ def test_all_ranges_that_lie_in_a_row_take_one_request(server: RangeServer) -> N
     document, body = packed(GRID.astype("<i2"), 5, **ZLIB)
     server.files["/f"] = body
     refs = rx.open_references(placed(document, f"{server.url}/f"))
-    found = refs.read("x", allow=[server.url])
+    found = refs.allowing(server.url).read("x")
     assert np.array_equal(found, GRID)
     assert server.spans == [f"bytes=0-{len(body) - 1}"]
     assert found.count("fetched") == 144
@@ -107,7 +107,7 @@ def test_no_byte_is_read_that_the_part_does_not_need(server: RangeServer) -> Non
     document, body = packed(noise, 128, compressors=None)
     server.files["/f"] = body
     refs = rx.open_references(placed(document, f"{server.url}/f"))
-    found = refs.read("x", (slice(128, 256), slice(None, 200)), allow=[server.url])
+    found = refs.allowing(server.url).read("x", (slice(128, 256), slice(None, 200)))
     assert np.array_equal(found, noise[128:256, :200])
     start = document["x/1.0"][1]
     assert server.spans == [f"bytes={start}-{start + 2 * 128 * 128 * 8 - 1}"]
@@ -117,7 +117,7 @@ def test_three_states_are_told_apart(server: RangeServer) -> None:
     server.files["/f"] = b"\1\0\2\0"
     document = raw_set([f"{server.url}/f", 0, 4], None, [f"{server.url}/g", 0, 4], shape=[6])
     refs = rx.open_references(document)
-    found = refs.read("x", failed="keep", allow=[server.url])
+    found = refs.allowing(server.url).read("x", failed="keep")
     assert found.values.tolist() == [1, 2, -1, -1, 0, 0]
     assert {state: found.mask(state).tolist() for state in ("fetched", "fill", "failed")} == {
         "fetched": [True, True, False, False, False, False],
@@ -133,7 +133,7 @@ def test_three_states_are_told_apart(server: RangeServer) -> None:
 def test_a_chunk_that_failed_is_no_value_unless_that_is_asked_for(server: RangeServer) -> None:
     refs = rx.open_references(raw_set([f"{server.url}/g", 0, 4]))
     with pytest.raises(RefexplorerError, match="x/0 could not be read"):
-        refs.read("x", allow=[server.url])
+        refs.allowing(server.url).read("x")
     with pytest.raises(RefexplorerError, match="neither 'raise' nor 'keep'"):
         refs.read("x", failed="ignore")
 
@@ -173,7 +173,7 @@ def test_a_bomb_is_refused_and_the_rest_is_read(tmp_path: Path) -> None:
         [f"{tmp_path}/f", 0, len(bomb)], [f"{tmp_path}/f", len(bomb), size - len(bomb)],
         shape=[4], compressor={"id": "zlib", "level": 1},
     )  # fmt: skip
-    found = rx.open_references(document).read("x", failed="keep", allow=[str(tmp_path)])
+    found = rx.open_references(document).allowing(str(tmp_path)).read("x", failed="keep")
     assert found.values.tolist() == [0, 0, 1, 2]
     assert "above the limit" in found.failures["x/0"]
 

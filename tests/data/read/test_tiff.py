@@ -53,7 +53,7 @@ def test_the_values_are_those_of_the_picture(tmp_path: Path, way: str) -> None:
     values = np.asarray(picture[:])
     assert np.array_equal(values, tifffile.imread(tmp_path / "picture.tif"))
     key = next(key for key in refs if not key.startswith("."))
-    ladder = refs.ladder(key)
+    ladder = refs.trace(key)
     assert ladder.state == "fetched", ladder.message
     assert refs.audit(decode="all").summary.good
     assert {found.code for found in refs.diagnostics} == {"relative-url"}
@@ -80,7 +80,7 @@ def programs() -> Iterator[Interpreter]:
 @pytest.mark.parametrize(
     "question",
     [
-        "assert refs.ladder('0.0').state == 'fetched', refs.ladder('0.0')",
+        "assert refs.trace('0.0').state == 'fetched', refs.trace('0.0')",
         "assert refs.audit(decode='all').summary.good",
         "refs.to_zarr()[:]",
     ],

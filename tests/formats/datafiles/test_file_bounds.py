@@ -62,13 +62,32 @@ def test_a_file_that_was_not_copied_whole(tmp_path: Path, compression: str | Non
     path.write_bytes(whole[: len(whole) * 3 // 4])
     refs = rx.open_references(path)
     (found,) = (each for each in refs.diagnostics if each.code == "range-past-end")
-    assert (found.severity, 3 < found.count < 6) == ("warning", True)
+    assert (found.severity, 3 < found.count < 6) == ("error", True)
     assert "end after the file." in found.message
-    array: Any = refs.to_zarr()
+    with pytest.warns(rx.LeftOutWarning, match=r"a\.tif has \d errors"):
+        array: Any = refs.to_zarr()
     assert np.array_equal(array[:16], values[:16])
     with pytest.raises(rx.RefexplorerError):
         array[48:]
-    assert "range-past-end" in run("check", path).out
+    assert "error range-past-end" in (ran := run("check", path)).out
+    assert ran.status == 1
+
+
+def test_cut_files_that_are_joined(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{n}.tif" for n in range(3)]
+    for path in paths:
+        tifffile.imwrite(path, np.zeros((64, 64), "u2"), tile=(16, 16))
+    cut = paths[1]
+    cut.write_bytes(cut.read_bytes()[:-2500])
+    (alone,) = (e for e in rx.open_references(cut).diagnostics if e.code == "range-past-end")
+    refs = rx.open_references(paths, concat_dim="time")
+    (found,) = (each for each in refs.diagnostics if each.code == "range-past-end")
+    assert (found.severity, found.count) == ("error", alone.count)
+    assert found.key is not None
+    reference = refs[found.key]
+    assert isinstance(reference, rx.Range)
+    assert reference.offset + reference.length > cut.stat().st_size
+    assert Path(str(reference.url)) == cut
 
 
 def test_a_cut_fits_file(tmp_path: Path) -> None:

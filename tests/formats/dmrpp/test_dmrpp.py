@@ -125,7 +125,7 @@ def test_of_a_server_and_with_a_url_of_its_own(folder: Path) -> None:
             ).encode(),
         }
         refs = rx.open_references(f"{server.url}/d/a.nc.dmrpp")
-        group: Any = refs.to_zarr(allow=[server.url])
+        group: Any = refs.allowing(server.url).to_zarr()
         assert np.array_equal(group["x"][:], VALUES)
         assert [target.url for target in refs.targets()] == [f"{server.url}/a.nc"]
 

@@ -253,7 +253,8 @@ def test_every_verb_reads_standard_input(
     monkeypatch.chdir(tmp_path)
     data = (demo / "sst.v1.json").read_bytes()
     ran = run(*called(verb, "-"), stdin=data)
-    assert (ran.status, "Traceback" in ran.err) == (0, False), ran.err
+    differs = verb == "dialects"
+    assert (ran.status, "Traceback" in ran.err) == (int(differs), False), ran.err
     assert ran.out
     ran = run(*called(verb, "-"), stdin=b"[")
     assert (ran.status, ran.out) == (2, "")

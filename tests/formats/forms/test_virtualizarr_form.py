@@ -61,7 +61,7 @@ def test_a_manifest_store_opens_without_reading(parsed: Any) -> None:
     assert not rx.diff(refs, rx.open_references(parsed[1](loadable_variables=[]))).counts.get(
         "moved"
     )
-    opened = refs.to_xarray(allow=["/"])
+    opened = refs.allowing("/").to_xarray()
     assert opened.sst.shape == (6, 96, 192)
 
 
@@ -91,7 +91,7 @@ def test_groups_in_groups_become_folders(nested: Any) -> None:
     refs = rx.open_references(store)
     assert refs.arrays() == ("x", "a/y", "a/b/z")
     assert "empty/.zgroup" in refs
-    group: Any = refs.to_zarr(allow=["/"])
+    group: Any = refs.allowing("/").to_zarr()
     assert group["a/b/z"][:].tolist() == [0, 3, 6, 9, 12]
     assert group["a"].attrs["title"] == "inner"
     assert rx.open_references(tree).to_v0() == refs.to_v0()

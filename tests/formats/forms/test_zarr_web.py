@@ -155,8 +155,8 @@ def test_a_chunk_that_was_never_written_is_the_fill_value(
     assert np.array_equal(refs.read("g/x", (slice(None), slice(None))).values, wanted)
     assert refs.chunk("g/x", (1, 1)).state == "fill"
     assert refs.chunk("g/x", (1, 0)).state == "fetched"
-    found = refs.ladder(key)
-    assert (found.state, found.rungs[-1].form[:18]) == ("fill", "no such file (404)")
+    found = refs.trace(key)
+    assert (found.state, found.steps[-1].result[:18]) == ("fill", "no such file (404)")
     why = refs.why("g/x", (3, 5))
     assert why.cause == "no reference"
     assert "The server has no file of the chunk" in str(why)
@@ -208,10 +208,10 @@ def test_a_file_of_a_reference_file_is_never_taken_for_unwritten(
     refs.to_json(tmp_path / "set.json")
     again = rx.open_references(tmp_path / "set.json")
     allowed = [str(refs.source.place)]
-    assert again.chunk("g/x", (1, 1), allow=allowed).state == "failed"
+    assert again.allowing(*allowed).chunk("g/x", (1, 1)).state == "failed"
     with pytest.raises(rx.FetchError, match="there is no such file"):
-        again.filesystem(allow=allowed).cat_file(key)
-    assert not again.check_targets(allow=allowed).good
+        again.allowing(*allowed).filesystem().cat_file(key)
+    assert not again.allowing(*allowed).check_targets().good
 
 
 def test_servers_that_lie_are_failures_and_not_fill_values(
@@ -224,10 +224,10 @@ def test_servers_that_lie_are_failures_and_not_fill_values(
     assert refs.chunk("g/x", (1, 1)).state == "failed"
     del server.files[path]
     server.redirects[path] = f"{server.url}/elsewhere"  # which it has not either
-    assert refs.chunk("g/x", (1, 1), allow=[server.url]).state == "fill"
+    assert refs.allowing(server.url).chunk("g/x", (1, 1)).state == "fill"
     server.redirects[path] = "http://169.254.169.254/latest"
     with pytest.raises(rx.AccessError):
-        refs.chunk("g/x", (1, 1), allow=[server.url])
+        refs.allowing(server.url).chunk("g/x", (1, 1))
     server.truncated.add(f"/d/x.zarr/{other}")
     assert refs.chunk("g/x", (0, 0)).state == "failed"
     del server.files[f"/d/x.zarr/{other}"]  # deleted since, which nobody can tell from never

@@ -70,7 +70,7 @@ def test_each_kind_of_chunk_is_what_icechunk_says(folder: Path) -> None:
 
 
 def test_values_are_those_that_icechunk_reads(folder: Path) -> None:
-    group: Any = rx.open_references(folder).to_zarr(allow=[str(folder.parent)])
+    group: Any = rx.open_references(folder).allowing(str(folder.parent)).to_zarr()
     access = {f"file://{folder.parent}/targets/": icechunk.credentials.LocalFileSystemAccess}
     opened = icechunk.Repository.open(
         icechunk.local_filesystem_storage(str(folder)), authorize_virtual_chunk_access=access
@@ -145,29 +145,29 @@ def test_info_lists_branches_tags_and_snapshots(folder: Path) -> None:
 
 def test_what_changed_since_it_was_written_is_found(folder: Path) -> None:
     allow = [str(folder.parent)]
-    before = rx.open_references(f"{folder}@v1").check_targets(allow=allow)
+    before = rx.open_references(f"{folder}@v1").allowing(*allow).check_targets()
     (record,) = [each for each in before if each.url and each.url.endswith("f.bin")]
     assert (record.state, record.unchanged) == ("changed", False)
     assert "It changed since references to it were written: it was last modified" in str(record)
     assert not before.good
     assert "1 that changed since references to it were written" in before.summary
-    after = rx.open_references(folder).check_targets(allow=allow)
+    after = rx.open_references(folder).allowing(*allow).check_targets()
     (record,) = [each for each in after if each.url and each.url.endswith("f.bin")]
     assert (record.state, record.unchanged, record.message) == ("good", True, None)
     assert "Only sizes, and 1 recorded version, were compared" in after.summary
     os.utime(folder.parent / "targets/f.bin", (moment(2).timestamp(),) * 2)
-    again = rx.open_references(folder).check_targets(allow=allow)
+    again = rx.open_references(folder).allowing(*allow).check_targets()
     assert [each.state for each in again if each.unchanged is False] == ["changed"]
 
 
 def test_an_audit_finds_it_too(folder: Path) -> None:
     allow = [str(folder.parent)]
-    before = rx.open_references(f"{folder}@v1").audit(allow=allow, workers=1)
+    before = rx.open_references(f"{folder}@v1").allowing(*allow).audit(workers=1)
     assert not before.good
     assert (before.summary.versions, before.summary.outdated_count) == (1, 1)
     assert "f.bin: It changed since references to it were written" in str(before)
     assert "1 target compared with the version that Icechunk recorded: 1 changed" in str(before)
-    after = rx.open_references(folder).audit(allow=allow, workers=1)
+    after = rx.open_references(folder).allowing(*allow).audit(workers=1)
     assert after.good
     assert (after.summary.versions, after.summary.outdated_count) == (1, 0)
     unread = rx.open_references(folder).audit(decode="none", workers=1)

@@ -76,7 +76,7 @@ def test_a_repository_in_a_bucket(bucket: str, options: dict[str, Any]) -> None:
     assert refs.source.form == "Icechunk"
     assert refs.source.location == refs.source.place == bucket
     assert (refs.count, refs.arrays()) == (10, ("big", "g/x", "s"))
-    group: Any = refs.to_zarr(allow=["s3://bucket"])
+    group: Any = refs.allowing("s3://bucket").to_zarr()
     assert group["big"][1500] == 7
     tagged = rx.open_references(f"{bucket}@v1", storage_options=options)
     assert tagged.source.place == f"{bucket}@v1"
@@ -163,7 +163,7 @@ def test_a_set_is_written_into_a_bucket(
         "into a bucket",
         "Repository initialized",
     ]
-    group: Any = again.to_zarr(allow=["s3://bucket"])
+    group: Any = again.allowing("s3://bucket").to_zarr()
     assert group["x"][:].tobytes() == b'"xc'
     with pytest.raises(rx.SourceError, match=r"one\.icechunk exists"):
         rx.convert(source, target, how)
@@ -243,7 +243,7 @@ def test_a_repository_of_a_web_server(web: RangeServer) -> None:
     refs = rx.open_references(f"{web.url}/repo")
     assert (refs.source.form, refs.count) == ("Icechunk", 10)
     assert rx.open_references(f"{web.url}/repo@v1")["g/x/c/0/0"].to_v0()[1] == 10
-    group: Any = refs.to_zarr(allow=[web.url])
+    group: Any = refs.allowing(web.url).to_zarr()
     assert group["big"][1500] == 7
 
 

@@ -53,7 +53,7 @@ def found(document: dict[str, Any]) -> dict[str, str]:
     return {
         each.code: str(each.severity)
         for each in rx.open_references(document).diagnostics
-        if each.code in ("no-root", "no-group", "no-references", "no-references-at")
+        if each.code in ("no-root", "no-group", "array-without-references", "no-references-at")
     }
 
 
@@ -102,7 +102,9 @@ def test_a_group_that_is_missing_on_the_way_hides_its_arrays() -> None:
 
 def test_an_array_without_any_reference_is_a_warning() -> None:
     document = {".zgroup": GROUP} | X
-    assert found(document | below("v", array([4], [2], "y"))) == {"no-references": "warning"}
+    assert found(document | below("v", array([4], [2], "y"))) == {
+        "array-without-references": "warning"
+    }
     containers = below("c", array([], [])) | below("one", array([1], [1], "n"))
     containers |= below("crs", array([4], [1], "time", grid_mapping_name="mercator"))
     assert found(document | containers) == {}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import refexplorer as rx
-from refexplorer.errors import LimitError
+from refexplorer.errors import RefexplorerError
 from tests.helpers.commands import run
 
 RANK = 70
@@ -66,7 +66,9 @@ def test_explicit_keys_are_listed_and_written(tmp_path: Path) -> None:
     level = [row.name for row in refs.children("x", 0, 20).rows]
     assert level == sorted(level)
     assert len(level) == 9
-    rx.convert(refs, tmp_path / "a.parq")
-    assert not rx.diff(refs, tmp_path / "a.parq")
-    with pytest.raises(LimitError, match="has 70 dimensions, more than the 64 of one array"):
-        refs.chunk_grid("x").states  # noqa: B018  it is computed
+    rx.convert(refs, tmp_path / "a.json", rx.Conversion(form="v0"))
+    assert not rx.diff(refs, tmp_path / "a.json")
+    with pytest.raises(RefexplorerError, match="neither metadata nor a chunk of an array"):
+        rx.convert(refs, tmp_path / "a.parq")
+    noted = {each.code: each.message for each in refs.diagnostics}
+    assert "70 dimensions" in noted["bad-metadata"]

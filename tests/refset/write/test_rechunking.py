@@ -36,7 +36,7 @@ def converted(source: Any, output: Path, **how: Any) -> rx.ReferenceSet:
 
 
 def values(refs: rx.ReferenceSet, allow: list[str]) -> dict[str, Any]:
-    root: Any = refs.to_zarr(allow=allow)
+    root: Any = refs.allowing(*allow).to_zarr()
     return {path: root[path][...] for path in refs.arrays()}
 
 
@@ -76,6 +76,14 @@ def test_coordinates_are_read_only_where_it_is_allowed(
     with pytest.raises(rx.RefexplorerError, match="may not be read yet"):
         converted(costly, tmp_path / "a.json", inline_coordinates=True)
     assert not (tmp_path / "a.json").exists()
+
+
+def test_what_a_set_allows_is_allowed_to_verbs_as_well(
+    costly: dict[str, Any], tmp_path: Path
+) -> None:
+    refs = rx.open_references(costly).allowing(tmp_path)
+    rx.convert(refs, tmp_path / "a.json", rx.Conversion(inline_coordinates=True))
+    assert rx.repair(refs).references.allowed == (str(tmp_path),)
 
 
 def test_a_coordinate_with_a_chunk_that_fails_is_not_written(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from unittest.mock import patch
 
@@ -11,9 +14,8 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.formats.forms import json_form
-from refexplorer.spec.core.catalogue import ARRAYS, CATALOGUE, PARQUET, REFERENCES
+from refexplorer.spec.codes import CODES, FindingCode, Severity, codes_of
 from refexplorer.spec.core.diagnostics import SHOWN_PER_CODE, Findings, pointer
-from refexplorer.spec.core.explanations import EXPLANATIONS
 from refexplorer.spec.core.rules import RULES
 from tests.docs.diagnostics import diagnostics_page
 from tests.docs.reference import DIAGNOSTICS
@@ -24,39 +26,24 @@ UNSHOWN = {
     "left-out",
     "override-unused",
     "key-too-long",
-    "readers-not-compared",
     "odd-encoding",
     "range-past-end",
-    *PARQUET,
+    *codes_of("parquet"),
+    *codes_of("files"),
 }
-STORES = [code for code in PARQUET if code != "parquet-too-large"]
+STORES = [code for code in codes_of("parquet") if code != "parquet-too-large"]
 SOURCES: dict[str, str | bytes] = {
     "override-unused": '{"version": 1, "refs": {"a": "x"}}',
     "key-too-long": f'{{"{"k" * 70_000}": "x"}}',
     "odd-encoding": '{"a": "x"}'.encode("utf-16"),
 }
 """What shows a code that no JSON text by itself can."""
+LARGE = [code for code in codes_of("references") + codes_of("arrays") if code not in UNSHOWN]
 
 
-def test_readers_are_not_compared_beyond_a_number_of_references(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("refexplorer.data.lint.diagnosing.COMPARED_KEYS", 2)
-    document = {f"x/{n}": ["{{u|upper}}/f"] for n in range(3)}
-    text = json.dumps({"version": 1, "templates": {"u": "s3://b"}, "refs": document})
-    found = {found.code: found for found in rx.open_references(text).diagnostics}
-    assert "readers-differ" not in found
-    assert found["readers-not-compared"].severity == "info"
-    assert found["readers-not-compared"].message.startswith("Of 3 references it was not checked")
-    monkeypatch.setattr("refexplorer.data.lint.diagnosing.COMPARED_KEYS", 3)
-    codes = {found.code for found in rx.open_references(text).diagnostics}
-    assert "readers-differ" in codes
-    assert "readers-not-compared" not in codes
-
-
-@pytest.mark.parametrize("code", [code for code in CATALOGUE if code not in UNSHOWN])
+@pytest.mark.parametrize("code", [code for code in CODES if code not in UNSHOWN])
 def test_the_example_of_a_code_shows_it(code: str) -> None:
-    rule = CATALOGUE[code]
+    rule = CODES[code]
     if code in ("not-json", "not-object", "bad-version"):
         with pytest.raises(rx.SpecError) as refusal:
             rx.open_references(rule.example)
@@ -67,10 +54,10 @@ def test_the_example_of_a_code_shows_it(code: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["s3", "http"])  # that of the example, or another one
-@pytest.mark.parametrize("code", [code for code in (*REFERENCES, *ARRAYS) if code not in UNSHOWN])
+@pytest.mark.parametrize("code", LARGE)
 def test_the_example_of_a_code_shows_it_in_a_large_set(code: str, protocol: str) -> None:
     """Of many URLs and keys, only those that are odd at first sight are looked at."""
-    document = json.loads(CATALOGUE[code].example)
+    document = json.loads(CODES[code].example)
     plain = {f"plain/{n}": [f"{protocol}://plain/{n}", 0, 4] for n in range(20)}
     last = {"plain/20": [f"{protocol}://plain/20", 0, 4]}  # which is not read in a block
     is_v1 = document.get("version") == 1
@@ -81,16 +68,42 @@ def test_the_example_of_a_code_shows_it_in_a_large_set(code: str, protocol: str)
     assert code in found, "extend `ODD_KEY` or `ODD_URL`, and what `UrlColumn.plain_start` takes"
 
 
-def test_every_code_that_the_program_writes_is_in_the_catalogue() -> None:
+def test_every_code_is_raised_somewhere() -> None:
     names = {
         name
         for path, text in modules().items()
-        if path.relative_to(PACKAGE).parts[0] in ("spec", "formats", "refset", "data")
-        and path.name not in ("catalogue.py", "explanations.py")
-        for name in re.findall(r'"([a-z0-9-]+)"', text)
+        if path.relative_to(PACKAGE).parts[0]
+        in ("spec", "formats", "refset", "readers", "data", "checks")
+        for name in re.findall(r'"([A-Za-z0-9_-]+)"', text)
     }
     built = {"bad-offset", "bad-length"}
-    assert CATALOGUE.keys() - names - built == set(), "no rule raises them"
+    assert CODES.keys() - names - built == set(), "no rule raises them"
+
+
+def test_the_catalogue_has_every_field_and_no_other() -> None:
+    """TOML itself refuses a key that is there twice, of one subject."""
+    whole = tomllib.loads((PACKAGE / "spec" / "codes.toml").read_text(encoding="utf-8"))
+    required = {name for name in FindingCode._fields if name not in FindingCode._field_defaults}
+    tables = [(code, table) for subject in whole.values() for code, table in subject.items()]
+    codes = [(code, table) for code, table in tables if code != "title"]
+    assert len({code for code, _ in codes}) == len(codes), "a code is in two subjects"
+    for code, table in codes:
+        assert required <= table.keys() <= set(FindingCode._fields), code
+        assert all(table.values()), f"{code} has a field without a value, which is left out"
+        assert table["severity"] in list(Severity)
+    assert {field for _, table in codes for field in table} == set(FindingCode._fields), (
+        "unused field"
+    )
+    assert {code for code, table in codes if "predicate" in table} >= set(codes_of("files"))
+
+
+def test_a_sound_set_reads_no_catalogue() -> None:
+    script = (
+        "import sys, refexplorer as rx; "
+        "rx.open_references({'a': 'x', '.zgroup': {'zarr_format': 2}}); "
+        "sys.exit('tomllib' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 @pytest.mark.parametrize("code", SOURCES)
@@ -102,7 +115,7 @@ def test_a_code_that_no_text_shows_is_shown(code: str) -> None:
 
 @pytest.mark.parametrize("code", STORES)
 def test_the_example_store_of_a_code_shows_it(code: str, tmp_path: Path) -> None:
-    write_files(tmp_path, json.loads(CATALOGUE[code].example))
+    write_files(tmp_path, json.loads(CODES[code].example))
     if code == "parquet-bad-zmetadata":
         with pytest.raises(rx.SpecError) as refusal:
             rx.open_references(tmp_path)
@@ -111,28 +124,27 @@ def test_the_example_store_of_a_code_shows_it(code: str, tmp_path: Path) -> None
     refs = rx.open_references(tmp_path)
     assert len(list(refs)) >= 0  # record files are read when keys are asked for
     found = {(found.code, found.severity) for found in refs.diagnostics}
-    assert (code, CATALOGUE[code].severity) in found
+    assert (code, CODES[code].severity) in found
 
 
 def test_every_code_is_explained() -> None:
-    assert EXPLANATIONS.keys() == CATALOGUE.keys(), "each code has an entry in explanations.py"
-    for code in CATALOGUE:
+    for code in CODES:
         explained = rx.explain_code(code)
         said = (explained.cause, explained.mend, explained.meaning, *explained.readers)
         assert all(sentence.endswith((".", "`.")) for sentence in said), code
-        assert explained.example in str(explained)
+        assert explained.example in str(explained) or not CODES[code].has_set
     with pytest.raises(rx.RefexplorerError, match="Did you mean `bad-url`"):
         rx.explain_code("bad-urll")
 
 
 def test_rules_that_codes_name_are_there() -> None:
-    assert {one.rule for one in EXPLANATIONS.values()} - {""} <= RULES.keys()
+    assert {one.rule for one in CODES.values()} - {""} <= RULES.keys()
 
 
 def test_the_page_of_the_catalogue_is_up_to_date() -> None:
     written = DIAGNOSTICS.read_text(encoding="utf-8")
     assert written == diagnostics_page(), "run `python -m tests.docs.reference`"
-    assert all(f"### `{code}`" in written for code in CATALOGUE)
+    assert all(f"### `{code}`" in written for code in CODES)
 
 
 def test_findings_of_one_kind_are_counted_beyond_the_first() -> None:

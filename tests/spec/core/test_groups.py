@@ -29,7 +29,7 @@ def document(arrays: int) -> dict[str, str]:
 
 def test_groups_count_what_stands_behind_each_diagnostic() -> None:
     (group,) = grouped(rx.open_references(document(54)).diagnostics)
-    assert (group.code, group.count, group.is_long) == ("no-references", 54, True)
+    assert (group.code, group.count, group.is_long) == ("array-without-references", 54, True)
     (few,) = grouped(rx.open_references(document(TOGETHER - 1)).diagnostics)
     assert not few.is_long
 
@@ -39,7 +39,7 @@ def test_the_command_line_lists_the_first_of_many(tmp_path: Path) -> None:
     path.write_text(json.dumps(document(10)))
     short = CliRunner().invoke(load_app(), ["check", str(path)]).stdout.splitlines()
     assert len(short) == 5
-    assert "no-references, 10 times" in short[0]
+    assert "array-without-references, 10 times" in short[0]
     assert "/v0~1.zarray: " in short[1]
     assert "line 1:" not in short[3]
     assert "7 more" in short[4]
@@ -49,4 +49,4 @@ def test_the_command_line_lists_the_first_of_many(tmp_path: Path) -> None:
 
 def test_a_notebook_folds_many_into_one() -> None:
     html = rx.open_references(document(10))._repr_html_()
-    assert html.count("no-references, 10 times") == 1
+    assert html.count("array-without-references, 10 times") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import refexplorer as rx
@@ -57,3 +58,19 @@ def test_all_lists_all(tmp_path: Path) -> None:
     found = json.loads(run("check", path, "--json").out)
     wrong = [each for each in found["diagnostics"] if each["code"] == "chunk-outside-grid"]
     assert sum(each["count"] for each in wrong) == ARRAYS * WRONG
+
+
+def test_a_finding_is_the_same_one_in_another_order_of_the_keys() -> None:
+    """So that a list of known findings fits the next run; values that differ are another one."""
+    refs = {f"x/{n}": ["http://h/f", -1, 4] for n in range(3)}
+    one, other = (
+        {each.id for each in rx.open_references(dict(order)).diagnostics if each.code == code}
+        for code in ["bad-offset"]
+        for order in (refs.items(), reversed(refs.items()))
+    )
+    assert one == other
+    assert len(one) == 1
+    (found, *_) = rx.open_references(refs).diagnostics
+    changed = {replace(found, ours="1", theirs=value).id for value in ("2", "3")}
+    assert len(changed | one) == 3
+    assert found.to_dict()["id"] in one

@@ -97,7 +97,6 @@ def test_what_is_inside_a_form_comes_before_it() -> None:
 
 
 def test_one_module_knows_the_nodes_of_jinja2() -> None:
-    """Beside the rules of another reader, which are no rules of the engine."""
     found = {
         path.relative_to(PACKAGE).as_posix()
         for path, text in modules().items()
@@ -105,4 +104,4 @@ def test_one_module_knows_the_nodes_of_jinja2() -> None:
         if isinstance(node, ast.ImportFrom) and node.module == "jinja2"
         if "nodes" in {alias.name for alias in node.names}
     }
-    assert found == {"spec/templates/lowering.py", "spec/dialects/fsspec_text.py"}
+    assert found == {"spec/templates/lowering.py"}

@@ -175,7 +175,7 @@ def test_a_host_is_measured_when_it_may_be_read() -> None:
     assert place["bandwidth"] >= place["stream"] > 0
     assert found["asked"].startswith("Measured by 9 requests for one byte of http://127.0.0.1")
     assert host.controller.code == (
-        f"refs.advise(measure=True, place='lustre', allow=['{server.url}'])"
+        f"refs.allowing('{server.url}').advise(measure=True, place='lustre')"
     )
     numbers = {name: place[name] for name in ("latency", "bandwidth", "stream")}
     again = shown(host, array="x", place="lustre", **numbers)["place"]

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import refexplorer as rx
-from refexplorer.spec.core.catalogue import CATALOGUE
+from refexplorer.spec.codes import CODES
 from tests.helpers.editing import GOOD, Host
 
 
@@ -173,7 +173,7 @@ def test_examples_are_shipped_sets_that_are_a_text() -> None:
 
 
 def test_advice_in_the_editor_names_no_python() -> None:
-    documents = [rule.example for rule in CATALOGUE.values() if rule.example.startswith("{")]
+    documents = [rule.example for rule in CODES.values() if rule.example.startswith("{")]
     said = [
         f"{note['message']} {note['hint']}"
         for document in documents
@@ -184,6 +184,6 @@ def test_advice_in_the_editor_names_no_python() -> None:
 
 
 def test_what_to_do_about_readers_is_said_in_the_words_of_the_editor() -> None:
-    notes = Host(CATALOGUE["readers-differ"].example).ask("notes")["notes"]
+    notes = Host(CODES["readers-differ"].example).ask("notes")["notes"]
     (hint,) = {note["hint"] for note in notes if note["code"] == "readers-differ"}
     assert hint == "See above how others read it."

@@ -7,8 +7,7 @@ import re
 
 import pytest
 
-from refexplorer.spec.core.catalogue import CATALOGUE
-from refexplorer.spec.core.explanations import EXPLANATIONS
+from refexplorer.spec.codes import CODES
 from refexplorer.spec.core.rules import RULES
 from refexplorer.views.editor import rule_places
 from refexplorer.views.exercises.exercise_controller import ExercisesController
@@ -157,9 +156,9 @@ def test_the_rules_come_in_order_with_what_trains_them() -> None:
 
 @pytest.mark.parametrize("code", ["bad-ref-shape", "odd-url"])
 def test_a_diagnostic_cites_its_rule(code: str) -> None:
-    notes = Host(CATALOGUE[code].example).ask("notes")["notes"]
+    notes = Host(CODES[code].example).ask("notes")["notes"]
     rules = {note["rule"] for note in notes if note["code"] == code}
-    assert rules == {EXPLANATIONS[code].rule or None}
+    assert rules == {CODES[code].rule or None}
 
 
 def test_an_exercise_cites_its_rules_unless_they_would_tell_what_is_wrong() -> None:
@@ -181,7 +180,7 @@ def test_what_is_hidden_cites_no_rule() -> None:
 PYTHON = re.compile(r"Limits\.|`refexplorer [a-z]|open_references|in Python|Python:|`trusted`")
 
 
-@pytest.mark.parametrize("code", CATALOGUE)
+@pytest.mark.parametrize("code", CODES)
 def test_a_page_of_a_code_asks_for_nothing_that_visitors_of_a_page_have_not(code: str) -> None:
     page = Host("{}").ask("code", code=code)["page"]
     told = [page["meaning"], page["cause"], page["mend"], page["example"]]

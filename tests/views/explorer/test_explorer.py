@@ -147,7 +147,7 @@ def test_reading_asks_first_and_the_grant_opens_it(server: RangeServer) -> None:
     assert reading["state"] == "fetched"
     assert list(values) == [1, 2]
     host.ask("key.show", path="x")
-    assert host.controller.code == f"refs.to_zarr(allow=['{server.url}'])['x']"
+    assert host.controller.code == f"refs.allowing('{server.url}').to_zarr()['x']"
 
 
 def test_a_place_that_no_grant_opens_fails(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_only_what_may_be_read_is_read(source: Path, tmp_path: Path) -> None:
     host.ask("allow", grant=str(tmp_path))
     found, _ = later(host, "verify", values=False)
     assert (found["verdict"], found["grants"]) == ("differs from its files", [])
-    assert host.controller.code == f"refs.verify(allow=[{str(tmp_path)!r}])"
+    assert host.controller.code == f"refs.allowing({str(tmp_path)!r}).verify()"
 
 
 def test_a_visitor_reads_no_file_of_the_server(source: Path, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_pages_of_bytes(tmp_path: Path) -> None:
 def test_bytes_and_ladder_ask_first_and_read_no_more_than_the_page(server: RangeServer) -> None:
     server.files["/f"] = bytes(100_000)
     host = Host(raw_set([f"{server.url}/f", 0, 100_000]))
-    for op, field in (("key.bytes", "bytes"), ("key.ladder", "ladder")):
+    for op, field in (("key.bytes", "bytes"), ("key.trace", "trace")):
         window = {"start": 0, "n": 16} if op == "key.bytes" else {}
         answer, buffers = ask(host, op, path="x/0", **window)
         assert answer[field]["state"] == "ask"
@@ -65,17 +65,17 @@ def test_bytes_and_ladder_ask_first_and_read_no_more_than_the_page(server: Range
 
 def test_the_ladder_names_the_step_that_fails() -> None:
     host = Host(raw_set("not zlib", compressor={"id": "zlib", "level": 1}))
-    answer, _ = ask(host, "key.ladder", path="x/0")
-    ladder = answer["ladder"]
+    answer, _ = ask(host, "key.trace", path="x/0")
+    ladder = answer["trace"]
     assert ladder["state"] == "failed"
-    assert [rung["name"] for rung in ladder["rungs"]] == ["reference", "raw bytes", "zlib(level=1)"]
-    assert bytes.fromhex(ladder["rungs"][1]["head"]) == b"not zlib"
-    assert ladder["rungs"][-1]["message"] == ladder["message"]
+    assert [rung["name"] for rung in ladder["steps"]] == ["reference", "raw bytes", "zlib(level=1)"]
+    assert bytes.fromhex(ladder["steps"][1]["head"]) == b"not zlib"
+    assert ladder["steps"][-1]["message"] == ladder["message"]
 
 
 def test_the_first_values_of_a_chunk_that_decodes() -> None:
-    answer, _ = ask(Host(raw_set("base64:BwAIAA==")), "key.ladder", path="x/0")
-    assert answer["ladder"]["values"] == ["7", "8"]
+    answer, _ = ask(Host(raw_set("base64:BwAIAA==")), "key.trace", path="x/0")
+    assert answer["trace"]["values"] == ["7", "8"]
 
 
 def test_code_that_opens_the_key_elsewhere() -> None:
@@ -88,7 +88,7 @@ def test_code_that_opens_the_key_elsewhere() -> None:
 
 def test_what_is_not_there_is_said() -> None:
     host = Host(raw_set())
-    for op in ("key.explain", "key.bytes", "key.ladder"):
+    for op in ("key.explain", "key.bytes", "key.trace"):
         window = {"start": 0, "n": 1} if op == "key.bytes" else {}
         answer, _ = ask(host, op, path="nothing", **window)
         assert "nothing" in answer["error"]
@@ -97,7 +97,7 @@ def test_what_is_not_there_is_said() -> None:
 def test_how_much_of_a_whole_file_is_to_come_is_null(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"12")
     host = Host(raw_set([str(tmp_path / "f")]), allow=[str(tmp_path)])
-    host.controller.handle({"id": "t:9", "op": "key.ladder", "path": "x/0"})
+    host.controller.handle({"id": "t:9", "op": "key.trace", "path": "x/0"})
     event, _ = host.posted.get(timeout=30)
     assert event == {"ev": "progress", "id": "t:9", "done": 2, "of": None, "label": "2 B"}
 
@@ -106,7 +106,7 @@ def test_a_slow_reading_can_be_stopped(server: RangeServer) -> None:
     server.files["/f"] = bytes(10**6)
     server.dripping.add("/f")
     host = Host(raw_set([f"{server.url}/f", 0, 10**6]), allow=[server.url])
-    host.controller.handle({"id": "t:9", "op": "key.ladder", "path": "x/0"})
+    host.controller.handle({"id": "t:9", "op": "key.trace", "path": "x/0"})
     event, _ = host.posted.get(timeout=30)
     assert event["ev"] == "progress"
     host.ask("cancel", job="t:9")
@@ -114,3 +114,12 @@ def test_a_slow_reading_can_be_stopped(server: RangeServer) -> None:
         event, _ = host.posted.get(timeout=30)
     assert event["error"] == "It was stopped."
     assert server.hung_up.wait(timeout=30)
+
+
+def test_code_on_a_page_for_others_names_no_folder_that_the_set_allows(tmp_path: Path) -> None:
+    refs = rx.open_references(raw_set(None)).allowing(tmp_path, "s3://bucket")
+    for served, shown in ((False, [str(tmp_path), "s3://bucket"]), (True, ["s3://bucket"])):
+        answer, _ = ask(Host(refs, served=served), "key.code", path="x/0")
+        names = ", ".join(map(repr, sorted(shown)))
+        assert f"refs.allowing({names}).chunk('x', (0,))" in answer["code"]
+    assert refs.allowed == (str(tmp_path), "s3://bucket")

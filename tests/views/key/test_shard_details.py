@@ -23,7 +23,8 @@ def test_the_inner_chunks_of_a_shard(tmp_path: Path) -> None:
     assert (shard["state"], shard["grid"], shard["chunks"]) == ("fetched", [2, 4], [2, 1])
     assert (shard["count"], shard["empty"], shard["beyond"], shard["listed"]) == (8, 6, 0, True)
     refs = opened(tmp_path, json.loads((tmp_path / "set.json").read_text()))
-    known = refs.shard("x", (1, 1))
+    known = refs.trace("x/c/1/1", inner=...).shard
+    assert known is not None
     offsets, lengths = (np.frombuffer(each) for each in buffers)
     assert known.offsets is not None
     assert known.lengths is not None
@@ -34,11 +35,11 @@ def test_the_inner_chunks_of_a_shard(tmp_path: Path) -> None:
 
 def test_the_ladder_of_an_inner_chunk(tmp_path: Path) -> None:
     host = Host(opened(tmp_path, written(tmp_path)))
-    answer, _ = ask(host, "key.inner", path="x/c/0/0", inner=[1, 2])
+    answer, _ = ask(host, "key.trace", path="x/c/0/0", inner=[1, 2])
     values = [str(each) for each in VALUES[2:4, 2].tolist()]
-    assert answer["ladder"]["values"] == values
-    answer, _ = ask(host, "key.inner", path="x/c/1/1", inner=[1, 3])
-    assert answer["ladder"]["state"] == "fill"
+    assert answer["trace"]["values"] == values
+    answer, _ = ask(host, "key.trace", path="x/c/1/1", inner=[1, 3])
+    assert answer["trace"]["state"] == "fill"
 
 
 def test_a_shard_without_a_reference(tmp_path: Path) -> None:
@@ -55,9 +56,9 @@ def test_it_asks_first_and_reads_the_index_alone(tmp_path: Path) -> None:
             if isinstance(value, list):
                 value[0] = f"{server.url}/all.bin"
         host = Host(opened(tmp_path, refs))
-        for op, more in (("key.shard", {}), ("key.inner", {"inner": [0, 0]})):
+        for op, more in (("key.shard", {}), ("key.trace", {"inner": [0, 0]})):
             answer, _ = ask(host, op, path="x/c/0/0", **more)
-            found = answer["shard" if op == "key.shard" else "ladder"]
+            found = answer["shard" if op == "key.shard" else "trace"]
             assert (found["state"], found["grant"]) == ("ask", server.url)
         assert server.requests == []
         host.ask("allow", grant=server.url)
@@ -95,7 +96,7 @@ def test_of_too_many_only_the_counts_are_told(
 )
 def test_what_there_is_not(path: str, fields: Any, said: str, tmp_path: Path) -> None:
     host = Host(opened(tmp_path, written(tmp_path)))
-    answer, _ = ask(host, "key.inner", path=path, **fields)
+    answer, _ = ask(host, "key.trace", path=path, **fields)
     assert said in answer["error"]
 
 

@@ -188,10 +188,10 @@ def check(host: Host, expected: np.ndarray, shown: Shown) -> None:
     np.testing.assert_array_equal(turned[kept.T], expected.T[kept.T])
     html = explorer_html(host.controller)
     assert f"{reading['extremes'][0]} to {reading['extremes'][1]}" in html
-    own = refs.read("x", allow=host_of(refs))
+    own = refs.allowing(*host_of(refs)).read("x")
     assert own.values.dtype == expected.dtype
     np.testing.assert_array_equal(own.values, expected)
-    cause = refs.why("x", [0, 1], allow=host_of(refs))
+    cause = refs.allowing(*host_of(refs)).why("x", [0, 1])
     np.testing.assert_array_equal(cause.raw, expected[0, 1])
 
 

@@ -188,7 +188,7 @@ def test_what_was_not_recorded_says_that_it_takes_python(replayed: Replayed) -> 
         {"op": "slice.plan", "array": "sst", "index": [0, 0, 0], "slices": None},
         {"op": "value.why", "array": "sst", "index": [0, 0, 0]},
         {"op": "key.bytes", "path": "sst/0.0.0", "start": 0, "n": 32776},
-        {"op": "key.ladder", "path": "sst/0.0.0"},
+        {"op": "key.trace", "path": "sst/0.0.0"},
         {"op": "targets.check"},
         {"op": "changes.with", "source": "other.json"},
         {"op": "allow", "grant": "s3://bucket"},

@@ -14,7 +14,14 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.limits import Limits
 from refexplorer.spec.core.references import Range
 from refexplorer.views.wire.explorer.data_messages import ReadChunk
-from refexplorer.views.wire.jobs import MOST_RUNNING, MOST_WAITING, JobAnswer, JobReport, Jobs
+from refexplorer.views.wire.jobs import (
+    MOST_IN_PROCESS,
+    MOST_RUNNING,
+    MOST_WAITING,
+    JobAnswer,
+    JobReport,
+    Jobs,
+)
 from refexplorer.views.wire.messages import Cancel, Done
 from tests.helpers.servers import RangeServer, range_server
 
@@ -108,6 +115,43 @@ def test_what_waits_is_done_when_there_is_room(posted: Posted, jobs: Jobs) -> No
     while wanted:
         if "ev" not in (said := posted.get(timeout=60)):
             wanted.discard(said["id"])
+
+
+def test_jobs_of_all_views_are_few_at_a_time_and_each_view_gets_its_turn(posted: Posted) -> None:
+    done, started = threading.Semaphore(0), threading.Semaphore(0)
+    views = [Jobs(lambda message, buffers: posted.put(message)) for _ in range(20)]
+
+    running = set[int]()
+    counts = list[int]()
+
+    def work(report: JobReport) -> JobAnswer:
+        running.add(threading.get_ident())
+        counts.append(len(running))
+        started.release()
+        done.acquire(timeout=60)
+        running.discard(threading.get_ident())
+        return Done(), []
+
+    try:
+        for number, view in enumerate(views):
+            for each in range(10):
+                view.start(asked(100 * number + each), work)
+        for _ in range(MOST_IN_PROCESS):
+            started.acquire()
+        answers = Posted()
+        late = Jobs(lambda message, buffers: answers.put(message))
+        late.start(asked(1), lambda report: (Done(), []))
+        done.release(len(views))  # of the 200, so others are still waiting
+        assert "error" not in answer_of(answers, 1)
+        done.release(10 * len(views))
+        wanted = {f"a:{100 * view + each}" for view in range(20) for each in range(10)}
+        while wanted:
+            wanted.discard(posted.get(timeout=60).get("id"))
+        assert max(counts) == MOST_IN_PROCESS
+    finally:
+        done.release(10 * len(views))
+        for view in views:
+            view.close()
 
 
 def test_what_waits_for_its_turn_holds_up_nothing_else(posted: Posted, jobs: Jobs) -> None:

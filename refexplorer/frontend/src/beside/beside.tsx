@@ -8,6 +8,7 @@ import { placing } from "../preview/bars.ts";
 import { tableOf, type Scheme } from "../preview/colours.ts";
 import { heatmap, legend, line, painted, type Figure, type Look } from "../preview/plot.ts";
 import { cellWords, layout, placeOf, type Axis } from "../preview/slices.ts";
+import type { Integers } from "../preview/time/frames.ts";
 import { moved, zoomed, type Window } from "../preview/window.ts";
 import { Failure, Question, Waited } from "../shared/asking.tsx";
 import { bytes, count, exact, grouped, moment, value } from "../shared/format.ts";
@@ -138,6 +139,7 @@ interface Drawn {
   caption: string;
   axes: Axis[];
   values: Float64Array;
+  integers: Integers | null;
   /** The data type of the values; null for a difference. */
   type: string | null;
   /** What a cell is where it is not one value. */
@@ -149,11 +151,11 @@ interface Drawn {
 
 function Pictures({ session, read }: { session: ExplorerSession; read: BesideRead }) {
   const { beside } = session;
-  const { values, window } = useStore(beside);
+  const { values, integers, window } = useStore(beside);
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const [cursor, setCursor] = useState<number[] | null>(null);
-  const drawn = useMemo(() => picturesOf(read, values), [read, values]);
+  const drawn = useMemo(() => picturesOf(read, values, integers), [read, values]);
   const columns = Math.max(1, Math.min(drawn.length, Math.floor(width / LEAST)));
   const each = Math.floor((width - GAP * (columns - 1)) / columns);
   const isFlat = drawn.some(({ axes }) => axes.length === 2);
@@ -172,7 +174,7 @@ function Pictures({ session, read }: { session: ExplorerSession; read: BesideRea
         {width > 0 && drawn.map((picture) => (
           <div key={picture.title}>
             <div class="side-head"><b>{picture.title}</b> <span class="quiet">{picture.caption}</span></div>
-            {picture.axes.length === 0 ? <p class="mono">{amount(picture, picture.values[0]!)}</p> : (
+            {picture.axes.length === 0 ? <p class="mono">{amount(picture, 0)}</p> : (
               <Linked picture={picture} width={each} window={window} setWindow={(next) => beside.set({ window: next })} point={setCursor} />
             )}
           </div>
@@ -201,7 +203,7 @@ function captionOf({ array, slices, units, chunks }: ReadingModel): string {
 }
 
 /** Both parts with the same limits, and the difference with limits around 0. */
-function picturesOf(read: BesideRead, values: (Float64Array | null)[]): Drawn[] {
+function picturesOf(read: BesideRead, values: (Float64Array | null)[], integers: (Integers | null)[]): Drawn[] {
   const sides = [read.left, read.right];
   const isAlike = read.left.units === read.right.units && read.left.times === read.right.times;
   const limits = (readings: ReadingModel[]): [number, number] => {
@@ -213,7 +215,7 @@ function picturesOf(read: BesideRead, values: (Float64Array | null)[]): Drawn[] 
     const own = values[i];
     if (!own) return [];
     return [{
-      title: NAMES[i]!, caption: captionOf(reading), axes: layout(reading).drawn, values: own,
+      title: NAMES[i]!, caption: captionOf(reading), axes: layout(reading).drawn, values: own, integers: integers[i] ?? null,
       type: reading.value_type!, words: cellWords(reading), domain: limits(isAlike ? sides : [reading]), scheme: "viridis" as Scheme, times: reading.times,
     }];
   });
@@ -222,7 +224,7 @@ function picturesOf(read: BesideRead, values: (Float64Array | null)[]): Drawn[] 
   const most = Math.max(Math.abs(read.low ?? 0), Math.abs(read.high ?? 0)) || 1;
   const units = read.left.units ? ` (${read.left.units})` : "";
   const caption = `right minus left${units}${read.low === null ? "" : `, ${value(read.low)} to ${value(read.high!)}`}`;
-  return [...found, { title: "Difference", caption, axes: layout(read.left).drawn, values: gap, type: null, words: "", domain: [-most, most], scheme: "rdbu", times: false }];
+  return [...found, { title: "Difference", caption, axes: layout(read.left).drawn, values: gap, integers: null, type: null, words: "", domain: [-most, most], scheme: "rdbu", times: false }];
 }
 
 interface LinkedProps {
@@ -315,20 +317,22 @@ function cellsOf(shares: Shares, axes: [Axis, Axis]): Window {
 function readout(drawn: Drawn[], shares: number[]): string {
   let before = "";
   const parts = drawn.map((picture) => {
-    const { axes, values, title } = picture;
+    const { axes, title } = picture;
     if (axes.length !== shares.length) return `${title}: none`;
     const places = shares.map((share, i) => Math.min(axes[i]!.size - 1, Math.floor(share * axes[i]!.size)));
     const flat = axes.length === 2 ? places[0]! * axes[1]!.size + places[1]! : places[0]!;
     const where = axes.map((axis, i) => `${axis.name} ${placeOf(axis, places[i]!)}`).join(", ");
     const isOther = where !== before;
     before = where;
-    return `${isOther ? `${where}: ` : ""}${title.toLowerCase()} ${amount(picture, values[flat]!)}`;
+    return `${isOther ? `${where}: ` : ""}${title.toLowerCase()} ${amount(picture, flat)}`;
   });
   return parts.join(" · ");
 }
 
-function amount({ times, type, words }: Drawn, number: number): string {
+function amount({ values, integers, times, type, words }: Drawn, at: number): string {
+  const number = values[at]!;
   if (Number.isNaN(number)) return "missing";
   if (type === null || words) return `${words && `${words}: `}${value(number)}`;
-  return times ? moment(number) : grouped(exact(number, type));
+  const integer = integers?.[at];
+  return times && integer === undefined ? moment(number) : grouped(exact(number, type, integer));
 }

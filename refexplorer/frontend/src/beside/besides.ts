@@ -1,5 +1,6 @@
 /** What two parts side by side know and ask for. */
 
+import { integersOf, type Integers } from "../preview/time/frames.ts";
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
 import { Waiting } from "../shared/waiting.ts";
@@ -25,13 +26,15 @@ export interface BesideState {
   read: BesideRead | null;
   /** Values of both parts and their difference, where there are numbers. */
   values: (Float64Array | null)[];
+  /** Those of both parts as integers, where float64 does not have them all exactly. */
+  integers: (Integers | null)[];
   error: string | null;
   window: Shares;
   /** Whether a change on one side is made on the other, too. */
   linked: boolean;
 }
 
-const BLANK: BesideState = { sides: null, planned: null, read: null, values: [], error: null, window: ALL, linked: true };
+const BLANK: BesideState = { sides: null, planned: null, read: null, values: [], integers: [], error: null, window: ALL, linked: true };
 
 export class Besides extends Store<BesideState> {
   readonly planning: Waiting;
@@ -83,10 +86,11 @@ export class Besides extends Store<BesideState> {
       if (grant !== null) await this.wire.request("allow", { grant });
       const [left, right] = sides;
       const { message, buffers } = await this.reading.ask("beside.read", { left, right });
-      const values = buffers.map((buffer) => (buffer.byteLength === 0 ? null : new Float64Array(buffer)));
+      const values = buffers.slice(0, 3).map((buffer) => (buffer.byteLength === 0 ? null : new Float64Array(buffer)));
+      const integers = [integersOf(buffers[3], message.left.value_type), integersOf(buffers[4], message.right.value_type)];
       const shape = (read: BesideRead | null) => read && [read.left.shape, read.right.shape].join(";");
       const isAlike = shape(this.state.read) === shape(message);
-      this.set({ read: message, values, error: null, ...(isAlike ? {} : { window: ALL }) });
+      this.set({ read: message, values, integers, error: null, ...(isAlike ? {} : { window: ALL }) });
     } catch (error) {
       this.set({ error: (error as Error).message });
     }

@@ -7,6 +7,7 @@ import { Store } from "../shared/store.ts";
 import type { ChangeRow, Changes, ComparisonSummary, ComparedChunk, ExplorerWire } from "../shared/wire.ts";
 import { Waiting } from "../shared/waiting.ts";
 import { pictured, type GridPicture, type Span } from "../maps/maps.ts";
+import { integersOf, type Integers } from "../preview/time/frames.ts";
 import { recent, remember } from "./recent.ts";
 
 export interface ChangePicture extends Changes {
@@ -20,6 +21,8 @@ export interface ChangePicture extends Changes {
 export interface ChunkPictures {
   answer: ComparedChunk;
   values: [Float64Array, Float64Array, Float64Array] | null;
+  /** Those before and after as integers, where float64 does not have them all exactly. */
+  integers: [Integers | null, Integers | null];
 }
 
 /** Which of the keys that differ are listed. */
@@ -176,8 +179,9 @@ export class Comparing extends Store<ComparingState> {
     try {
       if (grant !== null) await this.wire.request("allow", { grant });
       const { message, buffers } = await this.reading.ask("compare.values", { key });
-      const [before, after, gap] = buffers.map((buffer) => new Float64Array(buffer));
-      this.set({ chunk: { answer: message, values: gap ? [before!, after!, gap] : null } });
+      const [before, after, gap] = buffers.slice(0, 3).map((buffer) => new Float64Array(buffer));
+      const integers: ChunkPictures["integers"] = [integersOf(buffers[3], message.before.value_type), integersOf(buffers[4], message.after.value_type)];
+      this.set({ chunk: { answer: message, values: gap ? [before!, after!, gap] : null, integers } });
     } catch (error) {
       this.set({ chunk: null, chunkError: (error as Error).message });
     }

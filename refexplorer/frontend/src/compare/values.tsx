@@ -7,6 +7,7 @@ import { placing } from "../preview/bars.ts";
 import { tableOf, type Scheme } from "../preview/colours.ts";
 import { heatmap, legend, line, painted, type Figure, type Look } from "../preview/plot.ts";
 import type { Axis } from "../preview/slices.ts";
+import type { Integers } from "../preview/time/frames.ts";
 import { wholeOf } from "../preview/window.ts";
 import { Failure, Question, Waited } from "../shared/asking.tsx";
 import { count, exact, grouped, moment, value } from "../shared/format.ts";
@@ -41,14 +42,14 @@ export function ChunkInBoth({ session, chunk }: { session: ExplorerSession; chun
   );
 }
 
-function Shown({ read: { answer, values } }: { read: ChunkPictures }) {
+function Shown({ read: { answer, values, integers } }: { read: ChunkPictures }) {
   return (
     <>
       <p class="caption">{said(answer)}</p>
       {values === null ? (
         <div class="sides">{[answer.before, answer.after].map((side, i) => <Head key={i} side={side} title={i === 0 ? "Before" : "After"} />)}</div>
       ) : (
-        <Pictures answer={answer} values={values} />
+        <Pictures answer={answer} values={values} integers={integers} />
       )}
     </>
   );
@@ -81,7 +82,13 @@ function Head({ side, title }: { side: ComparedSide; title: string }) {
   );
 }
 
-function Pictures({ answer, values }: { answer: ComparedChunk; values: [Float64Array, Float64Array, Float64Array] }) {
+interface PicturesProps {
+  answer: ComparedChunk;
+  values: [Float64Array, Float64Array, Float64Array];
+  integers: ChunkPictures["integers"];
+}
+
+function Pictures({ answer, values, integers }: PicturesProps) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const axes: Axis[] = answer.shape.map((size, dimension) => ({
@@ -94,6 +101,7 @@ function Pictures({ answer, values }: { answer: ComparedChunk; values: [Float64A
   const wide = width >= 3 * LEAST + 24;
   const each = wide ? Math.floor((width - 24) / 3) : width;
   const parts = values.map((all) => partOf(all, answer.shape, drawn, at)) as typeof values;
+  const digits = integers.map((all) => all && partOf(all, answer.shape, drawn, at));
   const { low, high, difference } = answer;
   const domain: [number, number] = low === null || high === null ? [0, 1] : low === high ? [low - 1, high + 1] : [low, high];
   const most = Math.max(Math.abs(difference?.low ?? 0), Math.abs(difference?.high ?? 0)) || 1;
@@ -115,7 +123,7 @@ function Pictures({ answer, values }: { answer: ComparedChunk; values: [Float64A
         {looks.map(({ title, side, ...look }, i) => (
           <div key={title}>
             {side ? <Head side={side} title={title} /> : <div class="side-head"><b>{title}</b> <span class="quiet">after less before</span></div>}
-            {missing(answer, i) ? i === 2 && <p class="quiet">Nothing was fetched on both sides.</p> : drawn.length === 0 ? <p class="mono">{amount(answer, parts[i]![0]!, i === 2)}</p> : (
+            {missing(answer, i) ? i === 2 && <p class="quiet">Nothing was fetched on both sides.</p> : drawn.length === 0 ? <p class="mono">{amounts(answer, parts, digits, 0)[i]}</p> : (
               <Picture
                 label={`${title}, values of ${answer.array || "/"}`}
                 axes={drawn}
@@ -127,7 +135,7 @@ function Pictures({ answer, values }: { answer: ComparedChunk; values: [Float64A
           </div>
         ))}
       </div>
-      {drawn.length > 0 && <p class="readout" role="status">{cursor === null ? "Axes are indices. Point at a picture to read its value in both sets." : readout(answer, drawn, cursor, parts)}</p>}
+      {drawn.length > 0 && <p class="readout" role="status">{cursor === null ? "Axes are indices. Point at a picture to read its value in both sets." : readout(answer, drawn, cursor, parts, digits)}</p>}
     </div>
   );
 }
@@ -198,13 +206,13 @@ function missing({ before, after, difference }: ComparedChunk, which: number): b
 }
 
 /** The values along the drawn dimensions, C order, at the places of the others. */
-function partOf(all: Float64Array, shape: number[], drawn: Axis[], at: number[]): Float64Array {
+function partOf<T extends Float64Array | Integers>(all: T, shape: number[], drawn: Axis[], at: number[]): T {
   const strides = shape.map((_, i) => shape.slice(i + 1).reduce((product, size) => product * size, 1));
   const stays = shape.map((_, i) => !drawn.some(({ dimension }) => dimension === i));
   const start = at.reduce((sum, place, i) => sum + (stays[i] ? place * strides[i]! : 0), 0);
   const [rows, columns] = drawn.length === 2 ? drawn : [null, drawn[0] ?? null];
   const [height, width] = [rows?.size ?? 1, columns?.size ?? 1];
-  const part = new Float64Array(height * width);
+  const part = new (all.constructor as new (length: number) => T)(height * width);
   for (let row = 0; row < height; row++) {
     for (let column = 0; column < width; column++) {
       const offset = row * (rows ? strides[rows.dimension]! : 0) + column * (columns ? strides[columns.dimension]! : 0);
@@ -215,10 +223,10 @@ function partOf(all: Float64Array, shape: number[], drawn: Axis[], at: number[])
 }
 
 /** A place, and what both sets have there. */
-function readout(answer: ComparedChunk, drawn: Axis[], cursor: number[], parts: Float64Array[]): string {
+function readout(answer: ComparedChunk, drawn: Axis[], cursor: number[], parts: Float64Array[], digits: (Integers | null)[]): string {
   const flat = drawn.length === 2 ? cursor[0]! * drawn[1]!.size + cursor[1]! : cursor[0]!;
   const where = drawn.map(({ name, dimension }, i) => `${name} ${count(startOf(answer, dimension) + cursor[i]! * answer.step[dimension]!)}`).join(", ");
-  const [before, after, gap] = parts.map((part, i) => amount(answer, part[flat]!, i === 2));
+  const [before, after, gap] = amounts(answer, parts, digits, flat);
   return `${where}: before ${before}, after ${after}, difference ${gap}`;
 }
 
@@ -227,8 +235,17 @@ function startOf({ slices }: ComparedChunk, dimension: number): number {
   return Number.parseInt(slices[dimension]!, 10) || 0;
 }
 
-function amount({ units, times }: ComparedChunk, number: number, isGap: boolean): string {
-  if (Number.isNaN(number)) return "none";
-  if (times) return isGap ? `${value(number / 1000)} s` : moment(number);
-  return `${isGap ? value(number) : grouped(exact(number, Number.isInteger(number) ? "int64" : "float64"))}${units ? ` ${units}` : ""}`;
+/** The values before and after with every digit, and their difference. */
+function amounts({ before, after, units, times }: ComparedChunk, parts: Float64Array[], digits: (Integers | null)[], flat: number): string[] {
+  const unit = units && !times ? ` ${units}` : "";
+  const numbers = parts.map((part) => part[flat]!);
+  const sides = [before, after].map(({ value_type: type }, i) => {
+    if (Number.isNaN(numbers[i]!)) return "none";
+    const integer = digits[i]?.[flat];
+    return times && integer === undefined ? moment(numbers[i]!) : `${grouped(exact(numbers[i]!, type ?? "float64", integer))}${unit}`;
+  });
+  const gap = numbers[2]!;
+  if (Number.isNaN(gap)) return [...sides, "none"];
+  if (times) return [...sides, `${value(gap / 1000)} s`];
+  return [...sides, `${value(gap)}${unit}`];
 }

@@ -8,12 +8,19 @@ import { useStore } from "../shared/store.ts";
 import type { ReaderVerdict } from "../shared/wire.ts";
 import type { EditorSession } from "./session.ts";
 
-const MARKS: Record<ReaderVerdict["outcome"], string> = { same: "✓", dropped: "▲", different: "▲", refused: "✕" };
+const MARKS: Record<ReaderVerdict["outcome"], string> = {
+  same: "✓",
+  dropped: "▲",
+  different: "▲",
+  refused: "✕",
+  "not run": "?",
+};
 const CLASSES: Record<ReaderVerdict["outcome"], string> = {
   same: "",
   dropped: "warning",
   different: "warning",
   refused: "error",
+  "not run": "",
 };
 
 export function Readers({ session }: { session: EditorSession }) {

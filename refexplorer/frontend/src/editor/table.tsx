@@ -93,7 +93,7 @@ function Absence({ session: { rows } }: { session: EditorSession }) {
 /** What stands in place of a reference that the reader does not have. */
 const WORDS: Partial<Record<EditorRow["state"], string>> = {
   absent: "no such key",
-  unknown: "something else",
+  unknown: "not run",
 };
 
 interface RowProps {

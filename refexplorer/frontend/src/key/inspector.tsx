@@ -12,7 +12,7 @@ import type { ArrayItem, Count, PathItem } from "../shared/wire.ts";
 import { Failure, Outcome } from "../shared/asking.tsx";
 import { Hex } from "./hex.tsx";
 import { BLOCK, type KeyDetails } from "./keydetails.ts";
-import { Ladder } from "./ladder.tsx";
+import { Trace } from "./trace.tsx";
 import { Shard } from "./shard.tsx";
 import type { ExplorerSession } from "../explorer/session.ts";
 
@@ -160,22 +160,22 @@ function amount({ length }: PathItem): string {
 }
 
 function Decoding({ details }: { details: KeyDetails }) {
-  const { ladder } = useStore(details);
+  const { trace } = useStore(details);
   return (
     <section>
       <h3>Decoding</h3>
-      {ladder === null ? (
+      {trace === null ? (
         <div class="offer">
-          <button type="button" class="button" onClick={() => details.climb()}>Decode step by step</button>
+          <button type="button" class="button" onClick={() => details.trace()}>Decode step by step</button>
           <span class="quiet">Reads all bytes of the chunk.</span>
         </div>
       ) : (
         <Outcome
-          asked={ladder}
-          allow={(grant) => void details.allow("ladder", grant, () => details.climb())}
-          cancel={() => details.cancel("ladder")}
+          asked={trace}
+          allow={(grant) => void details.allow("trace", grant, () => details.trace())}
+          cancel={() => details.cancel("trace")}
         >
-          {(answer) => <Ladder ladder={answer} />}
+          {(answer) => <Trace trace={answer} />}
         </Outcome>
       )}
     </section>

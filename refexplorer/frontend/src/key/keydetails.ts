@@ -1,9 +1,9 @@
-/** What is asked of one key beyond its facts: derivation, bytes, decode ladder, code. */
+/** What is asked of one key beyond its facts: derivation, bytes, trace, code. */
 
 import type { Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import type { Asked } from "../shared/waiting.ts";
-import type { BytesPage, KeyExplained, ExplorerOperations, ExplorerWire, LadderReply, JobProgress, ShardModel } from "../shared/wire.ts";
+import type { BytesPage, KeyExplained, ExplorerOperations, ExplorerWire, TraceReply, JobProgress, ShardModel } from "../shared/wire.ts";
 
 /** Bytes that one request brings; pages of the hex view are parts of it. */
 export const BLOCK = 2 ** 15;
@@ -22,11 +22,11 @@ export interface KeyState {
   block: Asked<Block> | null;
   /** The byte that the cursor is on. */
   cursor: number;
-  ladder: Asked<LadderReply> | null;
+  trace: Asked<TraceReply> | null;
   shard: Asked<ShardInside> | null;
   /** The inner chunk that is looked at, by its number in the order of the grid. */
   inner: number | null;
-  innerLadder: Asked<LadderReply> | null;
+  innerTrace: Asked<TraceReply> | null;
 }
 
 /** A shard with the byte ranges of its inner chunks in it; -1 and 0 for empty ones. */
@@ -35,13 +35,13 @@ export interface ShardInside extends ShardModel {
   lengths: Float64Array;
 }
 
-type Questions = Pick<ExplorerOperations, "key.explain" | "key.code" | "key.bytes" | "key.ladder" | "key.shard" | "key.inner">;
+type Questions = Pick<ExplorerOperations, "key.explain" | "key.code" | "key.bytes" | "key.trace" | "key.shard">;
 type Part = "explained" | "code" | Reading;
 /** What is read from a target, and so may wait and ask. */
-export type Reading = "block" | "ladder" | "shard" | "innerLadder";
-const READINGS: Reading[] = ["block", "ladder", "shard", "innerLadder"];
+export type Reading = "block" | "trace" | "shard" | "innerTrace";
+const READINGS: Reading[] = ["block", "trace", "shard", "innerTrace"];
 
-const NOTHING: KeyState = { path: "", explained: null, code: null, block: null, cursor: 0, ladder: null, shard: null, inner: null, innerLadder: null };
+const NOTHING: KeyState = { path: "", explained: null, code: null, block: null, cursor: 0, trace: null, shard: null, inner: null, innerTrace: null };
 
 export class KeyDetails extends Store<KeyState> {
   private readonly wire: ExplorerWire;
@@ -92,8 +92,8 @@ export class KeyDetails extends Store<KeyState> {
     }));
   }
 
-  climb(): void {
-    void this.ask("ladder", "key.ladder", {}, ({ ladder }) => ladder);
+  trace(): void {
+    void this.ask("trace", "key.trace", {}, ({ trace }) => trace);
   }
 
   readShard(): void {
@@ -104,14 +104,14 @@ export class KeyDetails extends Store<KeyState> {
     }));
   }
 
-  /** Looks at an inner chunk; its ladder is another question. */
+  /** Looks at an inner chunk; its trace is another question. */
   pickInner(inner: number): void {
-    this.cancel("innerLadder");
-    this.set({ inner, innerLadder: null });
+    this.cancel("innerTrace");
+    this.set({ inner, innerTrace: null });
   }
 
-  climbInner(inner: number[]): void {
-    void this.ask("innerLadder", "key.inner", { inner }, ({ ladder }) => ladder);
+  traceInner(inner: number[]): void {
+    void this.ask("innerTrace", "key.trace", { inner }, ({ trace }) => trace);
   }
 
   /** Grants what a reading asked for; then `again` reads. */

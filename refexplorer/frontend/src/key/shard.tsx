@@ -1,4 +1,4 @@
-/** The inside of a shard: its inner chunks as a grid, their byte ranges, the ladder of one. */
+/** The inside of a shard: its inner chunks as a grid, their byte ranges, the trace of one. */
 
 import { useRef } from "preact/hooks";
 
@@ -6,7 +6,7 @@ import { Failure, Outcome } from "../shared/asking.tsx";
 import { bytes, count, counted, NOT_KNOWN } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { KeyDetails, ShardInside } from "./keydetails.ts";
-import { Ladder } from "./ladder.tsx";
+import { Trace } from "./trace.tsx";
 
 /** Inner chunks that are drawn; of more the first. */
 const DRAWN = 4096;
@@ -98,7 +98,7 @@ function Grid({ shard, details }: { shard: ShardInside; details: KeyDetails }) {
 }
 
 function Inner({ shard, inner, details }: { shard: ShardInside; inner: number; details: KeyDetails }) {
-  const { innerLadder } = useStore(details);
+  const { innerTrace } = useStore(details);
   const index = indexOf(shard, inner);
   const offset = shard.offsets[inner]!;
   const length = shard.lengths[inner]!;
@@ -116,15 +116,15 @@ function Inner({ shard, inner, details }: { shard: ShardInside; inner: number; d
           </>
         )}
       </dl>
-      {innerLadder === null ? (
-        <button type="button" class="button" onClick={() => details.climbInner(index)}>Decode this inner chunk step by step</button>
+      {innerTrace === null ? (
+        <button type="button" class="button" onClick={() => details.traceInner(index)}>Decode this inner chunk step by step</button>
       ) : (
         <Outcome
-          asked={innerLadder}
-          allow={(grant) => void details.allow("innerLadder", grant, () => details.climbInner(index))}
-          cancel={() => details.cancel("innerLadder")}
+          asked={innerTrace}
+          allow={(grant) => void details.allow("innerTrace", grant, () => details.traceInner(index))}
+          cancel={() => details.cancel("innerTrace")}
         >
-          {(answer) => <Ladder ladder={answer} />}
+          {(answer) => <Trace trace={answer} />}
         </Outcome>
       )}
     </div>

@@ -5,7 +5,7 @@ import { keep, kept } from "../explorer/layout.ts";
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
 import { frameOf, Frames, type Integers } from "./time/frames.ts";
-import type { Plan, JobProgress, ReadingModel, ExplorerWire, ValueExplained, ValuePlace } from "../shared/wire.ts";
+import type { Plan, JobProgress, ReadingModel, ExplorerWire, ValueTraced, ValuePlace } from "../shared/wire.ts";
 
 /** What is being read or was read. */
 export interface Job {
@@ -223,7 +223,7 @@ export class Preview extends Store<PreviewState> {
   }
 
   /** Asks why a value is what it is; its chunk is read, or is here already. */
-  async why(array: string, index: number[]): Promise<ValueExplained> {
+  async why(array: string, index: number[]): Promise<ValueTraced> {
     return (await this.wire.job("value.why", { array, index }, true).reply).message;
   }
 

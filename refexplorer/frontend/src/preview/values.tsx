@@ -185,11 +185,18 @@ function isBoolean(dtype: string): boolean {
   return dtype === "bool" || dtype.endsWith("b1");
 }
 
+/** As unpacking meant it: 29.189999999999998 is 29.19; digits that no arithmetic left over stay. */
+function readable(text: string): string {
+  if (!/^-?\d+\.\d{12,}$/.test(text)) return text;
+  const short = String(Number(Number(text).toPrecision(15)));
+  return short.length + 6 < text.length ? short : text;
+}
+
 function Caption({ reading, session }: { reading: ReadingModel; session: ExplorerSession }) {
   const { name, units, extremes, infinite = [0, 0], missing, chunks, seconds, shape, dtype, times } = reading;
   const parts = [
     `${shape.map(count).join(" × ") || "one value"} of ${dtype}`,
-    extremes ? `${extremes.map(grouped).join(" to ")}${units && !times ? ` ${units}` : ""}` : "",
+    extremes ? `${extremes.map(readable).map(grouped).join(" to ")}${units && !times ? ` ${units}` : ""}` : "",
     ...["-inf", "inf"].map((sign, i) => (infinite[i]! > 0 ? `${count(infinite[i]!)} ${sign}` : "")),
     missing > 0 ? `${count(missing)} missing${isBoolean(dtype) ? FALSE_IS_MISSING : ""}` : "",
     `${seconds.toFixed(seconds < 1 ? 2 : 1)} s`,

@@ -4,7 +4,7 @@ import { Fragment } from "preact";
 import { useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
-import type { ValueExplained } from "../shared/wire.ts";
+import type { ValueTraced } from "../shared/wire.ts";
 
 interface Props {
   session: ExplorerSession;
@@ -13,7 +13,7 @@ interface Props {
   index: number[];
 }
 
-type Answer = { asking: true } | { error: string } | ValueExplained;
+type Answer = { asking: true } | { error: string } | ValueTraced;
 
 export function WhyValue({ session, array, index }: Props) {
   const [answer, setAnswer] = useState<Answer | null>(null);

@@ -37,7 +37,7 @@ const ABSENT: Record<string, string> = {
   "value.read": `Single values of these cells were not read when the page was saved, ${KERNEL}`,
   "value.why": `To tell why a value is what it is, its chunk is read, ${KERNEL}`,
   "key.bytes": `These bytes were not read when the page was saved. They can be read from the target, ${KERNEL}`,
-  "key.ladder": `This chunk was not decoded when the page was saved. It can be read from its target, ${KERNEL}`,
+  "key.trace": `This chunk was not decoded when the page was saved. It can be read from its target, ${KERNEL}`,
   "targets.check": `To check the targets, each is asked for its size, ${KERNEL}`,
   "target.show": `The map of this part of the target was not drawn when the page was saved, ${KERNEL}`,
   "cost.measure": `To measure this host, one of its files is asked for, ${KERNEL}`,
@@ -320,15 +320,17 @@ export class Replay {
   private besideRead(left: BesidePart, right: BesidePart): Answer {
     const [one, two] = [this.side(left), this.side(right)];
     const message = { left: one.reading, right: two.reading, low: null as number | null, high: null as number | null, has_difference: false };
-    const buffers = [one, two].map(({ values }) => (values?.slice().buffer as ArrayBuffer | undefined) ?? new ArrayBuffer(0));
+    const copied = (array: ReadPart["values"] | ReadPart["integers"]) => (array?.slice().buffer as ArrayBuffer | undefined) ?? new ArrayBuffer(0);
+    const buffers = [one, two].map(({ values }) => copied(values));
+    const integers = one.integers || two.integers ? [one, two].map((each) => copied(each.integers)) : [];
     const said = obstacle(one.reading, two.reading) ?? (one.values && two.values ? null : "There is no difference: a part has no numbers.");
-    if (said !== null) return { message: { ...message, said }, buffers };
+    if (said !== null) return { message: { ...message, said }, buffers: [...buffers, new ArrayBuffer(0), ...integers] };
     const gap = subtract(one, two);
     const known = gap.filter((value) => Number.isFinite(value));
     const [low, high] = known.length === 0 ? [null, null] : [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];
     const isBlocks = one.reading.reduced != null || two.reading.reduced != null;
     const words = `Right minus left${isBlocks ? ", of the means of blocks as they are drawn." : "."}${known.length === 0 ? " No cell has a number on both sides." : ""}`;
-    return { message: { ...message, said: words, low, high, has_difference: true }, buffers: [...buffers, gap.buffer as ArrayBuffer] };
+    return { message: { ...message, said: words, low, high, has_difference: true }, buffers: [...buffers, gap.buffer as ArrayBuffer, ...integers] };
   }
 
   /** One side: what is asked for, else the first of what was read. */

@@ -27,7 +27,9 @@ class ReaderVerdict(Struct, frozen=True):
     """
 
     name: str
-    outcome: Annotated[str, named("Judgement", "same", "dropped", "different", "refused")]
+    outcome: Annotated[
+        str, named("Judgement", "same", "dropped", "different", "refused", "not run")
+    ]
     summary: str
     reasons: tuple[str, ...]
     examples: tuple[str, ...]

@@ -72,7 +72,10 @@ class ReadBeside(Request, frozen=True, tag="beside.read"):
 
     reply = BesideRead
     is_later = True
-    buffers = "The values of both, empty where there are none, and their difference, if any."
+    buffers = (
+        "The values of both, empty where there are none, and their difference, if any. Where "
+        "float64 cannot express them all, two more have both as 64-bit integers, as `chunk.read`."
+    )
 
     left: BesidePart
     right: BesidePart

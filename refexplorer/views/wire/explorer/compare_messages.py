@@ -185,6 +185,8 @@ class ComparedSide(Struct, frozen=True):
         Why there are no values.
     grant
         State ``ask``: what `allow` needs.
+    value_type
+        The data type of the decoded values; null where there are none.
     """
 
     name: str
@@ -193,6 +195,7 @@ class ComparedSide(Struct, frozen=True):
     dtype: str
     message: str | None
     grant: str | None
+    value_type: str | None = None
 
 
 class ValueDifference(Struct, frozen=True):
@@ -262,7 +265,8 @@ class CompareValues(Request, frozen=True, tag="compare.values"):
     is_later = True
     buffers = (
         "The values before, after, and after less before: float64 in C order, NaN where there is "
-        "none; nothing where the values of a side are no numbers."
+        "none; nothing where the values of a side are no numbers. Where float64 cannot express "
+        "them all, two more have both as 64-bit integers, as `chunk.read`."
     )
 
     key: str

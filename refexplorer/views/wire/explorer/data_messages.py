@@ -379,13 +379,13 @@ class ReadValue(Request, frozen=True, tag="value.read"):
     field: str | None = None
 
 
-class WhyStepModel(Struct, frozen=True):
+class ValueStep(Struct, frozen=True):
     """One step from a chunk to a value.
 
     Attributes
     ----------
     name
-        As of `refexplorer.data.read.why.WhyStep`.
+        As of `refexplorer.TraceStep`.
     text
         One sentence.
     """
@@ -394,14 +394,14 @@ class WhyStepModel(Struct, frozen=True):
     text: str
 
 
-class ValueExplained(Struct, frozen=True):
+class ValueTraced(Struct, frozen=True):
     """The reason for a value, in a sentence, and the steps that lead to it."""
 
     sentence: str
-    steps: tuple[WhyStepModel, ...]
+    steps: tuple[ValueStep, ...]
 
 
-class ExplainValue(Request, frozen=True, tag="value.why"):
+class TraceValue(Request, frozen=True, tag="value.why"):
     """Tell why a value of an array is what it is; its chunk is read.
 
     Attributes
@@ -410,7 +410,7 @@ class ExplainValue(Request, frozen=True, tag="value.why"):
         The place of the value, one number for each dimension.
     """
 
-    reply = ValueExplained
+    reply = ValueTraced
     is_later = True
 
     array: str

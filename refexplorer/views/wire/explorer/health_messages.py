@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from refexplorer.spec.core.catalogue import Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.views.wire.messages import Count, Request
 
 HealthSort = Literal[

@@ -169,8 +169,8 @@ class ReadBytes(Request, frozen=True, tag="key.bytes"):
     n: int
 
 
-class RungModel(Struct, frozen=True):
-    """One step of a decode ladder.
+class StepModel(Struct, frozen=True):
+    """One step of reading and decoding a key.
 
     Attributes
     ----------
@@ -192,8 +192,8 @@ class RungModel(Struct, frozen=True):
     message: str | None
 
 
-class LadderReply(Struct, frozen=True):
-    """The decode ladder of a key, or why it was not climbed.
+class TraceReply(Struct, frozen=True):
+    """The steps of reading and decoding a key, or why it was not read.
 
     Attributes
     ----------
@@ -204,25 +204,32 @@ class LadderReply(Struct, frozen=True):
     """
 
     state: ReadOutcome
-    rungs: tuple[RungModel, ...]
+    steps: tuple[StepModel, ...]
     message: str | None = None
     grant: str | None = None
     values: tuple[str, ...] = ()
 
 
-class Climbed(Struct, frozen=True):
+class KeyTraced(Struct, frozen=True):
     """How a key is decoded."""
 
-    ladder: LadderReply
+    trace: TraceReply
 
 
-class ClimbLadder(Request, frozen=True, tag="key.ladder"):
-    """Read and decode a key step by step; where there is no reference, the first step fails."""
+class TraceKey(Request, frozen=True, tag="key.trace"):
+    """Read and decode a key step by step; without a reference the first step is the last.
 
-    reply = Climbed
+    Attributes
+    ----------
+    inner
+        The index of an inner chunk in the grid of the shard; null reads all of the key.
+    """
+
+    reply = KeyTraced
     is_later = True
 
     path: str
+    inner: tuple[int, ...] | None = None
 
 
 class ShardModel(Struct, frozen=True):
@@ -280,22 +287,6 @@ class ReadShard(Request, frozen=True, tag="key.shard"):
     )
 
     path: str
-
-
-class ClimbInner(Request, frozen=True, tag="key.inner"):
-    """Read and decode an inner chunk of a shard step by step.
-
-    Attributes
-    ----------
-    inner
-        Its index in the grid of the shard.
-    """
-
-    reply = Climbed
-    is_later = True
-
-    path: str
-    inner: tuple[int, ...]
 
 
 class Code(Struct, frozen=True):

@@ -12,8 +12,13 @@ export interface Frame {
 
 /** A reading with the buffers that came beside it. */
 export function frameOf(reading: ReadingModel, [values, integers]: ArrayBuffer[]): Frame {
-  const Kind = reading.value_type === "uint64" ? BigUint64Array : BigInt64Array;
-  return { reading, values: values ? new Float64Array(values) : null, integers: integers ? new Kind(integers) : null };
+  return { reading, values: values ? new Float64Array(values) : null, integers: integersOf(integers, reading.value_type) };
+}
+
+/** Integers, or ticks of times, of a buffer; null where there are none. */
+export function integersOf(buffer: ArrayBuffer | undefined, type: string | null | undefined): Integers | null {
+  if (buffer === undefined || buffer.byteLength === 0) return null;
+  return type === "uint64" ? new BigUint64Array(buffer) : new BigInt64Array(buffer);
 }
 
 /** Bytes of values: 64 pictures of 512 × 512. */

@@ -1,0 +1,162 @@
+"""What a confined child process does: it lets other readers read, and answers what they read.
+
+`python -m refexplorer.readers.child` is the child. fsspec renders a stranger's templates with
+`str.format` and jinja2's sandbox, which stop neither long loops nor long texts: memory and time are
+limited, and nothing here opens a connection or another program.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from refexplorer.core.processes import Answering, limit_memory, serve
+
+ReaderKeys = Mapping[str, Any]
+PACKAGES = {
+    "fsspec (default)": "fsspec",
+    "fsspec (simple_templates=False)": "fsspec",
+    "VirtualiZarr": "virtualizarr",
+    "icechunk": "icechunk",
+}
+"""The package of each reader that can be run."""
+_FORBIDDEN = ("socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system", "os.exec",
+              "os.posix_spawn", "os.fork")  # fmt: skip
+
+
+def installed(reader: str) -> str | None:
+    """Return the version of a reader that can be run; None if it is not installed."""
+    try:
+        return version(PACKAGES[reader])
+    except (KeyError, PackageNotFoundError):
+        return None
+
+
+def _fsspec(simple: bool) -> Callable[[Any, Mapping[str, Any]], ReaderKeys]:
+    def read(document: Any, request: Mapping[str, Any]) -> ReaderKeys:
+        from fsspec.implementations.local import LocalFileSystem
+        from fsspec.implementations.reference import LazyReferenceMapper, ReferenceFileSystem
+
+        if request["form"] == "parquet":
+            store = LazyReferenceMapper(request["place"], fs=LocalFileSystem())
+            return _of_each(store, document)
+        return dict(
+            ReferenceFileSystem(
+                document,
+                fs={},
+                simple_templates=simple,
+                template_overrides=request["templates"] or None,
+                skip_instance_cache=True,
+            ).references
+        )
+
+    return read
+
+
+def _of_each(store: Mapping[str, Any], keys: list[str]) -> ReaderKeys:
+    """Return what a store has at each key; a key whose record file fails has its error."""
+    found: dict[str, Any] = {}
+    for key in keys:
+        try:
+            value = store[key]
+        except KeyError:
+            continue
+        except Exception as error:  # a reader raises what it likes
+            value = f"{type(error).__name__}: {error}"
+        found[key] = _text_of(value) if isinstance(value, bytes) else value
+    return found
+
+
+def _text_of(data: bytes) -> str:
+    return data.decode() if data.isascii() else f"base64:{base64.b64encode(data).decode()}"
+
+
+def _virtualizarr(document: Any, request: Mapping[str, Any]) -> ReaderKeys:
+    """Return byte ranges by their keys, and of each array null at the key of its metadata."""
+    if request["form"] == "DMR++":
+        from obspec_utils.registry import ObjectStoreRegistry
+        from obstore.store import LocalStore
+        from virtualizarr.parsers import DMRPPParser
+
+        registry = ObjectStoreRegistry({"file://": LocalStore()})
+        store = DMRPPParser()(url=f"file://{request['place']}", registry=registry)
+        dataset = store.to_virtual_dataset(loadable_variables=[])
+        arrays = {str(name): each.data for name, each in dataset.variables.items()}
+    else:
+        from virtualizarr.parsers.kerchunk.translator import manifestgroup_from_kerchunk_refs
+
+        arrays = dict(manifestgroup_from_kerchunk_refs(document).arrays)
+    found: dict[str, Any] = dict.fromkeys(f"{name}/.zarray" for name in arrays)
+    for name, array in arrays.items():
+        for index, entry in getattr(array, "manifest", _Nothing).dict().items():
+            found[f"{name}/{index}"] = [entry["path"], entry["offset"], entry["length"]]
+    return found
+
+
+def _plain(value: object) -> object:
+    """Return a number of numpy as one of Python, of anything else its text."""
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+class _Nothing:
+    """Stands for the manifest of a scalar that VirtualiZarr has as a value."""
+
+    dict = dict
+
+
+def _icechunk(keys: list[str], request: Mapping[str, Any]) -> ReaderKeys:
+    """Return null for each key that a repository has."""
+    import asyncio
+
+    import icechunk
+
+    storage = icechunk.local_filesystem_storage(request["place"])
+    repository = icechunk.Repository.open(storage)
+    store = repository.readonly_session(snapshot_id=request["snapshot"]).store
+
+    async def there() -> list[str]:
+        return [key for key in keys if await store.exists(key)]
+
+    return dict.fromkeys(asyncio.run(there()))
+
+
+_READ: dict[str, Callable[[Any, Mapping[str, Any]], ReaderKeys]] = {
+    "fsspec (default)": _fsspec(True),
+    "fsspec (simple_templates=False)": _fsspec(False),
+    "VirtualiZarr": _virtualizarr,
+    "icechunk": _icechunk,
+}
+
+
+def _forbid(event: str, _: object) -> None:
+    if event.startswith(_FORBIDDEN):
+        raise PermissionError(f"A reader that is compared may not do this ({event}).")
+
+
+def _work(request: dict[str, Any], data: bytes, answering: Answering) -> None:
+    try:
+        found = _READ[request["reader"]](json.loads(data), request)
+        answering.answer({"error": None}, json.dumps(found, default=_plain).encode())
+    except MemoryError:
+        raise
+    except Exception as error:  # a reader raises what it likes
+        text = str(error).strip().partition("\n")[0][:500]
+        name = type(error).__name__
+        answering.answer({"error": f"{name}: {text}" if text else name}, b"")
+
+
+def main() -> None:
+    """Read what comes on stdin."""
+    os.environ["NO_COLOR"] = "1"
+    limit_memory(int(sys.argv[1]))
+    sys.addaudithook(_forbid)
+    serve(_work)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,239 @@
+"""The verdicts of all readers on a set: those that are installed are run, a table has the others.
+
+The form of the source decides first: no reader of reference sets reads DMR++ or an HDF5 file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from refexplorer.errors import RefexplorerError
+from refexplorer.formats.files.compression import GZIP, ZSTD
+from refexplorer.formats.source import DOCUMENTS, Source
+from refexplorer.limits import Limits
+from refexplorer.markup import counted
+from refexplorer.readers.features import (
+    ALWAYS,
+    BASES,
+    FSSPEC,
+    JINJA,
+    NEVER,
+    VIRTUALIZARR,
+    WHOLE,
+    Use,
+    effects_on,
+    features_of,
+)
+from refexplorer.readers.running import ICECHUNK, RUN, NotRunError, sample_of, verdict_of
+from refexplorer.readers.verdicts import Basis, Dialects, Outcome, Verdict, VerdictReason
+from refexplorer.refset.opened.contents import Contents
+from refexplorer.spec.codes import Severity
+from refexplorer.spec.core.diagnostics import Diagnostic, Findings, pointer
+
+SPECIFICATION = "the specification"
+GDAL_ICECHUNK = "GDAL, Icechunk driver"
+READERS = (*BASES, ICECHUNK, GDAL_ICECHUNK)
+_WORST = (Outcome.REFUSED, Outcome.DIFFERENT, Outcome.DROPPED)
+_ICECHUNK_BASES = {
+    ICECHUNK: Basis("icechunk 2.3", "2026-11-22", "seen"),
+    GDAL_ICECHUNK: Basis("GDAL 3.14 (frmts/icechunk, 00021bd)", "2026-11-22", "source"),
+}
+
+
+def dialects_of(
+    source: Source,
+    contents: Contents,
+    templates: Mapping[str, str],
+    limits: Limits,
+    readers: Collection[str] | None = None,
+) -> Dialects:
+    """Return the verdicts of the specification and of readers on an opened set.
+
+    Parameters
+    ----------
+    source, contents, templates, limits
+        Of the set.
+    readers
+        The names of those to compare; None for all that know the form.
+
+    Raises
+    ------
+    RefexplorerError
+        If there is no reader of such a name.
+    """
+    known = [*BASES, *(_ICECHUNK_BASES if source.repository is not None else ())]
+    for name in readers or ():
+        if name not in READERS:
+            raise RefexplorerError(
+                f"No reader is called {name!r}; use one of {', '.join(READERS)}."
+            )
+    uses = features_of(source, contents)
+    table, sample = effects_on(uses), None
+    verdicts = [_specification(source, contents)]
+    for reader in known if readers is None else [name for name in known if name in readers]:
+        refusal = _refusal_of_form(reader, source)
+        if refusal is not None:
+            reason = VerdictReason(refusal)
+            verdicts.append(Verdict(reader, Outcome.REFUSED, (reason,), basis=_basis(reader)))
+            continue
+        why = ""
+        if reader in RUN.get(source.form, ()):
+            sample = sample or sample_of(source, contents, templates, limits, uses)
+            try:
+                verdicts.append(_with_facts(verdict_of(reader, sample), table, source))
+                continue
+            except NotRunError as error:
+                why = str(error)
+        verdicts.append(_by_table(reader, table.get(reader, []), why))
+    return Dialects(tuple(verdicts))
+
+
+def _basis(reader: str) -> Basis:
+    return BASES.get(reader) or _ICECHUNK_BASES[reader]
+
+
+def _specification(source: Source, contents: Contents) -> Verdict:
+    count = contents.opened.count
+    reasons = [VerdictReason(f"The set has {counted(count, 'key')}.")]
+    if source.form not in (*DOCUMENTS, "parquet"):
+        text = f"The specification does not describe {source.form}."
+        reasons.append(VerdictReason(text))
+    errors = sum(f.count for f in contents.findings if f.severity is Severity.ERROR)
+    if errors:
+        reasons.append(VerdictReason(f"It breaks rules in {counted(errors, 'place')}."))
+    return Verdict(SPECIFICATION, Outcome.SAME, tuple(reasons))
+
+
+def _refusal_of_form(reader: str, source: Source) -> str | None:
+    """Say why a reader reads nothing of such a form; None if it may."""
+    if reader in _ICECHUNK_BASES or source.form in (*DOCUMENTS, "parquet"):
+        return None
+    if reader == VIRTUALIZARR and source.form in ("DMR++", "VirtualiZarr", "data file", "Zarr"):
+        return None
+    return f"It reads references as JSON or parquet, not {source.form}; `convert` writes both."
+
+
+def _by_table(reader: str, effects: list[tuple[Use, Outcome, str]], why: str) -> Verdict:
+    """Return what the table says: the features that a set uses and the reader lacks."""
+    outcome = next((one for one in _WORST if any(one is e[1] for e in effects)), Outcome.NOT_RUN)
+    reasons = [
+        VerdictReason(f"{_capitalized(use.feature.title)}: {text}", use.n_keys if use.key else 0)
+        for use, effect, text in effects
+        if effect is outcome
+    ]
+    notes = [text for _, effect, text in effects if effect is Outcome.SAME]
+    if outcome is Outcome.NOT_RUN:
+        text = "Nothing that the set uses is known to be lacking in it."
+        reasons = [VerdictReason(f"{why} {text}".strip())]
+    elif why:
+        notes.append(why)
+    return Verdict(reader, outcome, tuple(reasons), tuple(notes), basis=_basis(reader))
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _with_facts(
+    verdict: Verdict, table: Mapping[str, list[tuple[Use, Outcome, str]]], source: Source
+) -> Verdict:
+    """Add to what a run found the facts of the table, and why keys differ."""
+    effects = table.get(verdict.reader, [])
+    reasons = list(verdict.reasons)
+    if verdict.outcome not in (Outcome.SAME, Outcome.REFUSED):
+        reasons += [VerdictReason(text) for _, effect, text in effects if effect in _WORST[1:]]
+    facts = [text for _, effect, text in effects if effect is Outcome.SAME]
+    if verdict.reader in (FSSPEC, JINJA) and (name := _compression(source)):
+        facts.append(f"It needs `target_options={{'compression': {name!r}}}`.")
+    if verdict.reader == ICECHUNK and source.repository and source.repository.access:
+        facts.append(source.repository.access)
+    return replace(verdict, reasons=tuple(reasons), notes=(*verdict.notes, *facts))
+
+
+def _compression(source: Source) -> str | None:
+    """Return how the file of a document is compressed; None if it is not, or is none."""
+    try:
+        with Path(source.place or "").open("rb") as file:
+            start = file.read(len(ZSTD))
+    except OSError:
+        return None
+    return "gzip" if start.startswith(GZIP) else "zstd" if start == ZSTD else None
+
+
+def note_readers(source: Source, contents: Contents, noted: Collection[Diagnostic]) -> Findings:
+    """Return a note on the first feature that each reader lacks silently, if nothing else says it.
+
+    Also where a reader of the whole specification refuses a set; what others refuse, they say.
+
+    Parameters
+    ----------
+    noted
+        What was found before.
+    """
+    findings = Findings()
+    if source.form not in (*DOCUMENTS, "parquet"):
+        return findings
+    base = {"V1": "/refs", "parquet": "/metadata"}.get(source.form, "")
+    errors = (found.pointer for found in noted if found.severity is Severity.ERROR)
+    places = {above for error in errors for above in _above(error)}
+    uses = features_of(source, contents)
+    table = effects_on(uses)
+    refusing = {
+        reader for reader, effects in table.items() if any(e[1] is Outcome.REFUSED for e in effects)
+    }
+    if not contents.opened.count and not places:
+        text = "The document has no references: readers give an empty set, or an error."
+        findings.add("no-references", base, text)
+    named: set[str] = set()
+    for use in uses:
+        at = use.place if use.key is None else base + pointer(use.key)
+        if use.feature.noting == NEVER or at in places:
+            continue
+        said: dict[str, list[str]] = {}
+        for reader, outcome, text in use.feature.effects:
+            is_silent = outcome in _WORST[1:] and reader not in refusing
+            is_refused = outcome is Outcome.REFUSED and reader in WHOLE
+            if use.feature.noting == ALWAYS or (reader not in named and (is_silent or is_refused)):
+                said.setdefault(text, []).append(reader)
+        if not said:
+            continue
+        if use.feature.noting != ALWAYS:
+            places.add(at)
+        named |= {reader for readers in said.values() for reader in readers}
+        told = (
+            text if len(readers) == len(BASES) else f"{', '.join(readers)}: {text}"
+            for text, readers in said.items()
+        )
+        findings.add(
+            "readers-differ",
+            at,
+            f"Readers differ on {use.feature.title}. {' '.join(told)}",
+            "`refexplorer dialects` compares what readers make of the set.",
+            key=use.key,
+            count=use.n_keys,
+            together=True,
+        )
+    return findings
+
+
+def _above(place: str) -> list[str]:
+    """Return a pointer and those to what holds it, less the whole document unless it is that."""
+    parts = place.split("/")
+    return ["/".join(parts[:end]) for end in range(2, len(parts) + 1)] or [place]
+
+
+def fsspec_options(source: Source, contents: Contents) -> dict[str, bool] | None:
+    """Return fsspec's options for the templates of a set; None if it makes other keys of them."""
+    if source.form != "V1":
+        return {}
+    for found in contents.findings:
+        # an item that others override is not among the features, and fsspec renders it
+        if found.severity is Severity.ERROR or found.code == "bad-dimension-name":
+            return None
+    table = effects_on(features_of(source, contents))
+    for reader, options in ((FSSPEC, {}), (JINJA, {"simple_templates": False})):
+        if all(effect is Outcome.SAME for _, effect, _ in table[reader]):
+            return options
+    return None

@@ -1,0 +1,430 @@
+"""Runs the readers that are installed on a set, and compares what they have with what it says.
+
+They run in `child`, a child process under limits of memory and time, on a sample of the keys: of
+a large set one that reaches from its first key to its last, of a large `gen` some combinations.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.core.processes import (
+    OWN_MEMORY,
+    Children,
+    LateError,
+    LostError,
+    has_processes,
+)
+from refexplorer.errors import RefexplorerError
+from refexplorer.formats.documents import read_long, read_whole
+from refexplorer.formats.json.block_reader import DocumentEntries
+from refexplorer.formats.source import Source
+from refexplorer.limits import Limits
+from refexplorer.markup import counted
+from refexplorer.readers.child import installed
+from refexplorer.readers.features import FSSPEC, JINJA, VIRTUALIZARR, Use
+from refexplorer.readers.verdicts import (
+    Basis,
+    KeyDifference,
+    Outcome,
+    Verdict,
+    VerdictReason,
+)
+from refexplorer.refset.opened.contents import Contents
+from refexplorer.spec.core.diagnostics import Findings
+from refexplorer.spec.core.references import V0Value
+from refexplorer.spec.document.lint_rules import is_metadata
+from refexplorer.spec.document.model import Document, read_document
+from refexplorer.spec.gen.runs import runs
+
+ICECHUNK = "icechunk"
+RUN = {
+    "V0": (FSSPEC, JINJA, VIRTUALIZARR),
+    "V1": (FSSPEC, JINJA, VIRTUALIZARR),
+    "parquet": (FSSPEC, JINJA),
+    "DMR++": (VIRTUALIZARR,),
+    "Icechunk": (ICECHUNK,),
+}
+"""Readers that can be run, by the form of the source."""
+KEYS = 20_000
+"""Explicit references of a sample; fsspec and VirtualiZarr read them in half a second."""
+MADE_KEYS = 400
+"""Generated keys of a sample: fsspec makes a jinja2 environment for each field of each key."""
+SECONDS = 20
+_MEMORY = 2 * OWN_MEMORY
+_EXAMPLES = 5
+_LONGEST_EXAMPLE = 10_000
+_children = Children("refexplorer.readers.child", 2)
+
+
+@dataclass(frozen=True)
+class KeysSample:
+    """Keys of a set that readers are run on.
+
+    Attributes
+    ----------
+    form, place, snapshot
+        Of the source; the folder or file that readers open themselves, and its version.
+    given
+        What they are given instead: a document, or the keys to look up.
+    expected
+        Each key with its value by the specification.
+    templates
+        What replaces templates of the document.
+    total
+        The number of keys of the whole set.
+    """
+
+    form: str
+    given: Any
+    expected: Mapping[str, V0Value]
+    total: int
+    templates: Mapping[str, str]
+    place: str | None = None
+    snapshot: str | None = None
+
+    @property
+    def is_part(self) -> bool:
+        """Whether the set has other keys."""
+        return len(self.expected) < self.total
+
+
+class NotRunError(Exception):
+    """A reader cannot be run here: one sentence."""
+
+
+def sample_of(
+    source: Source,
+    contents: Contents,
+    templates: Mapping[str, str],
+    limits: Limits,
+    uses: Sequence[Use] = (),
+) -> KeysSample:
+    """Return what readers are run on: the first key of each feature is in it."""
+    total = contents.opened.count
+    if source.form in ("V0", "V1"):
+        written, document = _part_of_document(source, templates, limits, uses)
+        expected = _expected(document)
+        return KeysSample(source.form, written, expected, max(total, len(expected)), templates)
+    found = {}
+    for part, low, high in contents.opened.intervals():
+        wanted = max(1, KEYS // 10 * (high - low) // max(total, 1))
+        for row in _spread(high - low, wanted).tolist():
+            reference = part.reference_at(low + row)
+            if reference is not None:
+                found[part.key_at(low + row)] = reference.to_v0()
+    place, snapshot = _place(source)
+    return KeysSample(source.form, [*found], found, total, {}, place, snapshot)
+
+
+def _place(source: Source) -> tuple[str | None, str | None]:
+    """Return where a reader finds a source on this machine, and its version."""
+    if source.repository is not None:
+        place, snapshot = source.repository.place, source.repository.snapshot
+    elif source.store is not None:
+        local = "file" in np.atleast_1d(source.store[0].protocol).tolist()
+        place, snapshot = (source.store[1] if local else None), None
+    else:
+        place, snapshot = source.place, None
+    is_here = place is not None and "://" not in place and Path(place).exists()
+    return (place if is_here else None), snapshot
+
+
+def _part_of_document(
+    source: Source, templates: Mapping[str, str], limits: Limits, uses: Sequence[Use]
+) -> tuple[dict[str, Any], Document]:
+    """Return some of a document as it is written, and as it is read."""
+    wanted = [use.key for use in uses if use.key is not None]
+    long = read_long(source, templates, limits, Findings(), False, None)
+    if long is not None and isinstance(long[1], DocumentEntries):
+        entries = long[1]
+        values = np.fromiter(entries.values, np.int64, len(entries.values))
+        marked = pc.index_in(pa.array(wanted, pa.large_string()), value_set=entries.keys)
+        rows = _chosen(len(entries.keys), values, marked.drop_null().to_numpy())
+        refs, written = entries.as_v0(rows), dict(entries.outer)
+        is_v1 = entries.is_v1
+    else:
+        whole, document = read_whole(source, templates, limits, Findings())
+        written, refs, is_v1 = dict(whole), dict(document.refs), bool(document.version)
+        if len(refs) > KEYS:
+            keys = list(refs)
+            first = np.flatnonzero([is_metadata(str(key)) for key in keys])
+            marked = np.array([n for n, key in enumerate(keys) if key in {*wanted}], np.int64)
+            refs = {keys[n]: refs[keys[n]] for n in _chosen(len(keys), first, marked).tolist()}
+    if not is_v1:
+        return dict(refs), read_document(refs, templates, limits, Findings())
+    if "refs" in written and (refs or isinstance(written["refs"], Mapping)):
+        written["refs"] = dict(refs)
+    if isinstance(written.get("gen"), list):
+        written["gen"] = _part_of_gen(written["gen"])
+    return written, read_document(written, templates, limits, Findings())
+
+
+def _chosen(n: int, first: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return rows to compare, ascending: those wanted, some of `first`, and others far apart."""
+    if n <= KEYS:
+        return np.arange(n)
+    return np.unique(np.concatenate([first[: KEYS // 2], wanted, _spread(n, KEYS // 2)]))
+
+
+def _spread(n: int, wanted: int) -> np.ndarray:
+    """Return numbers below n, from the first to the last."""
+    return np.unique(np.linspace(0, max(n - 1, 0), min(n, wanted)).astype(np.int64))
+
+
+def _part_of_gen(gen: list[Any]) -> list[Any]:
+    """Return gen items that make few keys: an item for each of some combinations of each."""
+    sizes = [_size(axes) if (axes := _axes(item)) is not None else 1 for item in gen]
+    if sum(sizes) <= MADE_KEYS:
+        return gen
+    share, found = max(MADE_KEYS // len(gen), 4), []
+    for number in _spread(len(gen), MADE_KEYS // 4).tolist():
+        item, axes = gen[number], _axes(gen[number])
+        if axes is None or sizes[number] <= share:
+            found.append(item)
+            continue
+        for at in _spread_exactly(sizes[number], share):
+            chosen: dict[str, Any] = {}
+            for name, (values, given) in reversed(axes.items()):
+                at, position = divmod(at, _length(values))
+                value = values[position]
+                is_list = isinstance(given, list)
+                chosen[name] = [value] if is_list else {"start": value, "stop": value + 1}
+            found.append({**item, "dimensions": dict(reversed(chosen.items()))})
+    return found
+
+
+def _spread_exactly(n: int, wanted: int) -> list[int]:
+    """Do as `_spread` with whole numbers of any size."""
+    return sorted({(n - 1) * step // (wanted - 1) for step in range(wanted)})
+
+
+def _axes(item: Any) -> dict[str, tuple[Sequence[Any], Any]] | None:
+    """Return the values of each dimension, and how they are written; None if that is wrong."""
+    dimensions = item.get("dimensions") if isinstance(item, Mapping) else None
+    if not isinstance(dimensions, Mapping):
+        return None
+    found: dict[str, tuple[Sequence[Any], Any]] = {}
+    for name, given in dimensions.items():
+        if isinstance(given, list):
+            found[name] = given, given
+            continue
+        if not isinstance(given, Mapping):
+            return None
+        start, stop, step = given.get("start", 0), given.get("stop"), given.get("step", 1)
+        if not all(type(bound) is int for bound in (start, stop, step)) or not step:
+            return None
+        found[name] = range(start, stop, step), given  # type: ignore[arg-type]
+    return found
+
+
+def _length(values: Sequence[Any]) -> int:
+    """Return the length; exact also where `len` would overflow."""
+    if not isinstance(values, range):
+        return len(values)
+    return max(0, -(-(values.stop - values.start) // values.step))
+
+
+def _size(axes: Mapping[str, tuple[Sequence[Any], Any]]) -> int:
+    size = 1
+    for values, _ in axes.values():
+        size *= _length(values)
+    return size
+
+
+def _expected(document: Document) -> dict[str, V0Value]:
+    found = {key: reference.to_v0() for key, reference in document.entries()}
+    for item in document.gen:
+        for made in runs(item):
+            found.update(made.v0())
+    return found
+
+
+def read_by(reader: str, sample: KeysSample) -> dict[str, Any]:
+    """Return what a reader has of a sample, by key.
+
+    Raises
+    ------
+    NotRunError
+        If it cannot be run here.
+    RefexplorerError
+        If it refuses the set: what it says.
+    """
+    if installed(reader) is None:
+        raise NotRunError("It is not installed.")
+    if not has_processes() or os.name != "posix":
+        raise NotRunError("Readers are not run here: no process can be started and limited.")
+    if sample.form not in ("V0", "V1") and sample.place is None:
+        raise NotRunError("Readers are run on files of this machine only.")
+    given = sample.given
+    if reader == VIRTUALIZARR and (whole := _whole_files(sample)):
+        given = given | {"refs": {k: v for k, v in given["refs"].items() if k not in whole}}
+    head = {
+        "reader": reader, "form": sample.form, "place": sample.place,
+        "snapshot": sample.snapshot, "templates": dict(sample.templates),
+    }  # fmt: skip
+    try:
+        with _children.lend(str(_MEMORY)) as child:
+            said, data = child.ask(head, json.dumps(given, default=str).encode(), SECONDS)
+    except LateError:
+        raise NotRunError(f"It took longer than {SECONDS} s and was stopped.") from None
+    except LostError as error:
+        raise NotRunError(f"It {error.ending_text()}, and was stopped.") from None
+    except (OSError, RuntimeError) as error:
+        raise NotRunError(f"No process can be started: {error}.") from None
+    if said["error"] is not None:
+        raise RefexplorerError(said["error"])
+    found: dict[str, Any] = json.loads(data)
+    if reader in (VIRTUALIZARR, ICECHUNK):
+        return _in_our_words(found, sample)
+    return found
+
+
+def _whole_files(sample: KeysSample) -> set[str]:
+    """Return the keys of [url]: VirtualiZarr asks the target of each for its size when it opens."""
+    refs = sample.given.get("refs") if isinstance(sample.given, Mapping) else None
+    return {key for key, value in refs.items() if _is_whole(value)} if _is_object(refs) else set()
+
+
+def _is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(value, Mapping)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 1
+
+
+def _in_our_words(found: Mapping[str, Any], sample: KeysSample) -> dict[str, Any]:
+    """Return the values that a reader has; where it tells only that it has one, the expected."""
+    read: dict[str, Any] = {}
+    whole = _whole_files(sample)
+    for key, value in sample.expected.items():
+        array = key.rpartition("/")[0]
+        if sample.form == "Icechunk":
+            is_read = key in found
+        else:
+            is_read = not array or (f"{array}/.zarray" in found and isinstance(value, str))
+            is_read |= key in whole and f"{array}/.zarray" in found
+        if is_read:
+            read[key] = value
+        elif isinstance(theirs := found.get(key), list):
+            read[key] = value if _is_same_range(theirs, value, sample.form) else theirs
+    return read
+
+
+def _is_same_range(theirs: list[Any], ours: object, form: str) -> bool:
+    """Compare byte ranges; of DMR++ without the URL, which each reader makes of its place."""
+    if not isinstance(ours, list) or theirs[1:] != ours[1:]:
+        return False
+    same = str(theirs[0]).removeprefix("file://") == str(ours[0]).removeprefix("file://")
+    return same or form == "DMR++"
+
+
+@dataclass(frozen=True)
+class KeysRead:
+    """Single keys as a reader has them.
+
+    Attributes
+    ----------
+    expected
+        The keys that it was run on, with their values by the specification.
+    values
+        What it has of these.
+    refusal
+        Why it has none of them, if it refuses the set; empty if it does not.
+    """
+
+    expected: Mapping[str, V0Value]
+    values: Mapping[str, Any]
+    refusal: str = ""
+
+    @classmethod
+    def by(cls, reader: str, sample: KeysSample) -> KeysRead:
+        """Run a reader; one that cannot be run was run on no key."""
+        try:
+            return cls(sample.expected, read_by(reader, sample))
+        except NotRunError:
+            return cls({}, {})
+        except RefexplorerError as refusal:
+            return cls(sample.expected, {}, str(refusal))
+
+    def is_same(self, key: str) -> bool:
+        """Whether it has a key as the specification has it."""
+        return key in self.values and _parsed(self.values[key]) == _parsed(self.expected[key])
+
+
+def verdict_of(reader: str, sample: KeysSample) -> Verdict:
+    """Run a reader and compare what it has with what the set says.
+
+    Raises
+    ------
+    NotRunError
+        If it cannot be run here.
+    """
+    basis = Basis(f"{reader.partition(' ')[0]} {installed(reader)}", "", "run")
+    notes = _notes(reader, sample)
+    try:
+        theirs = read_by(reader, sample)
+    except RefexplorerError as refusal:
+        why = VerdictReason(str(refusal))
+        return Verdict(reader, Outcome.REFUSED, (why,), notes, basis=basis)
+    differing = [*differences(sample.expected, theirs)]
+    dropped = sum(each.is_absent for each in differing)
+    unknown = sum(each.ours is None for each in differing)
+    different = len(differing) - dropped - unknown
+    counts = {
+        "The reader does not have the key.": dropped,
+        "The reader has a different value.": different,
+        "The specification rejects the key, and the reader has it.": unknown,
+    }
+    reasons = tuple(VerdictReason(text, count) for text, count in counts.items() if count)
+    outcome = Outcome.DROPPED if dropped else Outcome.SAME
+    outcome = Outcome.DIFFERENT if different or unknown else outcome
+    shown = tuple(map(_shortened, differing[:_EXAMPLES]))
+    return Verdict(reader, outcome, reasons, notes, different + unknown, dropped, shown, basis)
+
+
+def _notes(reader: str, sample: KeysSample) -> tuple[str, ...]:
+    notes = []
+    if sample.is_part:
+        notes.append(f"It was run on {len(sample.expected):,} of {counted(sample.total, 'key')}.")
+    if reader == VIRTUALIZARR and _whole_files(sample):
+        notes.append("References to whole files were not compared: it asks each file for its size.")
+    return tuple(notes)
+
+
+def differences(expected: Mapping[str, V0Value], theirs: Mapping[str, Any]) -> list[KeyDifference]:
+    """Return the keys that two mappings do not have alike."""
+    found = []
+    for key in [*expected, *(key for key in theirs if key not in expected)]:
+        if key not in theirs:
+            found.append(KeyDifference(key, expected[key], None, is_absent=True))
+        elif key not in expected or _parsed(expected[key]) != _parsed(theirs[key]):
+            found.append(KeyDifference(key, expected.get(key), theirs[key]))
+    return found
+
+
+def _shortened(difference: KeyDifference) -> KeyDifference:
+    text = json.dumps(difference.theirs)
+    if len(text) <= _LONGEST_EXAMPLE:
+        return difference
+    return KeyDifference(difference.key, difference.ours, text[:_LONGEST_EXAMPLE])
+
+
+def _parsed(value: object) -> object:
+    """Return a text that holds a JSON object as that object, since readers write it again."""
+    if isinstance(value, str) and value.startswith("{"):
+        try:
+            return json.loads(value, parse_constant=str)
+        except (ValueError, RecursionError):
+            return value
+    return value

@@ -148,7 +148,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return f"{summary_text(self)}\n{tree_text(self, levels=1)}"
 
     def _repr_html_(self) -> str:
-        return references_html(self)
+        return references_html(self, self.diagnostics)
 
     def allowing(
         self,

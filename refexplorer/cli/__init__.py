@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import io
 import os
 import pkgutil
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,13 +66,12 @@ def _interruptible(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     from refexplorer import memory
     from refexplorer.errors import HarmError, RefexplorerError
-    from refexplorer.formats.making.uncollected import uncollected
 
     _start_early(arguments[1:])
-    with uncollected():  # modules are no garbage: looking through them was a tenth of the start
+    with _gc_paused():  # modules are no garbage: looking through them was a tenth of the start
         from refexplorer.cli.program import usage_errors
     try:
-        with uncollected():
+        with _gc_paused():
             app = _with_one_command(load_app(), arguments[0])
         status = app(arguments, prog_name="refexplorer", standalone_mode=False)
         sys.stdout.flush()
@@ -89,10 +89,21 @@ def _run(arguments: list[str]) -> int:
         return _refuse(memory.too_little() if memory.is_lacking(error) else _unforeseen(error))
 
 
+@contextmanager
+def _gc_paused() -> Iterator[None]:
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def _start_early(arguments: list[str]) -> None:
     """Start the process that reads a data file, which loads its modules while this one does."""
+    from refexplorer.formats.datafiles import confined_references
     from refexplorer.formats.forms.other_files import PROBE, kind_of
-    from refexplorer.formats.making import confined_making
 
     for name in arguments:
         with suppress(OSError, ValueError):
@@ -100,7 +111,7 @@ def _start_early(arguments: list[str]) -> None:
                 with Path(name).open("rb") as file:
                     kind = kind_of(file.read(PROBE))
                 if kind is not None:
-                    confined_making.start(kind)
+                    confined_references.start(kind)
                     return
 
 

@@ -11,8 +11,8 @@ import typer
 
 from refexplorer.cli import output
 from refexplorer.errors import LimitError, SourceError
+from refexplorer.formats.datafiles.streams import ReadAmount
 from refexplorer.formats.finding.source_finding import NamedBytes
-from refexplorer.formats.making.streams import ReadAmount
 from refexplorer.limits import DEFAULT_LIMITS
 from refexplorer.markup import counted, size_text
 from refexplorer.opening import open_references

@@ -19,8 +19,13 @@ LEVELS_SHOWN = 2
 NOTES_SHOWN = 10
 
 
-def references_html(refs: SetLike) -> str:
-    """Return the whole view: facts, health, notes, tree; in a kernel a button to explore it."""
+def references_html(
+    refs: SetLike, diagnostics: tuple[Diagnostic, ...] | None, picture: str = ""
+) -> str:
+    """Return facts, health, notes, a picture, the tree; in a kernel a button to explore it.
+
+    `diagnostics` are None where finding them would hold up the first look.
+    """
     summary = refs.summary()
     name = name_of(refs)
     # Shown by the extension of JupyterLab, which alone can do what it says.
@@ -28,8 +33,9 @@ def references_html(refs: SetLike) -> str:
     parts = [
         f"<p><b>{_shown(refs.source.name)}</b> ({refs.source.form}): "
         f"{_shown(facts_text(summary), None)}{'' if name is None else button}<br>"
-        f"{kinds_text(summary)}; {health_text(refs.diagnostics)}{_left_out(refs)}</p>",
-        notes_html(refs.diagnostics),
+        f"{kinds_text(summary)}; {health_text(diagnostics)}{_left_out(refs)}</p>",
+        notes_html(diagnostics),
+        picture,
         tree_html(refs),
     ]
     return f'<div class="refexplorer">{"".join(parts)}</div>'
@@ -46,8 +52,10 @@ def kinds_text(summary: Summary) -> str:
     return ", ".join(counts) or "no references"
 
 
-def health_text(diagnostics: tuple[Diagnostic, ...]) -> str:
+def health_text(diagnostics: tuple[Diagnostic, ...] | None) -> str:
     """Return how many errors and warnings there are, and what nobody looked at yet."""
+    if diagnostics is None:
+        return "not checked for errors yet"
     found = Counter(each.severity for each in diagnostics)
     errors, warnings = found[Severity.ERROR], found[Severity.WARNING]
     said = [counted(errors, "error") if errors else "no errors"]
@@ -55,7 +63,7 @@ def health_text(diagnostics: tuple[Diagnostic, ...]) -> str:
     return f"{', '.join(said)}, targets not checked"
 
 
-def notes_html(diagnostics: tuple[Diagnostic, ...]) -> str:
+def notes_html(diagnostics: tuple[Diagnostic, ...] | None) -> str:
     """Return the first diagnostics as a list; nothing where there are none."""
     if not diagnostics:
         return ""

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from refexplorer import memory
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.buffers.entries import Entries
+from refexplorer.formats.datafiles.streams import ReadAmount
 from refexplorer.formats.files.compression import PlainStream, plain_bytes
 from refexplorer.formats.icechunk.facts import RepositoryFacts
 from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.formats.json.text import decode_text
-from refexplorer.formats.making.streams import ReadAmount
 from refexplorer.masking import masks_repr
 
 if TYPE_CHECKING:

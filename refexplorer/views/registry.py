@@ -1,4 +1,4 @@
-"""All views, one record each: widgets, tabs, addresses and static HTML follow from it.
+"""All views, one record each: widgets, tabs and addresses follow from it.
 
 A view of the explorer is an `ExplorerPart`: a controller here and a component of the same name in
 `frontend/src/explorer/parts.tsx` make it. What stands beside the explorer is a `Screen`.
@@ -24,9 +24,6 @@ from refexplorer.views.maps.map_changes import ChangesOfChunks
 from refexplorer.views.maps.target_map import TargetMapView
 from refexplorer.views.overview import Overview
 from refexplorer.views.preview.reader import PreviewReader
-from refexplorer.views.snapshots import explorer_snapshot as snapshot
-from refexplorer.views.snapshots import pictures_snapshot as images
-from refexplorer.views.snapshots.editor_snapshot import editor_html, exercises_html
 from refexplorer.views.tree.tree_controller import TreeController
 from refexplorer.views.versions import VersionPicker
 from refexplorer.views.wire.context import PartController, ViewContext
@@ -48,8 +45,6 @@ class ExplorerPart:
         Of the widget that shows it alone, before "of" and the name of the set.
     controllers
         Make what answers its requests.
-    static
-        What is shown of it where no script runs: functions of `refexplorer.views.snapshots`.
     tab
         Whether it is a tab of the explorer; the tree stands beside the tabs.
     alone
@@ -60,7 +55,6 @@ class ExplorerPart:
     label: str
     title: str
     controllers: tuple[Callable[[ViewContext], PartController], ...]
-    static: tuple[snapshot.Section, ...]
     tab: bool = True
     alone: bool = True
 
@@ -77,14 +71,11 @@ class Screen(Generic[C]):
         Of its button in the header of the page.
     controller
         Makes what answers its requests; takes what returns the text of the set that is open.
-    html
-        Returns what is shown of it where no script runs.
     """
 
     name: str
     label: str
     controller: Callable[[Callable[[], str]], C]
-    html: Callable[[C], str]
 
 
 EXPLORER = "explorer"
@@ -92,34 +83,21 @@ EXPLORER = "explorer"
 PARTS: list[ExplorerPart] = [
     ExplorerPart(
         "overview", "Overview", "Overview",
-        (HealthTable, FilesCompared, Overview, VersionPicker),
-        (snapshot.health_section, snapshot.notes_section), alone=False,
+        (HealthTable, FilesCompared, Overview, VersionPicker), alone=False,
     ),
-    ExplorerPart("tree", "Keys", "Keys", (TreeController,), (snapshot.tree_section,), tab=False),
-    ExplorerPart("key", "Key", "One key", (KeyDetails,), (snapshot.key_section,)),
-    ExplorerPart("data", "Data", "Values", (PreviewReader,), (snapshot.data_section,)),
-    ExplorerPart(
-        "chunks", "Chunks", "Chunks",
-        (ChunkMap, ChangesOfChunks), (snapshot.chunks_section,),
-    ),
-    ExplorerPart(
-        "beside", "Side by side", "Side by side",
-        (BesideController,), (images.beside_section,), alone=False,
-    ),
-    ExplorerPart(
-        "map", "Map", "Map of the earth", (MapController,), (images.map_section,), alone=False,
-    ),
-    ExplorerPart("targets", "Targets", "Targets", (TargetMapView,), (snapshot.targets_section,)),
-    ExplorerPart(
-        "compare", "Compare", "Comparison", (CompareController,), (snapshot.changes_section,)
-    ),
-    ExplorerPart(
-        "cost", "Cost", "Cost of reading", (CostView,), (snapshot.cost_section,), alone=False,
-    ),
+    ExplorerPart("tree", "Keys", "Keys", (TreeController,), tab=False),
+    ExplorerPart("key", "Key", "One key", (KeyDetails,)),
+    ExplorerPart("data", "Data", "Values", (PreviewReader,)),
+    ExplorerPart("chunks", "Chunks", "Chunks", (ChunkMap, ChangesOfChunks)),
+    ExplorerPart("beside", "Side by side", "Side by side", (BesideController,), alone=False),
+    ExplorerPart("map", "Map", "Map of the earth", (MapController,), alone=False),
+    ExplorerPart("targets", "Targets", "Targets", (TargetMapView,)),
+    ExplorerPart("compare", "Compare", "Comparison", (CompareController,)),
+    ExplorerPart("cost", "Cost", "Cost of reading", (CostView,), alone=False),
 ]  # fmt: skip
 """In the order of the tabs; the first one has no name in an address."""
-EDITOR = Screen("editor", "Template editor", lambda text: EditorController(text()), editor_html)
-EXERCISES = Screen("exercises", "Exercises", lambda text: ExercisesController(), exercises_html)
+EDITOR = Screen("editor", "Template editor", lambda text: EditorController(text()))
+EXERCISES = Screen("exercises", "Exercises", lambda text: ExercisesController())
 SCREENS: dict[str, Screen[Any]] = {screen.name: screen for screen in (EDITOR, EXERCISES)}
 """Beside the explorer."""
 
@@ -152,17 +130,3 @@ def screens() -> list[dict[str, object]]:
 def addressed() -> tuple[str, ...]:
     """Return the views that an address may name; the first tab has no name."""
     return (*[part.name for part in PARTS if part.tab][1:], *SCREENS)
-
-
-def snapshot_html(controller: snapshot.SnapshotExplorer, name: str) -> str:
-    """Return the explorer, or the part of that name, as it is now.
-
-    At most `LONGEST` characters; no script, no style needed.
-    """
-    parts = PARTS if name == EXPLORER else [part_named(name)]
-    return snapshot.html(controller, [section for part in parts for section in part.static])
-
-
-def snapshot_text(controller: snapshot.SnapshotExplorer, name: str) -> str:
-    """Return the explorer, or the part of that name, as one line of text."""
-    return snapshot.text(controller, EXPLORER if name == EXPLORER else f"{name} view")

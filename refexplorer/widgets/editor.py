@@ -11,17 +11,15 @@ from ipywidgets import widget_serialization
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.views.editor.editor_controller import EditorController
-from refexplorer.views.registry import EDITOR
-from refexplorer.views.snapshots.editor_snapshot import editor_text
+from refexplorer.views.static_html import editor_html, editor_text
 from refexplorer.views.wire.editor.editor_messages import Explore
 from refexplorer.views.wire.messages import Done
+from refexplorer.widgets.base import ReferencesTrait, StaticWidget
 from refexplorer.widgets.bundles import bundle_text
 from refexplorer.widgets.explorer import Explorer
-from refexplorer.widgets.static_html import SnapshotWidget
-from refexplorer.widgets.traits import ReferencesTrait
 
 
-class TemplateEditor(SnapshotWidget):
+class TemplateEditor(StaticWidget):
     """Write a version 1 reference set and watch the version 0 keys that it makes.
 
     Parameters
@@ -108,8 +106,8 @@ class TemplateEditor(SnapshotWidget):
     def _esm(self) -> str:
         return bundle_text("editor")
 
-    def _snapshot(self) -> tuple[str, str]:
-        return EDITOR.html(self._controller), editor_text(self._controller)
+    def _static(self) -> tuple[str, str]:
+        return editor_html(self._controller), editor_text(self._controller)
 
     def _receive(self, _: object, message: dict[str, Any], buffers: list[bytes]) -> None:
         for reply, attached in self._controller.handle(message, buffers):

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from refexplorer.views.exercises.exercise_checks import proven
 from refexplorer.views.exercises.exercise_controller import ExercisesController
-from refexplorer.views.registry import EXERCISES
-from refexplorer.views.snapshots.editor_snapshot import editor_text
+from refexplorer.views.static_html import editor_text, exercises_html
 from refexplorer.widgets.editor import TemplateEditor
 
 
@@ -79,8 +78,8 @@ class Exercises(TemplateEditor):
         exercise = self._controller.exercise
         save_exercise_page(replace(exercise, title=name or exercise.title), path)
 
-    def _snapshot(self) -> tuple[str, str]:
-        return EXERCISES.html(self._controller), editor_text(self._controller)
+    def _static(self) -> tuple[str, str]:
+        return exercises_html(self._controller), editor_text(self._controller)
 
     def _take(self) -> None:
         super()._take()

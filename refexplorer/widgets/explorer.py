@@ -13,24 +13,23 @@ from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.preview.chunk_cache import cache_of
-from refexplorer.views.registry import EXPLORER, described, part_named, snapshot_html, snapshot_text
-from refexplorer.views.snapshots.explorer_snapshot import complete
+from refexplorer.views.registry import EXPLORER, described, part_named
+from refexplorer.views.static_html import explorer_html, explorer_text
 from refexplorer.views.wire.answering import event
 from refexplorer.views.wire.explorer.explorer_messages import GreetExplorer
 from refexplorer.views.wire.explorer.tree_messages import TreeRows
 from refexplorer.views.wire.json_form import to_wire
 from refexplorer.views.wire.messages import SourceChanged
+from refexplorer.widgets.base import ReferencesTrait, StaticWidget
 from refexplorer.widgets.bundles import bundle_text
 from refexplorer.widgets.opening_bar import open_watched
-from refexplorer.widgets.static_html import SnapshotWidget
-from refexplorer.widgets.traits import ReferencesTrait
 
 _OPENING = tuple(inspect.signature(open_references).parameters)[1:]
 FIRST_ROWS = 60
 """Rows that a view begins with."""
 
 
-class ReferencesWidget(SnapshotWidget):
+class ReferencesWidget(StaticWidget):
     """The common base of the explorer and its parts: a set, a selection, and Python for it.
 
     Parameters
@@ -126,18 +125,17 @@ class ReferencesWidget(SnapshotWidget):
         """Bytes of decoded chunks that all views of the set keep, at most `Limits.kept_bytes`."""
         return cache_of(self._controller.references).size
 
-    def _snapshot(self) -> tuple[str, str]:
-        return snapshot_html(self._controller, self.part), snapshot_text(
-            self._controller, self.part
-        )
+    def _static(self) -> tuple[str, str]:
+        name = EXPLORER if self.part == EXPLORER else f"{self.part} view"
+        return explorer_html(self._controller), explorer_text(self._controller, name)
 
     def save_static(self) -> None:
         """Put the state as it is now into the outputs where the widget was displayed last.
 
-        Of a large set, whose first look waits for neither, the notes and the maps are made now.
+        Of a large set, whose first look does not wait for them, the notes are found now.
         Nothing happens if it was not displayed. The live view is drawn anew.
         """
-        complete(self._controller)
+        _ = self._controller.references.diagnostics
         super().save_static()
 
     def _attach(self) -> None:

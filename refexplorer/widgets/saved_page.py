@@ -7,7 +7,6 @@ import hashlib
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -16,7 +15,7 @@ from string import Template
 from typing import Any
 
 from refexplorer.data.report_page import shown_without
-from refexplorer.errors import RefexplorerError, SecretsWarning
+from refexplorer.errors import SecretsWarning
 from refexplorer.formats.files.atomic import write_blocks
 from refexplorer.markup import counted, escape, shown
 from refexplorer.masking import has_secrets, is_secret
@@ -26,12 +25,11 @@ from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import Exercise
 from refexplorer.views.explorer.explorer_controller import ExplorerController
-from refexplorer.views.registry import EDITOR, EXERCISES, EXPLORER, snapshot_html
 from refexplorer.views.saved.packing import packed_text
 from refexplorer.views.saved.recorded_editor import record_editor
 from refexplorer.views.saved.recorded_exercise import record_exercise
 from refexplorer.views.saved.recording import Recording, SavedProgress, record
-from refexplorer.views.snapshots.explorer_snapshot import complete
+from refexplorer.views.static_html import editor_html, exercises_html, explorer_html
 from refexplorer.widgets.bundles import bundle_text
 
 ReadFirst = Iterable[str] | Mapping[str, Sequence[str] | None]
@@ -68,8 +66,7 @@ def save_page(
         raise KeyError(unknown[0])
     options: dict[str, Any] = {} if report is None else {"report": report}
     recording = record(controller, read=wanted, check_targets=check_targets, keys=keys, **options)
-    with suppress(RefexplorerError):
-        complete(controller)
+    _ = refs.diagnostics  # of a large set, too
     index = internals(refs).target_index
     urls = index.urls if index.urls != index.names else ()
     if any(is_secret(url) for url in (refs.source.place, refs.source.location, *urls) if url):
@@ -96,7 +93,7 @@ def save_editor_page(text: str, path: str | os.PathLike[str], name: str = "An ex
     """
     controller = EditorController(text)
     content = record_editor(controller, _facts(name) | {"reports": []})
-    page = _filled("editor", name, EDITOR.html(controller), content)
+    page = _filled("editor", name, editor_html(controller), content)
     if has_secrets(text):
         warnings.warn(
             f"{os.fspath(path)} has the text of the set, with signatures, tokens or passwords: "
@@ -111,7 +108,7 @@ def save_exercise_page(exercise: Exercise, path: str | os.PathLike[str]) -> None
     """Write one exercise as one HTML file; `Exercises.to_html` says how."""
     controller = ExercisesController(exercise.name, (), [exercise])
     content = record_exercise(exercise, _facts(exercise.title) | {"reports": []})
-    page = _filled("editor", exercise.title, EXERCISES.html(controller), content)
+    page = _filled("editor", exercise.title, exercises_html(controller), content)
     write_blocks(Path(path), [page.encode()])
 
 
@@ -127,8 +124,7 @@ def _page(
         "state": dict(state),
         "reports": _reports(refs),
     }
-    static = snapshot_html(controller, EXPLORER)
-    return _filled("explorer", name, static, recording.packed(facts))
+    return _filled("explorer", name, explorer_html(controller), recording.packed(facts))
 
 
 def _facts(name: str) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from html.parser import HTMLParser
 import pytest
 
 import refexplorer as rx
-from refexplorer.display.html import references_html
 from refexplorer.display.text import summary_text, tree_text
 from refexplorer.markup import escape
 from refexplorer.spec.codes import Severity
@@ -33,7 +32,7 @@ def test_text_of_a_set() -> None:
 def test_text_of_a_trillion_keys_is_short() -> None:
     refs = rx.open_references({"version": 1, "gen": [GEN]})
     assert "999,999,999,980 more" in tree_text(refs)
-    assert len(references_html(refs)) < 10_000
+    assert len(refs._repr_html_()) < 10_000
 
 
 def test_nothing_of_a_file_moves_the_cursor() -> None:
@@ -51,18 +50,18 @@ def test_html_shows_a_file_as_text() -> None:
             seen.append(tag)
             assert attrs == [] or attrs == [("class", "refexplorer")]
 
-    Parser().feed(references_html(rx.open_references(HOSTILE)))
+    Parser().feed(rx.open_references(HOSTILE)._repr_html_())
     assert set(seen) <= {"div", "p", "br", "b", "ul", "li", "code", "details", "summary"}
 
 
 def test_html_says_what_there_is_and_how_well_it_is() -> None:
-    html = references_html(rx.open_references(DEMO / "sst.v1.json"))
+    html = rx.open_references(DEMO / "sst.v1.json")._repr_html_()
     assert "inline, " in html
     assert "; no errors, targets not checked" in html
     assert "<button" not in html  # no kernel: nothing would answer it
     broken = rx.open_references({"a": ["f", 1], "b": "x", "c": ["", 1, 2]})
-    assert "1 error, 1 warning, targets not checked" in references_html(broken)
-    assert "no references; no errors" in references_html(rx.open_references({}))
+    assert "1 error, 1 warning, targets not checked" in broken._repr_html_()
+    assert "no references; no errors" in rx.open_references({})._repr_html_()
 
 
 def test_models_as_json() -> None:

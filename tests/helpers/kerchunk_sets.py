@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import gc
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,6 @@ import h5py
 import numpy as np
 import pytest
 
-from refexplorer.formats.making.uncollected import uncollected
 from tests.helpers.loops import without_loop
 
 URL = "s3://climate-archive/reanalysis/daily/surface/2020/01/reanalysis_sfc_2020-01-{:02d}_v5.nc"
@@ -34,6 +35,20 @@ def write_day(path: Path, day: int) -> None:
             variable.attrs["long_name"] = f"{name} of the reanalysis"
             for axis, scale in enumerate(("time", "lat", "lon")):
                 variable.dims[axis].attach_scale(file[scale])
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Collect no garbage meanwhile.
+
+    kerchunk (0.2.10) holds h5py's lock in `visititems` while it waits for the thread of Zarr. If
+    that thread happens to collect objects of h5py it waits for the lock, and both stand still.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def translated(path: Path, inline: int = 0) -> dict[str, Any]:

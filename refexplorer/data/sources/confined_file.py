@@ -11,13 +11,9 @@ and on Windows its memory is not limited.
 
 from __future__ import annotations
 
-import io
 import math
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from functools import lru_cache
-from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from refexplorer.core.processes import (
@@ -32,6 +28,7 @@ from refexplorer.core.processes import (
 from refexplorer.data.fetch.local import open_resolved
 from refexplorer.data.sources.target_file import BLOCK
 from refexplorer.errors import RefexplorerError
+from refexplorer.formats.datafiles.confined_references import reader
 from refexplorer.formats.datafiles.data_file import Unread, why_of
 from refexplorer.formats.datafiles.metadata_transfer import (
     FileMetadata,
@@ -41,6 +38,7 @@ from refexplorer.formats.datafiles.metadata_transfer import (
     value_bytes,
     values_of,
 )
+from refexplorer.formats.datafiles.streams import RangeStream
 from refexplorer.markup import size_text
 
 if TYPE_CHECKING:
@@ -54,17 +52,7 @@ SECONDS = 60
 """Time for one question; waiting for a server does not count."""
 CHILDREN = 8
 """Processes at a time, as many as are needed: each waits for the server of its file."""
-READERS = {
-    "HDF5": ("hdf5", "Hdf5File"),
-    "TIFF": ("tiff", "TiffFile"),
-    "FITS": ("fits", "FitsFile"),
-    "GRIB": ("grib", "GribFile"),
-}
-"""Modules of this package that read a format, and their classes."""
-_BLOCKS = 64
-"""Blocks that the child keeps of what it asks for; the one that it asks has all."""
 _NAME = __spec__.name if __spec__ else __name__
-_READERS_ROOM = "refexplorer.formats.datafiles"
 
 
 class ConfinedFile:
@@ -73,7 +61,7 @@ class ConfinedFile:
     Parameters
     ----------
     form
-        The format, one of `READERS`.
+        The format, as of `DataFile`.
     targets
         Say whether a local file changes meanwhile.
     file
@@ -192,52 +180,6 @@ class ConfinedFile:
 _children = Children(_NAME, CHILDREN)
 
 
-class _AskedFile(io.RawIOBase):
-    """A file whose bytes the process is asked for that started this one."""
-
-    def __init__(self, ask: Callable[[int, int], bytes], size: int) -> None:
-        self._ask, self._size = ask, size
-        self._position = 0
-        self._block = lru_cache(_BLOCKS)(self._asked_block)
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        self._position = (0, self._position, self._size)[whence] + offset
-        return self._position
-
-    def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer).cast("B")
-        start = self._position
-        end = min(start + len(view), self._size)
-        if end <= start:
-            return 0
-        number = start // BLOCK
-        if end <= (number + 1) * BLOCK:
-            data = self._block(number)[start - number * BLOCK : end - number * BLOCK]
-        else:
-            data = self._asked(start, end)
-        view[: len(data)] = data
-        self._position = end
-        return len(data)
-
-    def _asked_block(self, number: int) -> bytes:
-        return self._asked(number * BLOCK, min((number + 1) * BLOCK, self._size))
-
-    def _asked(self, start: int, end: int) -> bytes:
-        data = self._ask(start, end)
-        if len(data) != end - start:
-            raise OSError("the bytes could not be fetched")
-        return data
-
-
 def _work(head: dict[str, Any], data: bytes, answering: Answering) -> None:
     limit_memory(OWN_MEMORY + 3 * head["limit"])
     try:
@@ -262,9 +204,11 @@ def _opened(head: dict[str, Any], answering: Answering, stack: ExitStack) -> Dat
         def ask(start: int, end: int) -> bytes:
             return answering.ask({"read": [start, end]})
 
-        file = cast("IO[bytes]", stack.enter_context(_AskedFile(ask, head["bytes"])))
-    module, name = READERS[head["form"]]
-    native: DataFile = getattr(import_module(f"{_READERS_ROOM}.{module}"), name)(file)
+        file = cast(
+            "IO[bytes]",
+            stack.enter_context(RangeStream(ask, head["bytes"], "the file", block=BLOCK)),
+        )
+    native = reader(head["form"].lower(), file)
     stack.callback(native.close)
     return native
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import io
-import os
 from contextlib import ExitStack
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from refexplorer.data.access.urls import shown
 from refexplorer.data.fetch.target_reader import Targets, explained
 from refexplorer.errors import cause_of
 from refexplorer.formats.datafiles.data_file import Unread
+from refexplorer.formats.datafiles.streams import SeekableBytes
 from refexplorer.markup import size_text
 from refexplorer.spec.core.references import Range, Url
 
@@ -30,7 +29,7 @@ of half a million chunks take in HDF5."""
 _KEY = "The metadata"
 
 
-class TargetFile(io.RawIOBase):
+class TargetFile(SeekableBytes):
     """Reads a target through the access policy and fetcher of a set.
 
     A local file is read as it is. Of any other, blocks are read and kept: neighbours in one
@@ -65,7 +64,7 @@ class TargetFile(io.RawIOBase):
         self.url = url
         self.request_count = self.byte_count = 0
         self._targets, self._most = targets, most
-        self._position = self._ahead = self._count = 0
+        self._ahead = self._count = 0
         self._blocks: dict[int, bytes] = {}
         self._metadata: frozenset[int] | None = None
         self._spent = 0
@@ -131,34 +130,6 @@ class TargetFile(io.RawIOBase):
             self._metadata = frozenset(self._blocks)
         self._blocks = {number: self._blocks[number] for number in sorted(self._metadata)}
         self._spent = 0
-
-    def readable(self) -> bool:
-        """Whether it can be read, as always."""
-        return True
-
-    def seekable(self) -> bool:
-        """Whether its position can be set, as always."""
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Set the position, and return it."""
-        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self.size}[whence]
-        if start + offset < 0:
-            raise ValueError(f"The position would be {start + offset}.")
-        self._position = start + offset
-        return self._position
-
-    def tell(self) -> int:
-        """Return the position."""
-        return self._position
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer with what follows, and return the number of bytes."""
-        view = memoryview(buffer).cast("B")
-        data = self.read_at(self._position, self._position + len(view))
-        view[: len(data)] = data
-        self._position += len(data)
-        return len(data)
 
     def readall(self) -> bytes:
         """Return all that follows, as far as the limits allow."""

@@ -113,10 +113,6 @@ class TiffFile:
             if page.offset not in self._of_levels:
                 yield FileObject(f"page at byte {page.offset:,}", "page")
 
-    def has_other_files(self) -> bool:
-        """Say whether pages are in other files, which OME-XML names."""
-        return any(page is None for level in self._levels.values() for page in level.pages)
-
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the root and the further series; of pyramids what their levels are."""
         found: dict[str, Mapping[str, Any]] = {}
@@ -138,6 +134,12 @@ class TiffFile:
         """
         name = self.other_names().get(name, name)
         series = self._levels[name]
+        if any(page is None for page in series.pages):
+            raise Unread(
+                "expression",
+                "Some of its pages are in other files, which are not opened: tifffile's "
+                "`aszarr().write_fsspec` makes references to all of them.",
+            )
         try:
             return self._described(name, series)
         except _ERRORS as error:

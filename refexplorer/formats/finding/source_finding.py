@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from refexplorer.errors import AccessError, SourceError
+from refexplorer.formats.datafiles.streams import ReadAmount
 from refexplorer.formats.files.compression import Progress
 from refexplorer.formats.files.local_files import Files, OwnFiles, open_plain, own_path
 from refexplorer.formats.finding.catalogues import catalogue_of, chosen
@@ -36,7 +37,6 @@ from refexplorer.formats.forms.form import (
 )
 from refexplorer.formats.forms.other_files import refuse_zarr
 from refexplorer.formats.forms.registry import first_answer
-from refexplorer.formats.making.streams import ReadAmount
 from refexplorer.formats.source import ZMETADATA, LeftOut, Source, cause
 from refexplorer.limits import Limits
 from refexplorer.markup import escape

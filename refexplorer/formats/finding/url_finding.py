@@ -13,6 +13,7 @@ from refexplorer.errors import (
     SlowSourceError,
     SourceError,
 )
+from refexplorer.formats.datafiles.streams import BLOCK, RangeStream, ReadAmount
 from refexplorer.formats.files.compression import plain_bytes, read_within
 from refexplorer.formats.finding.several import NAME_SHOWN, is_web
 from refexplorer.formats.forms.data_file_form import DataFileForm
@@ -25,7 +26,6 @@ from refexplorer.formats.forms.form import (
 )
 from refexplorer.formats.forms.other_files import PROBE, kind_of, refuse_other, refuse_zarr
 from refexplorer.formats.forms.registry import first_answer
-from refexplorer.formats.making.streams import BLOCK, RangeStream, ReadAmount
 from refexplorer.formats.source import Source, cause
 from refexplorer.markup import escape
 from refexplorer.masking import masked_url, secrets_of, without

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from refexplorer.formats.datafiles.confined_references import DataFileSource, made_references
 from refexplorer.formats.datafiles.data_file import Unread
+from refexplorer.formats.datafiles.streams import RangeStream
 from refexplorer.formats.forms.form import OpeningTerms, SourceFile, SourceForm, warn_of_left_out
 from refexplorer.formats.forms.other_files import PROBE, kind_of
-from refexplorer.formats.making.confined_making import DataFileSource, made_references
-from refexplorer.formats.making.streams import RangeStream
 from refexplorer.formats.source import LeftOut, Source
 
 
@@ -32,8 +32,7 @@ class DataFileForm(SourceForm):
             if terms.progress is not None:
                 terms.progress(0, file.size)
             path = None if file.local is None or terms.files.guarded else url
-            guarded = terms.files.guarded
-            given = DataFileSource(file.name, kind, url, path, stream, file.size, guarded)
+            given = DataFileSource(file.name, kind, url, path, stream, file.size)
             try:
                 made = made_references(given, terms.progress)
             except ImportError:
@@ -48,7 +47,6 @@ class DataFileForm(SourceForm):
             file.name,
             self.name,
             file.location,
-            value=made.value,
             entries=made.entries,
             place=place,
             fetched=fetched,

@@ -41,20 +41,13 @@ _TASKS = 10**6
 
 
 class CostView:
-    """Answers what the view of costs asks; keeps the advice for the last place.
-
-    Attributes
-    ----------
-    last
-        The last answer, for a host that shows it without a front end.
-    """
+    """Answers what the view of costs asks; keeps the advice for the last place."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
         self._targets = context.targets
         self._did = context.did
         self._advice: Advice | None = None
-        self.last: CostModel | None = None
         self.operations: Operations = {
             ShowCost: context.jobs.in_turn(self.show),
             MeasureCost: context.jobs.in_turn(self.measure),
@@ -73,7 +66,7 @@ class CostView:
         costs += [cost for cost in advice.accesses if array and cost.path == array.path]
         if array is not None and request.given:
             costs.append(self._given(array, request.given, place))
-        self.last = CostModel(
+        answer = CostModel(
             tuple(map(_place, PLACES.values())),
             _place(place),
             self._refs.arrays()[:ARRAYS_LISTED],
@@ -88,7 +81,7 @@ class CostView:
             tuple(str(bound) for bound in advice.bounds if array and bound.path == array.path),
             advice.notes,
         )
-        return self.last, []
+        return answer, []
 
     def measure(self, request: MeasureCost, report: JobReport = unheard) -> JobAnswer:
         """Answer ``cost.measure``."""

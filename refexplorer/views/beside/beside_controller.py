@@ -44,20 +44,13 @@ def _integers(reading: ReadingModel, buffers: list[bytes]) -> np.ndarray:
 
 
 class BesideController:
-    """Reads two parts of arrays, of this set or of the one that it is compared with.
-
-    Attributes
-    ----------
-    last
-        What was read last with its values, for a host that shows it without a front end.
-    """
+    """Reads two parts of arrays, of this set or of the one that it is compared with."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
         self._comparison = context.comparison
         self._own = DecodedChunks(self._refs, context.targets, context.failure_log)
         self._others = OtherChunks(context)
-        self.last: tuple[BesideRead, list[bytes]] | None = None
         start = context.jobs.in_turn
         self.operations: Operations = {
             PlanBeside: start(self._plan),
@@ -94,7 +87,6 @@ class BesideController:
         if said is not None or one is None or other is None:
             said = said or "There is no difference: a part has no numbers."
             answer = BesideRead(left, right, said, None, None)
-            self.last = answer, buffers
             return answer, [*buffers, b"", *integers] if any(integers) else buffers
         gap = subtract(np.frombuffer(one, "<f8"), np.frombuffer(other, "<f8"))
         is_integer = all("int" in each.value_type and not each.reduced for each in (left, right))
@@ -110,7 +102,6 @@ class BesideController:
             words += " No cell has a number on both sides."
         answer = BesideRead(left, right, words, low, high, has_difference=True)
         buffers.append(gap.astype("<f8").tobytes())
-        self.last = answer, buffers
         return answer, [*buffers, *integers] if any(integers) else buffers
 
     def _set_of(self, part: BesidePart) -> tuple[ReferenceSet, DecodedChunks]:

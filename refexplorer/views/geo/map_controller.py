@@ -14,7 +14,7 @@ from refexplorer.data.earth.georeferencing import (
     array_folders,
     georeference,
 )
-from refexplorer.data.earth.places import EarthPlaces, Mesh
+from refexplorer.data.earth.places import EarthPlaces
 from refexplorer.data.earth.points import parse_point
 from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.markup import counted
@@ -43,20 +43,13 @@ ARRAYS = 500
 
 
 class MapController:
-    """Answers what a map of the earth asks; keeps the places of the last array.
-
-    Attributes
-    ----------
-    last
-        The map that was drawn last, for a host that shows it without a front end.
-    """
+    """Answers what a map of the earth asks; keeps the places of the last array."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
         self._chunks = DecodedChunks(self._refs, context.targets, context.failure_log)
         self._listed: tuple[str, ...] | None = None
         self._kept: tuple[str, EarthPlaces] | None = None
-        self.last: tuple[EarthMap, Mesh] | None = None
         start = context.jobs.in_turn
         self.operations: Operations = {
             ShowEarth: start(self._show),
@@ -112,7 +105,6 @@ class MapController:
         shown = replace(
             blank, state="fetched", chunks=(_side(array, found.rows), _side(array, found.columns))
         )
-        self.last = shown, mesh
         columns = (mesh.rows, mesh.columns, mesh.longitude, mesh.latitude)
         return EarthShown(shown), [floats(each) for each in columns]
 

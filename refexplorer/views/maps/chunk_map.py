@@ -31,13 +31,7 @@ _STEPS = 3
 
 
 class ChunkMap:
-    """Answers what a map of chunks asks; keeps the grid of the last array.
-
-    Attributes
-    ----------
-    last
-        The last answer, for a host that shows it without a front end.
-    """
+    """Answers what a map of chunks asks; keeps the grid of the last array."""
 
     def __init__(self, context: ViewContext) -> None:
         self._context = context
@@ -45,7 +39,6 @@ class ChunkMap:
         self._refs = context.references
         self._failure_log = context.failure_log
         self.operations: Operations = {ShowGrid: context.jobs.in_turn(self.show)}
-        self.last: tuple[Grid, Buffers] | None = None
         self._kept: tuple[str, ChunkReferences] | None = None
         self._audit: tuple[Audit, str, np.ndarray] | None = None
 
@@ -70,7 +63,6 @@ class ChunkMap:
         buffers = [floats(each) for each in columns]
         go_on(report, _STEPS, _STEPS, "Drawing")
         model = self._model(grid, view, counts, codes[codes >= 0].tolist(), outside)
-        self.last = model, buffers
         return GridMap(model), buffers
 
     def _before(self) -> ChunkMap:

@@ -58,13 +58,7 @@ _PLACE = r"(?s)^([A-Za-z][A-Za-z0-9+.-]*://[^/]*)?.*$"
 
 
 class TargetMapView:
-    """Answers what the table and the map of targets ask.
-
-    Attributes
-    ----------
-    last
-        The last answer, for a host that shows it without a front end.
-    """
+    """Answers what the table and the map of targets ask."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
@@ -83,7 +77,6 @@ class TargetMapView:
         self._all_known: dict[str | None, Known] = {}
         self._listing = TargetListing(self._refs, self._known)
         self._audit: tuple[Audit, dict[str | None, Known]] | None = None
-        self.last: tuple[Layout, Buffers] | None = None
 
     def rows(self, request: TargetRows, report: JobReport = unheard) -> tuple[TargetPage, Buffers]:
         """Answer ``targets.rows``."""
@@ -186,8 +179,7 @@ class TargetMapView:
         start, stop = _window(request.window, layout.end)
         bins = layout.bins(start, stop, BINS)
         arrays = (bins.edges, bins.covered, bins.shared, bins.ranges, bins.arrays)
-        self.last = self._model(layout, start, stop), [floats(each) for each in arrays]
-        return TargetReply(self.last[0]), self.last[1]
+        return TargetReply(self._model(layout, start, stop)), [floats(each) for each in arrays]
 
     def _layout(self, url: str | None) -> TargetLayout:
         try:

@@ -54,7 +54,7 @@ def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedCh
     LimitError
         If the part has values of too many chunks.
     """
-    keys = dict.fromkeys(_keys(refs, array, places, chunks))
+    keys = dict.fromkeys(keys_to_read(refs, array, places, chunks))
     return Plan(
         array.path,
         names_of(array),
@@ -74,7 +74,7 @@ def _estimate(refs: ReferenceSet, keys: Iterable[str]) -> EstimateModel:
     return EstimateModel(found.bytes, found.requests, found.targets, found.label, found.chunks)
 
 
-def _keys(
+def keys_to_read(
     refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks | None = None
 ) -> Iterator[str]:
     """Yield the keys to read; those of chunks that are here are left out."""

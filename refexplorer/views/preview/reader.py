@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from refexplorer.views.preview.coordinates import labels_of
 from refexplorer.views.preview.first_look import first_look
 from refexplorer.views.preview.labels import places_of
 from refexplorer.views.preview.libraries import load_array_libraries, load_http, load_xarray
-from refexplorer.views.preview.preview import plan, preview
+from refexplorer.views.preview.preview import keys_to_read, plan, preview
 from refexplorer.views.preview.region_reader import DecodedChunks
 from refexplorer.views.preview.regions import (
     Region,
@@ -134,6 +135,35 @@ class PreviewReader:
         if not request.ahead:
             self.last = reading, next(iter(buffers), None)
         return WasRead(reading), buffers
+
+    def drawn(self, path: str | None) -> tuple[ReadingModel, bytes | None] | None:
+        """Return the last reading, or the first look at another array that is chosen.
+
+        A picture without a front end is not worth a request: what is not on this machine, may not
+        be read or is more than the first look fetches is not read.
+        """
+        if path is None or (self.last is not None and self.last[0].array == path):
+            return self.last
+        with suppress(RefexplorerError):
+            array = self._array(path)
+            places = first_look(self._refs, array)
+            cost = plan(self._refs, array, places, self.chunks).estimate.bytes
+            if cost is None or cost > self._refs.limits.picture_bytes:
+                return None
+            keys = keys_to_read(self._refs, array, places, self.chunks)
+            if all(map(self._is_here, keys)):
+                load_array_libraries()
+                found, buffers = preview(
+                    self._refs, array, places, self.chunks, Decoding(), unheard
+                )
+                return (found, buffers[0]) if buffers else None
+        return None
+
+    def _is_here(self, key: str) -> bool:
+        reference = self._refs.get(key)
+        if reference is None or isinstance(reference, Inline | Base64):
+            return True
+        return self._targets.wanted(key, reference).place.protocol == "file"
 
     def _read_ahead(self, request: ReadAhead) -> None:
         self._jobs.start(request, lambda report: self._reading_ahead(request, report))

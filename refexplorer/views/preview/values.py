@@ -89,7 +89,8 @@ def physical(array: ArrayMeta, found: Reading, decoding: Decoding) -> Physical:
         return Physical(values, np.where(is_known.astype(bool), values, np.nan).astype("<f8"))
     if decoded.dtype.kind == "c":
         return Physical(decoded, np.abs(decoded).astype("<f8"))
-    return Physical(decoded, decoded.astype("<f8") if decoded.dtype.kind in "biuf" else None)
+    with np.errstate(invalid="ignore"):  # a signalling NaN of garbled bytes
+        return Physical(decoded, decoded.astype("<f8") if decoded.dtype.kind in "biuf" else None)
 
 
 def _decoded(

@@ -27,8 +27,8 @@ from PIL import Image
 
 import refexplorer as rx
 from refexplorer.cli.examples import EXAMPLES
+from refexplorer.formats.datafiles.confined_references import READERS
 from refexplorer.formats.forms.other_files import kind_of
-from refexplorer.formats.making.makers import OWN
 from tests.helpers.commands import run
 from tests.helpers.servers import RangeServer, range_server
 
@@ -156,7 +156,7 @@ def server() -> Iterator[RangeServer]:
 def test_a_file_elsewhere(data: bytes, what: str, remedy: str, server: RangeServer) -> None:
     server.files = {"/a.nc": data, "/a.json": data}
     says(f"{server.url}/a.json", "a.json", what, remedy)
-    if kind_of(data) in OWN:  # which opens by itself
+    if kind_of(data) in READERS:  # which opens by itself
         return
     says(f"{server.url}/a.nc", "a.nc", what, remedy)
     with fsspec.open("memory://other/a.nc", "wb") as file:

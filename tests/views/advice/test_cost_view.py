@@ -11,9 +11,8 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.data.advice.selections import TasksOfArray, part_of, tasks_of
-from refexplorer.views.advice.cost_view import CostView, place_of
+from refexplorer.views.advice.cost_view import place_of
 from refexplorer.views.advice.touches import CELLS, touches
-from refexplorer.views.registry import snapshot_html
 from refexplorer.views.wire.explorer.cost_messages import ShowCost
 from tests.helpers.explorer import Host, later
 from tests.helpers.servers import range_server
@@ -153,15 +152,6 @@ def test_tasks_beyond_counting_are_refused_while_somebody_waits() -> None:
 def test_a_set_without_arrays_has_no_bars() -> None:
     found = shown(Host({"a": ["s3://b/f", 0, 10]}))
     assert (found["array"], found["bars"]) == (None, [])
-
-
-def test_what_was_shown_stays_where_no_script_runs(host: Host) -> None:
-    assert "What would be cheaper" not in snapshot_html(host.controller, "explorer")
-    shown(host, array="sst")
-    assert host.controller.part(CostView).last is not None
-    html = snapshot_html(host.controller, "explorer")
-    assert "sst, one time series [:, 0, 0]" in html
-    assert "Read from object-store (30 ms" in html
 
 
 def test_a_host_is_measured_when_it_may_be_read() -> None:

@@ -285,10 +285,3 @@ def test_a_widget_compares_with_what_its_trait_says() -> None:
     assert widget._controller.comparison.other is BEFORE  # kept for the next set
     widget.compare = None
     assert widget._controller.comparison.difference() is None
-
-
-def test_a_widget_keeps_its_comparison_for_a_saved_notebook() -> None:
-    widget = rx.SetComparison(edited(), compare=plain(), selection="sst")
-    html = widget._snapshot()[0]
-    assert "4 keys differ" in html
-    assert "other.nc" in html

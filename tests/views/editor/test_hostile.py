@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from refexplorer.views.snapshots.editor_snapshot import editor_html
+from refexplorer.views.static_html import editor_html
 from tests.cases import hostile
 from tests.helpers.editing import GOOD, Host
 

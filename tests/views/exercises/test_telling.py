@@ -9,7 +9,7 @@ import pytest
 from refexplorer.spec.core.rules import RULES, SPECIFICATION
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import Exercise, exercises
-from refexplorer.views.snapshots.editor_snapshot import exercises_html
+from refexplorer.views.static_html import exercises_html
 
 ALL = exercises()
 BY_NAME = {one.name: one for one in ALL}

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.views.registry import snapshot_html
+from refexplorer.views.static_html import explorer_html
 from tests.helpers.explorer import Host, ask
 from tests.helpers.sets import held_array
 
@@ -186,7 +186,7 @@ def check(host: Host, expected: np.ndarray, shown: Shown) -> None:
     assert turned.dtype == expected.dtype.newbyteorder(turned.dtype.byteorder)
     kept = ~gone if is_float else np.ones_like(gone)
     np.testing.assert_array_equal(turned[kept.T], expected.T[kept.T])
-    html = snapshot_html(host.controller, "explorer")
+    html = explorer_html(host.controller)
     assert f"{reading['extremes'][0]} to {reading['extremes'][1]}" in html
     own = refs.allowing(*host_of(refs)).read("x")
     assert own.values.dtype == expected.dtype
@@ -371,7 +371,7 @@ def test_infinities_do_not_hide_other_values() -> None:
     values[0, 0], values[1, 1], values[2, 2] = np.inf, -np.inf, np.nan
     host = Host(in_set(values))
     reading, _ = read(host, slices=[":", ":"])
-    assert "1 to 14, 1 missing, 1 -inf, 1 inf" in snapshot_html(host.controller, "explorer")
+    assert "1 to 14, 1 missing, 1 -inf, 1 inf" in explorer_html(host.controller)
     assert (reading["minimum"], reading["maximum"]) == (1, 14)
     assert (reading["infinite"], reading["missing"]) == ([1, 1], 1)
     large = np.zeros((1200, 1200))

@@ -322,9 +322,10 @@ export class Replay {
     const message = { left: one.reading, right: two.reading, low: null as number | null, high: null as number | null, has_difference: false };
     const copied = (array: ReadPart["values"] | ReadPart["integers"]) => (array?.slice().buffer as ArrayBuffer | undefined) ?? new ArrayBuffer(0);
     const buffers = [one, two].map(({ values }) => copied(values));
-    const integers = one.integers || two.integers ? [one, two].map((each) => copied(each.integers)) : [];
+    const areExact = one.integers !== null || two.integers !== null;
+    const integers = areExact ? [one, two].map((each) => copied(each.integers)) : [];
     const said = obstacle(one.reading, two.reading) ?? (one.values && two.values ? null : "There is no difference: a part has no numbers.");
-    if (said !== null) return { message: { ...message, said }, buffers: [...buffers, new ArrayBuffer(0), ...integers] };
+    if (said !== null) return { message: { ...message, said }, buffers: areExact ? [...buffers, new ArrayBuffer(0), ...integers] : buffers };
     const gap = subtract(one, two);
     const known = gap.filter((value) => Number.isFinite(value));
     const [low, high] = known.length === 0 ? [null, null] : [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];

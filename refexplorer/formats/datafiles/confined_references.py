@@ -1,8 +1,10 @@
-"""Making references in a child process, so that a damaged file ends no more than that.
+"""References to a data file, made in a child process: a damaged file ends no more than that.
 
 Libraries of file formats are made for files that one trusts: one flipped byte can end the process
-in libhdf5, or make tifffile take all memory. `python -m refexplorer.formats.making.confined_making`
-is the child. It opens one's own local files by their path, and asks for the bytes of all others.
+in libhdf5, or make tifffile take all memory.
+`python -m refexplorer.formats.datafiles.confined_references` is the child. It opens one's own local
+files by their path, and asks for the bytes of all others. The libraries are given an open file and
+no name to open, so that a file cannot lead them to others.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ import pickle
 import sys
 import time
 import warnings
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from importlib import import_module
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
+from refexplorer import memory
 from refexplorer.core.processes import (
     OWN_MEMORY,
     Answering,
@@ -31,12 +35,18 @@ from refexplorer.core.processes import (
     serve,
 )
 from refexplorer.errors import LeftOutWarning, SourceError
+from refexplorer.formats.datafiles.streams import RangeStream, WatchedStream
 from refexplorer.formats.files.compression import Progress
-from refexplorer.formats.making.streams import PlainReferences, RangeStream, WatchedStream
 
 if TYPE_CHECKING:
     from refexplorer.formats.buffers.entries import Entries
-    from refexplorer.formats.datafiles.data_file import Unread
+    from refexplorer.formats.datafiles.data_file import (
+        DataFile,
+        FileChunks,
+        Unread,
+        UnreadReason,
+    )
+    from refexplorer.formats.datafiles.references import DataFileReferences
 
 SECONDS = 60
 """Time for a small file; waiting for a server does not count."""
@@ -47,6 +57,14 @@ _CHILDREN = 8
 _BETWEEN = 0.1
 """Seconds between two messages of how far it is."""
 _NAME = __spec__.name if __spec__ else __name__
+READERS = {
+    "hdf5": ("hdf5", "Hdf5File"),
+    "netcdf3": ("netcdf3", "NetCdf3File"),
+    "fits": ("fits", "FitsFile"),
+    "grib": ("grib", "GribFile"),
+    "tiff": ("tiff", "TiffFile"),
+}
+"""Modules of this package that read a kind of file, and their classes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +76,13 @@ class DataFileSource:
     name
         For messages.
     kind
-        One of `refexplorer.formats.making.makers.OWN`.
+        One of `READERS`.
     url
         Its path or URL, for the references.
     path
         Where a child may open it; None if it is given the bytes of `stream`.
     stream, size
         Its bytes, and how many they are.
-    guarded
-        Whether somebody else chose the file.
     """
 
     name: str
@@ -75,29 +91,41 @@ class DataFileSource:
     path: str | None
     stream: BinaryIO
     size: int
-    guarded: bool
 
 
-@dataclass(frozen=True, slots=True)
-class MadeReferences:
+class MadeReferences(NamedTuple):
     """References to a data file.
 
     Attributes
     ----------
-    value
-        By key as V0 has them; None where they are in `entries`.
     entries
         In columns.
     beyond
-        As of `PlainReferences`.
+        Of each array with byte ranges that end after the file: the first key, and how many.
     left_out
         Why there are none, by the name of an array or attribute.
     """
 
-    value: dict[str, Any] | None
-    entries: Entries | None
+    entries: Entries
     beyond: tuple[tuple[str, int], ...]
     left_out: Mapping[str, Unread]
+
+
+class _PlainReferences(NamedTuple):
+    """References that can come from a process that a file damaged: texts, numbers and bytes.
+
+    Of each array with byte ranges `chunks` has its name and rank, and as int64 little endian the
+    indices, offsets and lengths; `left_out` has name, `why` and `sentence` of `Unread`.
+    """
+
+    documents: dict[str, str]
+    beyond: list[tuple[str, int]]
+    chunks: Sequence[tuple[str, int, bytes, bytes, bytes]]
+    left_out: Sequence[tuple[str, UnreadReason, str]]
+
+
+class _UnmakeableError(Exception):
+    """No references can be made; the text is the reason, a clause."""
 
 
 def made_references(file: DataFileSource, progress: Progress | None) -> MadeReferences:
@@ -120,38 +148,33 @@ def made_references(file: DataFileSource, progress: Progress | None) -> MadeRefe
     if "failed" in said:
         raise _failed(file, said["failed"])
     try:
-        made = _unpacked(PlainReferences(*_PlainUnpickler(io.BytesIO(data)).load()), file.url)
+        made = _unpacked(_PlainReferences(*_PlainUnpickler(io.BytesIO(data)).load()), file.url)
     except Exception:  # a damaged process may answer anything
         raise _failed(file, "the process that read its metadata gave no references") from None
     return made
 
 
-def _unpacked(made: PlainReferences, url: str) -> MadeReferences:
+def _unpacked(made: _PlainReferences, url: str) -> MadeReferences:
     """Return references with their columns; ValueError and others if something else was given."""
-    beyond = tuple((str(key), int(count)) for key, count in made.beyond)
-    if not made.is_own:
-        return MadeReferences(made.refs, None, beyond, {})
     import numpy as np
 
     from refexplorer.formats.datafiles.data_file import FileChunks, Unread
     from refexplorer.formats.datafiles.references import DataFileReferences
 
+    beyond = tuple((str(key), int(count)) for key, count in made.beyond)
     chunks = {}
     for name, rank, *columns in made.chunks:
         indices, offsets, lengths = (np.frombuffer(column, "<i8") for column in columns)
         chunks[name] = FileChunks(indices.reshape(len(offsets), rank), offsets, lengths)
     left_out = {name: Unread(why, sentence) for name, why, sentence in made.left_out}
-    references = DataFileReferences(made.refs, chunks, left_out)
-    return MadeReferences(None, references.entries(url), beyond, left_out)
+    references = DataFileReferences(made.documents, chunks, left_out)
+    return MadeReferences(references.entries(url), beyond, left_out)
 
 
-def _made_here(file: DataFileSource, progress: Progress | None) -> PlainReferences:
-    from refexplorer.formats.making.makers import UnmakeableError, plain_references
-
-    watched = WatchedStream(file.stream, file.size, progress)
+def _made_here(file: DataFileSource, progress: Progress | None) -> _PlainReferences:
     try:
-        return plain_references(watched, file.kind, file.url, file.guarded)
-    except UnmakeableError as error:
+        return _plain_references(WatchedStream(file.stream, file.size, progress), file.kind)
+    except _UnmakeableError as error:
         raise _failed(file, str(error)) from None
 
 
@@ -168,8 +191,8 @@ def _answer(file: DataFileSource, progress: Progress | None) -> tuple[Head, byte
         return _whole(file.stream, end - start)
 
     seconds = SECONDS + _SECONDS_PER_MIB * file.size / 2**20
-    head = {"kind": file.kind, "url": file.url, "path": file.path, "bytes": file.size,
-            "guarded": file.guarded, "tells": progress is not None}  # fmt: skip
+    tells = progress is not None
+    head = {"kind": file.kind, "path": file.path, "bytes": file.size, "tells": tells}
     try:
         with _children.lend(file.kind) as child:
             return child.ask(head, b"", seconds, hear)
@@ -239,20 +262,17 @@ def _work(head: Head, data: bytes, answering: Answering) -> None:
             raise
         except ImportError as error:
             said["missing"] = str(error)
-        except Exception as error:  # `UnmakeableError`, or that of a read
+        except Exception as error:  # `_UnmakeableError`, or that of a read
             said["failed"] = str(error).rstrip(". ") or type(error).__name__
     kept = [each for each in caught if issubclass(each.category, LeftOutWarning)]
     answering.answer(said | {"warned": [str(each.message) for each in kept]}, made)
 
 
-def _made(head: Head, answering: Answering) -> PlainReferences:
-    from refexplorer.formats.making.makers import plain_references
-
+def _made(head: Head, answering: Answering) -> _PlainReferences:
     with ExitStack() as stack:
         stream = cast("BinaryIO", stack.enter_context(_opened(head, answering)))
         progress = _Telling(answering) if head["tells"] else None
-        watched = WatchedStream(stream, head["bytes"], progress)
-        return plain_references(watched, head["kind"], head["url"], head["guarded"])
+        return _plain_references(WatchedStream(stream, head["bytes"], progress), head["kind"])
 
 
 def _opened(head: Head, answering: Answering) -> Any:
@@ -262,7 +282,7 @@ def _opened(head: Head, answering: Answering) -> Any:
     def fetch(start: int, end: int) -> bytes:
         return answering.ask({"read": [start, end]})
 
-    return RangeStream(fetch, head["bytes"], "the file", sys.maxsize)
+    return RangeStream(fetch, head["bytes"], "the file")
 
 
 class _Telling:
@@ -278,9 +298,76 @@ class _Telling:
             self._answering.tell({"done": done})
 
 
-if __name__ == "__main__":
-    from refexplorer.formats.making import makers
+def _plain_references(stream: WatchedStream, kind: str) -> _PlainReferences:
+    """Return references; `_UnmakeableError` if there are none, else what a read raised."""
+    try:
+        return _references(stream, kind)
+    except (ImportError, MemoryError):
+        raise
+    except Exception as error:  # each library has errors of its own
+        stream.raise_again()
+        raise _UnmakeableError(_clause(error)) from None
+    finally:
+        stream.forget()
 
+
+def _references(stream: WatchedStream, kind: str) -> _PlainReferences:
+    from refexplorer.formats.datafiles.data_file import left_out_text
+
+    file = reader(kind, stream)
+    try:
+        made = _reference_maker(kind)(file)
+    finally:
+        file.close()
+    stream.raise_again()  # some libraries pass over what a read raises
+    if made.left_out and not any(key.endswith("/.zarray") for key in made.documents):
+        raise _UnmakeableError(f"nothing in it can be referenced: {left_out_text(made.left_out)}")
+    return _PlainReferences(
+        dict(made.documents),
+        list(made.beyond(stream.size)),
+        [(name, *_columns(each)) for name, each in made.chunks.items()],
+        [(name, each.why, each.sentence) for name, each in made.left_out.items()],
+    )
+
+
+def _columns(chunks: FileChunks) -> tuple[int, bytes, bytes, bytes]:
+    columns = (chunks.indices, chunks.offsets, chunks.lengths)
+    indices, offsets, lengths = (column.astype("<i8").tobytes() for column in columns)
+    return chunks.indices.shape[1], indices, offsets, lengths
+
+
+def _clause(error: BaseException) -> str:
+    if memory.is_lacking(error):
+        return "there is not enough memory"
+    words = getattr(error, "strerror", None) or str(error)
+    return str(words).strip().partition("\n")[0].rstrip(". ") or type(error).__name__
+
+
+def reader(kind: str, stream: object) -> DataFile:
+    """Return the reader of a kind of file, one of `READERS`, which a stream has."""
+    from refexplorer.formats.datafiles.data_file import StreamBlocks
+
+    module, name = READERS[kind]
+    given = StreamBlocks(cast("IO[bytes]", stream)) if kind == "netcdf3" else stream
+    found: DataFile = getattr(import_module(f"{__package__}.{module}"), name)(given)
+    return found
+
+
+def _reference_maker(kind: str) -> Callable[[Any], DataFileReferences]:
+    if kind == "grib":
+        import kerchunk.codecs  # noqa: F401  its codec decodes the messages
+
+        from refexplorer.formats.datafiles.grib_references import grib_references
+
+        return grib_references
+    from refexplorer.formats.datafiles.references import references_of
+
+    return references_of
+
+
+if __name__ == "__main__":
     for each in sys.argv[1:]:
-        makers.load(each)
+        with suppress(ImportError):
+            _reference_maker(each)
+            import_module(f"refexplorer.formats.datafiles.{READERS[each][0]}")
     serve(_work)

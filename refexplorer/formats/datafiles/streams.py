@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from refexplorer.errors import LimitError, SourceError
-from refexplorer.formats.datafiles.data_file import UnreadReason
 from refexplorer.formats.files.compression import Progress
 
 BLOCK = 2**17
@@ -46,33 +46,42 @@ class ReadAmount:
         self.size += other.size
 
 
-class PlainReferences(NamedTuple):
-    """References that can come from a process that a file damaged: texts, numbers and bytes.
+class SeekableBytes(io.RawIOBase):
+    """A file of known size that is read by `read_at`."""
 
-    Attributes
-    ----------
-    refs
-        By key, as V0 has them.
-    beyond
-        Of each array with byte ranges that end after the file: the first key, and how many.
-    chunks
-        More byte ranges of the file, in columns: name of the array, rank, and as int64 little
-        endian the indices, offsets and lengths.
-    left_out
-        What has no references: its name, and `why` and `sentence` of `Unread`.
-    is_own
-        Whether they are of a reader of this package, with `chunks` in columns.
-    """
+    size: int
+    _position = 0
 
-    refs: dict[str, Any]
-    beyond: list[tuple[str, int]]
-    chunks: Sequence[tuple[str, int, bytes, bytes, bytes]] = ()
-    left_out: Sequence[tuple[str, UnreadReason, str]] = ()
-    is_own: bool = False
+    def read_at(self, start: int, end: int) -> bytes:
+        """Return the bytes from `start` to `end`, or as many of them as there are."""
+        raise NotImplementedError
+
+    def readable(self) -> bool:  # noqa: D102
+        return True
+
+    def seekable(self) -> bool:  # noqa: D102
+        return True
+
+    def tell(self) -> int:  # noqa: D102
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:  # noqa: D102
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size}[whence]
+        if start + offset < 0:
+            raise ValueError(f"The position would be {start + offset}.")
+        self._position = start + offset
+        return self._position
+
+    def readinto(self, buffer: object) -> int:  # noqa: D102
+        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
+        data = self.read_at(self._position, self._position + len(view))
+        view[: len(data)] = data
+        self._position += len(data)
+        return len(data)
 
 
-class RangeStream(io.RawIOBase):
-    """A file of a server, read in blocks.
+class RangeStream(SeekableBytes):
+    """A file whose bytes somebody else fetches, read in blocks.
 
     Parameters
     ----------
@@ -84,55 +93,37 @@ class RangeStream(io.RawIOBase):
         For messages.
     most
         Bytes that may be fetched; more is a `LimitError`.
+    block
+        Bytes of a block.
     """
 
-    def __init__(self, fetch: Fetch, size: int, name: str, most: int) -> None:
+    def __init__(
+        self, fetch: Fetch, size: int, name: str, most: int = sys.maxsize, block: int = BLOCK
+    ) -> None:
         super().__init__()
         self.fetched = ReadAmount(size=size)
-        self._fetch = fetch
-        self._size = size
-        self._name = name
-        self._most = most
-        self._at = 0
+        self.size = size
+        self._fetch, self._name, self._most, self._block = fetch, name, most, block
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
 
-    def readable(self) -> bool:  # noqa: D102
-        return True
-
-    def seekable(self) -> bool:  # noqa: D102
-        return True
-
-    def tell(self) -> int:  # noqa: D102
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:  # noqa: D102
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        if start + offset < 0:
-            raise OSError("a place before the start of the file")
-        self._at = start + offset
-        return self._at
-
-    def readinto(self, buffer: object) -> int:  # noqa: D102
-        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
-        stop, done = min(self._at + len(view), self._size), 0
-        while self._at < stop:
-            block = self._at // BLOCK
-            if block not in self._blocks:
-                self._load(block, stop)
-            start = self._at - block * BLOCK
-            piece = self._blocks[block][start : start + stop - self._at]
-            view[done : done + len(piece)] = piece
-            done += len(piece)
-            self._at += len(piece)
-        return done
+    def read_at(self, start: int, end: int) -> bytes:  # noqa: D102
+        end, parts = min(end, self.size), list[bytes]()
+        while start < end:
+            number = start // self._block
+            if number not in self._blocks:
+                self._load(number, end)
+            first = start - number * self._block
+            parts.append(self._blocks[number][first : first + end - start])
+            start += len(parts[-1])
+        return b"".join(parts)
 
     def _load(self, first: int, stop: int) -> None:
         """Fetch blocks that are not held, as many as are asked for in one request."""
-        last = first + 1
-        most = min(-(-stop // BLOCK), first + _LONGEST // BLOCK)
+        last, size = first + 1, self._block
+        most = min(-(-stop // size), first + _LONGEST // size)
         while last < most and last not in self._blocks:
             last += 1
-        start, end = first * BLOCK, min(last * BLOCK, self._size)
+        start, end = first * size, min(last * size, self.size)
         self.fetched.requests += 1
         self.fetched.bytes += end - start
         if self.fetched.bytes > self._most:
@@ -147,8 +138,8 @@ class RangeStream(io.RawIOBase):
                 f"from {start:,}."
             )
         for number in range(first, last):
-            place = (number - first) * BLOCK
-            self._blocks[number] = data[place : place + BLOCK]
+            place = (number - first) * size
+            self._blocks[number] = data[place : place + size]
         while len(self._blocks) > max(_KEPT, last - first):
             self._blocks.popitem(last=False)
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.formats.making.confined_making import _PlainUnpickler
+from refexplorer.formats.datafiles.confined_references import _PlainUnpickler
 from tests.cases import FOLDER
 from tests.helpers.servers import range_server
 

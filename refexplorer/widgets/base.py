@@ -1,4 +1,4 @@
-"""Static HTML and text of a widget, which a saved notebook keeps beside the live view."""
+"""The base of all widgets, whose outputs also have static HTML, and the trait of a set."""
 
 from __future__ import annotations
 
@@ -6,11 +6,40 @@ from typing import Any
 from uuid import uuid4
 
 import anywidget
+import traitlets
 from IPython.display import display, update_display
 
+from refexplorer.referenceset import ReferenceSet
 
-class SnapshotWidget(anywidget.AnyWidget):
-    """A widget with HTML and text of its state in its output.
+
+class ReferencesTrait(traitlets.TraitType[ReferenceSet | None, ReferenceSet | None]):
+    """A reference set, told apart by identity.
+
+    Traitlets compares the old and the new value, and two sets are equal if all their keys are:
+    with a gen of 10^12 keys that comparison never ends.
+    """
+
+    default_value = None
+    allow_none = True
+    info_text = "a ReferenceSet"
+
+    def validate(self, obj: Any, value: Any) -> ReferenceSet:
+        """Refuse what is no reference set."""
+        if not isinstance(value, ReferenceSet):
+            self.error(obj, value)
+        return value
+
+    def set(self, obj: traitlets.HasTraits, value: ReferenceSet | None) -> None:
+        """Keep the value, and notify if it is another object."""
+        name = str(self.name)
+        new, old = self._validate(obj, value), obj._trait_values.get(name)
+        obj._trait_values[name] = new
+        if new is not old:
+            obj._notify_trait(name, old, new)
+
+
+class StaticWidget(anywidget.AnyWidget):
+    """A widget with HTML and text of what it shows in its output.
 
     A host that shows widgets shows the live view alone; GitHub, nbviewer and nbconvert, which do
     not, show the HTML.
@@ -18,8 +47,8 @@ class SnapshotWidget(anywidget.AnyWidget):
 
     _display_id: str | None = None
 
-    def _snapshot(self) -> tuple[str, str]:
-        """Return the state as HTML and as text."""
+    def _static(self) -> tuple[str, str]:
+        """Return what is shown as HTML and as text."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -45,7 +74,7 @@ class SnapshotWidget(anywidget.AnyWidget):
 
     def _bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
         data, metadata = super()._repr_mimebundle_() or ({}, {})
-        html, text = self._snapshot()
+        html, text = self._static()
         return {**data, "text/html": html, "text/plain": text}, metadata
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from refexplorer.core.processes import Answering, limit_memory, serve
 
-Found = Mapping[str, Any]
+ReaderKeys = Mapping[str, Any]
 PACKAGES = {
     "fsspec (default)": "fsspec",
     "fsspec (simple_templates=False)": "fsspec",
@@ -37,8 +37,8 @@ def installed(reader: str) -> str | None:
         return None
 
 
-def _fsspec(simple: bool) -> Callable[[Any, Mapping[str, Any]], Found]:
-    def read(document: Any, request: Mapping[str, Any]) -> Found:
+def _fsspec(simple: bool) -> Callable[[Any, Mapping[str, Any]], ReaderKeys]:
+    def read(document: Any, request: Mapping[str, Any]) -> ReaderKeys:
         from fsspec.implementations.local import LocalFileSystem
         from fsspec.implementations.reference import LazyReferenceMapper, ReferenceFileSystem
 
@@ -58,7 +58,7 @@ def _fsspec(simple: bool) -> Callable[[Any, Mapping[str, Any]], Found]:
     return read
 
 
-def _of_each(store: Mapping[str, Any], keys: list[str]) -> Found:
+def _of_each(store: Mapping[str, Any], keys: list[str]) -> ReaderKeys:
     """Return what a store has at each key; a key whose record file fails has its error."""
     found: dict[str, Any] = {}
     for key in keys:
@@ -76,7 +76,7 @@ def _text_of(data: bytes) -> str:
     return data.decode() if data.isascii() else f"base64:{base64.b64encode(data).decode()}"
 
 
-def _virtualizarr(document: Any, request: Mapping[str, Any]) -> Found:
+def _virtualizarr(document: Any, request: Mapping[str, Any]) -> ReaderKeys:
     """Return byte ranges by their keys, and of each array null at the key of its metadata."""
     if request["form"] == "DMR++":
         from obspec_utils.registry import ObjectStoreRegistry
@@ -109,7 +109,7 @@ class _Nothing:
     dict = dict
 
 
-def _icechunk(keys: list[str], request: Mapping[str, Any]) -> Found:
+def _icechunk(keys: list[str], request: Mapping[str, Any]) -> ReaderKeys:
     """Return null for each key that a repository has."""
     import asyncio
 
@@ -125,7 +125,7 @@ def _icechunk(keys: list[str], request: Mapping[str, Any]) -> Found:
     return dict.fromkeys(asyncio.run(there()))
 
 
-_READ: dict[str, Callable[[Any, Mapping[str, Any]], Found]] = {
+_READ: dict[str, Callable[[Any, Mapping[str, Any]], ReaderKeys]] = {
     "fsspec (default)": _fsspec(True),
     "fsspec (simple_templates=False)": _fsspec(False),
     "VirtualiZarr": _virtualizarr,

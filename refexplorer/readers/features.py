@@ -343,7 +343,7 @@ class Use(NamedTuple):
 
 def features_of(source: Source, contents: Contents) -> list[Use]:
     """Return what a set uses, each feature once with its first key and how many there are."""
-    found = _Uses()
+    found = _UsedFeatures()
     _add_form(source, contents, found)
     _add_gen(contents, found)
     for name, (key, count) in contents.forms.items():
@@ -361,7 +361,7 @@ def features_of(source: Source, contents: Contents) -> list[Use]:
     return [*found.uses.values()]
 
 
-class _Uses:
+class _UsedFeatures:
     def __init__(self) -> None:
         self.uses: dict[str, Use] = {}
 
@@ -374,7 +374,7 @@ class _Uses:
             self.uses[name] = Use(name, key, count, place)
 
 
-def _add_form(source: Source, contents: Contents, found: _Uses) -> None:
+def _add_form(source: Source, contents: Contents, found: _UsedFeatures) -> None:
     if source.form == "V0":
         found.add("version-0")
         if ".zgroup" not in contents.opened.table.metadata:
@@ -385,7 +385,7 @@ def _add_form(source: Source, contents: Contents, found: _Uses) -> None:
         found.add("templates", place="/templates")
 
 
-def _add_gen(contents: Contents, found: _Uses) -> None:
+def _add_gen(contents: Contents, found: _UsedFeatures) -> None:
     """Add what gen items use; those that are rejected as a whole have a diagnostic."""
     bare = frozenset(n for n, each in contents.templates.items() if not is_template(each.text))
     for name, template in contents.templates.items():
@@ -422,7 +422,7 @@ def _of_item(part: Generated, bare: frozenset[str]) -> Iterator[str]:
     yield from (name for name, is_used in used.items() if is_used)
 
 
-def _add_metadata(contents: Contents, found: _Uses) -> None:
+def _add_metadata(contents: Contents, found: _UsedFeatures) -> None:
     arrays = contents.opened.arrays
     for key in contents.opened.table.metadata:
         path, _, name = key.rpartition("/")

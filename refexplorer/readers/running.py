@@ -67,7 +67,7 @@ _children = Children("refexplorer.readers.child", 2)
 
 
 @dataclass(frozen=True)
-class Sample:
+class KeysSample:
     """Keys of a set that readers are run on.
 
     Attributes
@@ -108,13 +108,13 @@ def sample_of(
     templates: Mapping[str, str],
     limits: Limits,
     uses: Sequence[Use] = (),
-) -> Sample:
+) -> KeysSample:
     """Return what readers are run on: the first key of each feature is in it."""
     total = contents.opened.count
     if source.form in ("V0", "V1"):
         written, document = _part_of_document(source, templates, limits, uses)
         expected = _expected(document)
-        return Sample(source.form, written, expected, max(total, len(expected)), templates)
+        return KeysSample(source.form, written, expected, max(total, len(expected)), templates)
     found = {}
     for part, low, high in contents.opened.intervals():
         wanted = max(1, KEYS // 10 * (high - low) // max(total, 1))
@@ -123,7 +123,7 @@ def sample_of(
             if reference is not None:
                 found[part.key_at(low + row)] = reference.to_v0()
     place, snapshot = _place(source)
-    return Sample(source.form, [*found], found, total, {}, place, snapshot)
+    return KeysSample(source.form, [*found], found, total, {}, place, snapshot)
 
 
 def _place(source: Source) -> tuple[str | None, str | None]:
@@ -249,7 +249,7 @@ def _expected(document: Document) -> dict[str, V0Value]:
     return found
 
 
-def read_by(reader: str, sample: Sample) -> dict[str, Any]:
+def read_by(reader: str, sample: KeysSample) -> dict[str, Any]:
     """Return what a reader has of a sample, by key.
 
     Raises
@@ -289,7 +289,7 @@ def read_by(reader: str, sample: Sample) -> dict[str, Any]:
     return found
 
 
-def _whole_files(sample: Sample) -> set[str]:
+def _whole_files(sample: KeysSample) -> set[str]:
     """Return the keys of [url]: VirtualiZarr asks the target of each for its size when it opens."""
     refs = sample.given.get("refs") if isinstance(sample.given, Mapping) else None
     return {key for key, value in refs.items() if _is_whole(value)} if _is_object(refs) else set()
@@ -303,7 +303,7 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, list) and len(value) == 1
 
 
-def _in_our_words(found: Mapping[str, Any], sample: Sample) -> dict[str, Any]:
+def _in_our_words(found: Mapping[str, Any], sample: KeysSample) -> dict[str, Any]:
     """Return the values that a reader has; where it tells only that it has one, the expected."""
     read: dict[str, Any] = {}
     whole = _whole_files(sample)
@@ -348,7 +348,7 @@ class KeysRead:
     refusal: str = ""
 
     @classmethod
-    def by(cls, reader: str, sample: Sample) -> KeysRead:
+    def by(cls, reader: str, sample: KeysSample) -> KeysRead:
         """Run a reader; one that cannot be run was run on no key."""
         try:
             return cls(sample.expected, read_by(reader, sample))
@@ -362,7 +362,7 @@ class KeysRead:
         return key in self.values and _parsed(self.values[key]) == _parsed(self.expected[key])
 
 
-def verdict_of(reader: str, sample: Sample) -> Verdict:
+def verdict_of(reader: str, sample: KeysSample) -> Verdict:
     """Run a reader and compare what it has with what the set says.
 
     Raises
@@ -393,7 +393,7 @@ def verdict_of(reader: str, sample: Sample) -> Verdict:
     return Verdict(reader, outcome, reasons, notes, different + unknown, dropped, shown, basis)
 
 
-def _notes(reader: str, sample: Sample) -> tuple[str, ...]:
+def _notes(reader: str, sample: KeysSample) -> tuple[str, ...]:
     notes = []
     if sample.is_part:
         notes.append(f"It was run on {len(sample.expected):,} of {counted(sample.total, 'key')}.")

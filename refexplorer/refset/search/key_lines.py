@@ -19,7 +19,7 @@ from refexplorer.refset.search.key_names import KeyNames
 from refexplorer.refset.search.pattern_matching import Matcher
 from refexplorer.refset.segments.records import Records
 
-BLOCK = 2**17
+LINES_TESTED = 2**17
 FEW = 2_000_000
 """So few keys that are at hand are gone through faster than they are written as lines."""
 LINES = 16
@@ -62,14 +62,14 @@ class KeyLines:
         if matcher is not None and not matcher.may_be_in(self.segment.folder):
             return
         suspects = None if matcher is None else self._suspects(matcher)
-        for start in range(0, self.segment.count, BLOCK):
-            rows = np.arange(start, min(start + BLOCK, self.segment.count))
+        for start in range(0, self.segment.count, LINES_TESTED):
+            rows = np.arange(start, min(start + LINES_TESTED, self.segment.count))
             fits = self._fits(rows, kinds) if kinds and self.segment.is_read else None
             if fits is not None and not fits.any():
                 continue
             found = rows
             if matcher is not None and suspects is not None:
-                found = self._checked(rows[suspects[start : start + BLOCK]], matcher)
+                found = self._checked(rows[suspects[start : start + LINES_TESTED]], matcher)
             elif matcher is not None:
                 found = rows[self._places(start, rows, matcher)]
             if fits is not None:

@@ -65,8 +65,8 @@ def _readable(found: Iterator[Table]) -> Iterator[Table]:
 def _v0_tables(lines: io.BufferedIOBase, opens: Open) -> Iterator[Table]:
     if lines.read(1) != b"{":
         raise differs("it does not begin as a reference set does")
-    for members in _members(lines, b"}"):
-        yield opens(b"{" + members + b"}").table
+    for part in _members(lines, b"}"):
+        yield opens(b"{" + part + b"}").table
 
 
 def _v1_tables(lines: io.BufferedIOBase, opens: Open) -> Iterator[Table]:
@@ -77,8 +77,8 @@ def _v1_tables(lines: io.BufferedIOBase, opens: Open) -> Iterator[Table]:
     made = opens(head + b"}}")
     templates = json.loads(head + b"}}").get("templates", {})
     start = json_text({"version": 1, "templates": templates})[:-1].encode() + _REFS
-    for members in _members(lines, b"}}"):
-        yield opens(start + members + b"}}").table
+    for part in _members(lines, b"}}"):
+        yield opens(start + part + b"}}").table
     yield from tables(made.parts)
 
 

@@ -149,8 +149,8 @@ def _good(item: GenItem, values: Values, shape: tuple[int, ...]) -> np.ndarray:
     scopes = item.scopes(values)
     for template in (item.key, item.url):
         _note_unwritable(scopes.check(template), scopes.failures)
-    for field in ("offset", "length"):
-        _whole(field, scopes, getattr(item, field))
+    for name in ("offset", "length"):
+        _whole(name, scopes, getattr(item, name))
     return scopes.good(shape)
 
 

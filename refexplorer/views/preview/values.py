@@ -204,8 +204,8 @@ def integer_bytes(values: ArrayValues, numbers: ArrayValues) -> bytes:
 
 def subtract_integers(left: ArrayValues, right: ArrayValues) -> ArrayValues:
     """Return right less left as float64, each difference rounded once."""
-    gap: ArrayValues = right.astype(object) - left.astype(object)
-    return gap.astype("<f8")
+    gap = right.astype(object) - left.astype(object)
+    return np.asarray(gap, "<f8")  # of scalars it is an int
 
 
 def _is_beyond_float(values: ArrayValues) -> bool:

@@ -201,6 +201,13 @@ def test_large_integers_travel_with_every_digit(kind: str) -> None:
     assert [answer[side]["value_type"] for side in ("before", "after")] == [own, own]
     as_read = [np.frombuffer(each.tobytes(), "<i8") for each in buffers[3:]]
     assert [each.tolist() for each in as_read] == [before.astype("<i8").tolist(), whole.tolist()]
+    alone = list[dict[str, Any]]()
+    for values in (after, before):
+        held = held_array(values[0], values[0].dtype.str, [], [])
+        alone.append({"x/0" if key == "x/" else key: each for key, each in held.items()})
+    host = Host(alone[0], compare=rx.open_references(alone[1]))
+    answer, (_, _, gap, *_) = later(host, "compare.values", key="x/0")
+    assert (gap.tolist(), answer["difference"]["different"]) == ([3.0], 1)
     small = Host(
         held_array(after - after, "<i8", ["t"], [6]),
         compare=rx.open_references(held_array(after - after, "<i8", ["t"], [6])),

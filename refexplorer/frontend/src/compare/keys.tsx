@@ -43,7 +43,7 @@ export function ChangedKeys({ session, sets }: { session: ExplorerSession; sets:
   return (
     <section class="changed-keys">
       <h3>
-        {counted(rows.total, "key")} {words ?? "that differ"}
+        {counted(rows.total, "key")} {words ?? (rows.total === 1 ? "that differs" : "that differ")}
         {listed.folder !== "" && <> below {listed.folder}</>}
       </h3>
       {isNarrowed && <button type="button" class="button" onClick={() => comparing.list({ change: null, folder: "" })}>Show all changes</button>}

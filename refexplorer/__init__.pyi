@@ -2,23 +2,23 @@
 
 from .rewriting.conversion import Conversion as Conversion
 from .rewriting.converting import convert as convert
-from .data.advice.access_costs import AccessCost as AccessCost
-from .data.advice.advice import Advice as Advice
-from .data.advice.connections import Connection as Connection
-from .data.advice.findings import AdviceFinding as AdviceFinding, LayoutBound as LayoutBound
-from .data.advice.running_reads import ReaderCost as ReaderCost
+from .checks.advice.costs import AccessCost as AccessCost
+from .checks.advice.advising import Advice as Advice
+from .checks.advice.connections import Connection as Connection
+from .checks.advice.rules import AdviceFinding as AdviceFinding, LayoutBound as LayoutBound
+from .checks.advice.requests import ReaderCost as ReaderCost
 from .checks.engine import AuditProgress as AuditProgress
 from .checks.render.audit_report import Audit as Audit
 from .checks.render.audit_summary import AuditSummary as AuditSummary
 from .checks.render.check_results import TargetCheck as TargetCheck, TargetChecks as TargetChecks
 from .checks.look.target_states import TargetState as TargetState
-from .data.open.filesystem import ReferenceView as ReferenceView
-from .data.read.readings import ChunkState as ChunkState, Reading as Reading
-from .data.read.estimates import Estimate as Estimate
-from .data.read.selecting import ArrayReading as ArrayReading
-from .data.read.shards import Shard as Shard
-from .data.read.trace import Trace as Trace
-from .data.read.value_origin import ValueOrigin as ValueOrigin
+from .io.reading.filesystem import ReferenceView as ReferenceView
+from .io.reading.chunks import ChunkState as ChunkState, Reading as Reading
+from .io.reading.selection import Estimate as Estimate
+from .io.reading.selection import ArrayReading as ArrayReading
+from .io.reading.shards import Shard as Shard
+from .io.reading.trace import Trace as Trace
+from .io.reading.trace_value import ValueOrigin as ValueOrigin
 from .checks.headlines import Claim as Claim, Headline as Headline
 from .checks.ledger import Ledger as Ledger
 from .checks.counts import CheckedArray as CheckedArray
@@ -54,23 +54,23 @@ from .inferring import Inference as Inference, infer as infer
 from .limits import Limits as Limits
 from .opening import dialects as dialects, expand as expand, open_references as open_references
 from .referenceset import ReferenceSet as ReferenceSet
-from .refset.differences.arrays_moved import ArrayMove as ArrayMove
-from .refset.differences.difference import KeyChange as KeyChange
-from .refset.differences.fields import FieldChange as FieldChange
-from .refset.differences.renames import Rename as Rename, Shift as Shift
-from .refset.grids.chunk_grid import ChunkReferences as ChunkReferences
-from .refset.queries.summary import Summary as Summary
-from .refset.targets.layout import (
+from .refset.moves import ArrayMove as ArrayMove
+from .refset.differences import KeyChange as KeyChange
+from .refset.differences import FieldChange as FieldChange
+from .refset.moves import Rename as Rename, Shift as Shift
+from .refset.chunk_grid import ChunkReferences as ChunkReferences
+from .refset.summary import Summary as Summary
+from .refset.target_layout import (
     TargetLayout as TargetLayout,
     TargetRange as TargetRange,
     TargetSummary as TargetSummary,
 )
-from .refset.tree.nodes import Node as Node, NodeType as NodeType, Page as Page
+from .refset.tree import Node as Node, NodeType as NodeType, Page as Page
 from .rewriting.repair_result import LeftFinding as LeftFinding, Repair as Repair
 from .rewriting.repairing import repair as repair
 from .spec.codes import Severity as Severity
-from .spec.core.diagnostics import Diagnostic as Diagnostic
-from .spec.core.references import (
+from .spec.diagnostics import Diagnostic as Diagnostic
+from .spec.references import (
     Base64 as Base64,
     Inline as Inline,
     Kind as Kind,
@@ -78,10 +78,10 @@ from .spec.core.references import (
     Reference as Reference,
     Url as Url,
 )
-from .spec.core.zarr_metadata import ArrayMeta as ArrayMeta
-from .spec.document.derivation import TraceStep as TraceStep
-from .spec.document.expansion import Expansion as Expansion
-from .spec.schema import schema as schema
+from .spec.zarr_metadata import ArrayMeta as ArrayMeta
+from .spec.derivation import TraceStep as TraceStep
+from .spec.expansion import Expansion as Expansion
+from .spec.rules import schema as schema
 from .widgets.editor import TemplateEditor as TemplateEditor
 from .widgets.exercises import Exercises as Exercises
 from .widgets.explorer import (

@@ -8,19 +8,24 @@ from functools import cached_property
 
 import numpy as np
 
-from refexplorer.data.access.policy import allowed_names
 from refexplorer.display.difference import difference_html, difference_text
 from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.io.access.policy import allowed_names
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.refset.differences.arrays_moved import ArrayMove
-from refexplorer.refset.differences.change_tree import ChangeTree
-from refexplorer.refset.differences.comparing import CHANGES, CONTENT, EMBEDDED, SAME
-from refexplorer.refset.differences.difference import Differences, KeyChange, difference
-from refexplorer.refset.differences.fields import FieldChange
-from refexplorer.refset.differences.renames import Rename, Shift
-from refexplorer.refset.queries.internals import internals
-from refexplorer.spec.core.references import Base64, Inline
+from refexplorer.refset.contents import internals
+from refexplorer.refset.differences import Differences, FieldChange, KeyChange, difference
+from refexplorer.refset.moves import (
+    CHANGES,
+    CONTENT,
+    EMBEDDED,
+    SAME,
+    ArrayMove,
+    ChangeTree,
+    Rename,
+    Shift,
+)
+from refexplorer.spec.references import Base64, Inline
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,7 @@ class Difference:
         -------
         numpy.ndarray
             int8, of the shape of the grid of chunks after the change: places in
-            `refexplorer.refset.differences.comparing.CHANGES`, -1 where neither set has a chunk.
+            `refexplorer.refset.moves.CHANGES`, -1 where neither set has a chunk.
 
         Raises
         ------

@@ -9,8 +9,8 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.opening import dialects
 from refexplorer.readers.features import WHOLE
 from refexplorer.spec.codes import CODES, Severity
-from refexplorer.spec.core.rules import RULES, SpecRule
-from refexplorer.spec.core.suggestions import meant
+from refexplorer.spec.diagnostics import meant
+from refexplorer.spec.rules import RULES, SpecRule
 
 _SAME = "as the specification says."
 _WIDTH = 88

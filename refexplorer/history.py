@@ -20,7 +20,7 @@ from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.referenceset import ReferenceSet
 
 if TYPE_CHECKING:
-    from refexplorer.data.access.policy import AccessPolicy
+    from refexplorer.io.access.policy import AccessPolicy
 
 LentHistory = Callable[[], AbstractContextManager[RepositoryHistory]]
 
@@ -77,7 +77,7 @@ def guarded_history(
     SourceError, LimitError
         If it is no repository, cannot be read, or is too large.
     """
-    from refexplorer.data.sources.guarded_files import GuardedFiles
+    from refexplorer.io.fetch.guarded import GuardedFiles
 
     found = None if "://" in source else lent(source, {}, limits, GuardedFiles(policy))
     with _known(found, source) as opened:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from refexplorer.display.inference import inference_html, inference_text
+from refexplorer.formats.columns.table import Table
 from refexplorer.formats.files.atomic import write_blocks
 from refexplorer.formats.files.compression import Progress
 from refexplorer.formats.json.writer import json_text
@@ -21,11 +22,10 @@ from refexplorer.formats.source import Source
 from refexplorer.masking import masks_repr
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.refset.columns.table import Table
-from refexplorer.refset.inference.inferred import as_it_is, infer_table
-from refexplorer.refset.opened.batches import table_of
-from refexplorer.refset.queries.internals import internals
-from refexplorer.spec.document.expansion import check_expandable
+from refexplorer.refset.contents import internals
+from refexplorer.refset.inference.infer import as_it_is, infer_table
+from refexplorer.refset.opened_set import table_of
+from refexplorer.spec.expansion import check_expandable
 
 _BLOCK = 2**20
 

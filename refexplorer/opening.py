@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from refexplorer import memory
 from refexplorer.deriving.joining import joined
 from refexplorer.errors import SourceError, SpecError
+from refexplorer.formats.columns.table import build_table
 from refexplorer.formats.documents import placed, read_long, read_whole
 from refexplorer.formats.files.compression import Progress
 from refexplorer.formats.finding.several import sources_of
@@ -22,20 +23,17 @@ from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.readers.comparing import dialects_of, note_readers
 from refexplorer.readers.verdicts import Dialects
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.refset.columns.table import build_table
-from refexplorer.refset.opened.contents import Contents
-from refexplorer.refset.opened.opened_set import OpenedSet, open_document, open_store
-from refexplorer.refset.opened.written_forms import written_forms
-from refexplorer.refset.queries.internals import internals
-from refexplorer.refset.segments.segment import Generated
-from refexplorer.spec.core.diagnostics import Findings
-from refexplorer.spec.document.expansion import Expansion, expand_document
-from refexplorer.spec.document.model import Document
+from refexplorer.refset.contents import Contents, internals, written_forms
+from refexplorer.refset.opened_set import OpenedSet, open_document, open_store
+from refexplorer.refset.segments import Generated
+from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.document import Document
+from refexplorer.spec.expansion import Expansion, expand_document
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
-    from refexplorer.data.access.policy import AccessPolicy
+    from refexplorer.io.access.policy import AccessPolicy
 
 
 def open_references(
@@ -138,7 +136,7 @@ def open_guarded(
     RefexplorerError
         As `open_references`.
     """
-    from refexplorer.data.sources.web_files import read_guarded
+    from refexplorer.io.fetch.guarded import read_guarded
 
     read = read_guarded(source, policy, limits, progress)
     return set_of(read, limits, progress=progress)
@@ -148,7 +146,7 @@ def _locating(storage_options: Mapping[str, Any] | None, limits: Limits) -> Loca
     """Return who finds what reads a URL; nothing is imported before there is one."""
 
     def locate(url: str) -> tuple[AbstractFileSystem, str]:
-        from refexplorer.data.sources.web_files import typed
+        from refexplorer.io.fetch.guarded import typed
 
         return typed(storage_options or {}, limits)(url)
 

@@ -20,47 +20,43 @@ from refexplorer.formats.parquet.writer import RECORD_SIZE
 from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
-from refexplorer.refset.chunks.array_metadata import arrays_of
-from refexplorer.refset.grids.chunk_grid import ChunkReferences
-from refexplorer.refset.opened.batches import tables
-from refexplorer.refset.opened.contents import Contents
-from refexplorer.refset.opened.numbering import number_of, numbers_from
-from refexplorer.refset.queries.derivation import derive
-from refexplorer.refset.queries.internals import Internals
-from refexplorer.refset.queries.summary import Summary, summarize
-from refexplorer.refset.targets.layout import TargetLayout, TargetSummary
-from refexplorer.refset.tree.nodes import Node, Page
-from refexplorer.refset.write.inlining import empty_as_text
-from refexplorer.refset.write.json_members import v0_blocks
-from refexplorer.refset.write.parquet_export import write_parquet
+from refexplorer.refset.arrays import arrays_of
+from refexplorer.refset.chunk_grid import ChunkReferences
+from refexplorer.refset.contents import Contents, Internals
+from refexplorer.refset.opened_set import number_of, numbers_from, tables
+from refexplorer.refset.summary import Summary, derive, summarize
+from refexplorer.refset.target_layout import TargetLayout, TargetSummary
+from refexplorer.refset.tree import Node, Page
+from refexplorer.refset.writing.json import v0_blocks
+from refexplorer.refset.writing.parquet import write_parquet
+from refexplorer.refset.writing.references import empty_as_text
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.core.diagnostics import Diagnostic, placed
-from refexplorer.spec.core.references import Kind, Reference, V0Value
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
-from refexplorer.spec.document.expansion import check_expandable
-from refexplorer.spec.templates.trusted import compiler_for
+from refexplorer.spec.diagnostics import Diagnostic, placed
+from refexplorer.spec.expansion import check_expandable
+from refexplorer.spec.references import Kind, Reference, V0Value
+from refexplorer.spec.templates.compiler import compiler_for
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 if TYPE_CHECKING:
     import xarray
     import zarr
 
+    from refexplorer.checks.advice.advising import Advice
+    from refexplorer.checks.advice.connections import Connection
+    from refexplorer.checks.advice.selections import Places, TaskChunks
     from refexplorer.checks.checking import Checked
     from refexplorer.checks.engine import AuditWatch
     from refexplorer.checks.plan.sampling import Decode
     from refexplorer.checks.render.audit_report import Audit
     from refexplorer.checks.render.check_results import TargetChecks
     from refexplorer.checks.report import Report
-    from refexplorer.data.advice.advice import Advice
-    from refexplorer.data.advice.connections import Connection
-    from refexplorer.data.advice.selections import Places, TaskChunks
-    from refexplorer.data.fetch.target_reader import Targets
-    from refexplorer.data.open.filesystem import ReferenceView
-    from refexplorer.data.open.fsspec_options import CodeContext
-    from refexplorer.data.read.estimates import Estimate
-    from refexplorer.data.read.readings import Reading
-    from refexplorer.data.read.selecting import ArrayReading, SelectionPart
-    from refexplorer.data.read.trace import Trace
-    from refexplorer.spec.core.diagnostics import Locator
+    from refexplorer.io.fetch.targets import Targets
+    from refexplorer.io.reading.chunks import Reading
+    from refexplorer.io.reading.code import CodeContext
+    from refexplorer.io.reading.filesystem import ReferenceView
+    from refexplorer.io.reading.selection import ArrayReading, Estimate, SelectionPart
+    from refexplorer.io.reading.trace import Trace
+    from refexplorer.spec.diagnostics import Locator
 
 
 PAGE_KEYS = 10_000
@@ -173,7 +169,7 @@ class ReferenceSet(Mapping[str, Reference]):
         AccessError
             If a name is not valid.
         """
-        from refexplorer.data.access.policy import AccessPolicy
+        from refexplorer.io.access.policy import AccessPolicy
 
         names = AccessPolicy(None, places).names
         found = object.__new__(type(self))
@@ -210,7 +206,7 @@ class ReferenceSet(Mapping[str, Reference]):
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The diagnostics, errors first; found when they are first asked for."""
-        from refexplorer.data.lint.diagnosing import diagnose
+        from refexplorer.checks.set_lint import diagnose
 
         return diagnose(self.source, self._internals, self.limits, self.trusted, self._base)
 
@@ -401,7 +397,7 @@ class ReferenceSet(Mapping[str, Reference]):
         KeyError
             If there is no such key.
         """
-        from refexplorer.data.read.trace import Trace
+        from refexplorer.io.reading.trace import Trace
 
         steps = derive(
             self._opened,
@@ -508,14 +504,14 @@ class ReferenceSet(Mapping[str, Reference]):
     def estimate(self, path: str, selection: Sequence[int | slice] = ()) -> Estimate:
         """Return the chunks, bytes and requests that a part of an array takes; reads nothing.
 
-        See `refexplorer.data.read.estimates.estimate_selection`.
+        See `refexplorer.io.reading.selection.estimate_selection`.
 
         Raises
         ------
         KeyError
             If there is no such array.
         """
-        from refexplorer.data.read.estimates import estimate_selection
+        from refexplorer.io.reading.selection import estimate_selection
 
         return estimate_selection(self, self.array(path), selection)
 
@@ -560,10 +556,9 @@ class ReferenceSet(Mapping[str, Reference]):
         RefexplorerError
             If an array has no such part, there is no such place, or it cannot be measured.
         """
-        from refexplorer.data.access.policy import AccessPolicy
-        from refexplorer.data.advice.advising import advise
-        from refexplorer.data.advice.connections import connection
-        from refexplorer.data.advice.measuring import measured
+        from refexplorer.checks.advice.advising import advise
+        from refexplorer.checks.advice.connections import connection, measured
+        from refexplorer.io.access.policy import AccessPolicy
 
         given = tuple(access.items() if isinstance(access, Mapping) else access)
         if not measure:
@@ -739,8 +734,8 @@ class ReferenceSet(Mapping[str, Reference]):
         return found
 
     def filesystem(self) -> ReferenceView:
-        """Return an fsspec filesystem over the keys; see `refexplorer.data.open.filesystem`."""
-        from refexplorer.data.open.filesystem import ReferenceView
+        """Return an fsspec filesystem over the keys; see `refexplorer.io.reading.filesystem`."""
+        from refexplorer.io.reading.filesystem import ReferenceView
 
         self._warn_of_errors()
         return ReferenceView(self, self._targets())
@@ -751,7 +746,7 @@ class ReferenceSet(Mapping[str, Reference]):
         The chunks of a selection are read together, in few requests. Where ``zarr.config`` names
         another ``codec_pipeline.path`` than Zarr's own, that one reads them, chunk by chunk.
         """
-        from refexplorer.data.open.stores import to_zarr
+        from refexplorer.io.reading.zarr_store import to_zarr
 
         self._warn_of_errors()
         return to_zarr(self, self._targets())
@@ -779,7 +774,7 @@ class ReferenceSet(Mapping[str, Reference]):
         DecodeError
             If there is no such group, or an array has no dimension names.
         """
-        from refexplorer.data.open.stores import to_xarray
+        from refexplorer.io.reading.zarr_store import to_xarray
 
         self._warn_of_errors()
         return to_xarray(self, self._targets(), group=group, coordinates=coordinates, **keywords)
@@ -791,7 +786,7 @@ class ReferenceSet(Mapping[str, Reference]):
         **keywords: Any,
     ) -> xarray.DataTree:
         """Return all groups as a tree of datasets; otherwise as `to_xarray`."""
-        from refexplorer.data.open.stores import to_datatree
+        from refexplorer.io.reading.zarr_store import to_datatree
 
         self._warn_of_errors()
         return to_datatree(self, self._targets(), coordinates=coordinates, **keywords)
@@ -819,7 +814,7 @@ class ReferenceSet(Mapping[str, Reference]):
         AccessError
             If its target may not be read yet.
         """
-        from refexplorer.data.read.chunk_reader import read_chunk
+        from refexplorer.io.reading.chunks import read_chunk
 
         return read_chunk(self, array, tuple(index), self._targets())
 
@@ -859,7 +854,7 @@ class ReferenceSet(Mapping[str, Reference]):
         RefexplorerError
             If the array has no such part, or a chunk failed.
         """
-        from refexplorer.data.read.selecting import read_selection
+        from refexplorer.io.reading.selection import read_selection
 
         return read_selection(self, array, selection, self._targets(), failed=failed)
 
@@ -898,7 +893,7 @@ class ReferenceSet(Mapping[str, Reference]):
         AccessError
             If its target may not be read yet.
         """
-        from refexplorer.data.read.trace import trace_key
+        from refexplorer.io.reading.trace import trace_key
 
         if index is not None and inner is not None:
             raise RefexplorerError(
@@ -916,7 +911,7 @@ class ReferenceSet(Mapping[str, Reference]):
         index: Sequence[int],
     ) -> Trace:
         """Trace one value as `trace` does, from the reference on: `Trace.cause` is the reason."""
-        from refexplorer.data.read.value_origin import trace_value
+        from refexplorer.io.reading.trace_value import trace_value
 
         return trace_value(self, array, index, self._targets())
 
@@ -928,7 +923,7 @@ class ReferenceSet(Mapping[str, Reference]):
         key
             A key, or the path of an array or a group; None is the whole set.
         """
-        from refexplorer.data.open.snippets import code
+        from refexplorer.io.reading.code import code
 
         return code(self, key, self._known, self.allowed)
 
@@ -944,15 +939,15 @@ class ReferenceSet(Mapping[str, Reference]):
 
     @cached_property
     def _known(self) -> CodeContext:
-        from refexplorer.data.open.fsspec_options import CodeContext
+        from refexplorer.io.reading.code import CodeContext
         from refexplorer.readers.comparing import fsspec_options
 
         rendering = fsspec_options(self.source, self._internals.contents)
         return CodeContext(self._internals.example_urls, self.storage_options, rendering)
 
     def _targets(self) -> Targets:
-        from refexplorer.data.access.policy import AccessPolicy
-        from refexplorer.data.fetch.target_reader import Targets
+        from refexplorer.io.access.policy import AccessPolicy
+        from refexplorer.io.fetch.targets import Targets
 
         policy = AccessPolicy(self.source.location, self.allowed)
         return Targets(policy, self.storage_options, self.limits)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 import refexplorer as rx
-from refexplorer.refset.queries.internals import Internals
+from refexplorer.refset.contents import Internals
 from tests.helpers.sources import PACKAGE, modules
 
 PYTHON = (PACKAGE / "reference" / "PYTHON.md").read_text(encoding="utf-8")

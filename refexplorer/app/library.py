@@ -11,8 +11,8 @@ from refexplorer import demo
 from refexplorer.app.opening import Openings, OpeningWatch
 from refexplorer.app.upload import LARGEST, Upload
 from refexplorer.app.versions import VisitedVersions
-from refexplorer.data.access.policy import InternetPolicy
 from refexplorer.errors import AccessError
+from refexplorer.io.access.policy import InternetPolicy
 from refexplorer.limits import Limits
 from refexplorer.opening import open_guarded, open_references
 from refexplorer.referenceset import ReferenceSet

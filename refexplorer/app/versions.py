@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from refexplorer.app.opening import Openings, OpeningWatch
-from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.icechunk.history import RepositoryListing
 from refexplorer.history import changes_of, guarded_history, listing_of, owned_history
+from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.limits import Limits
 from refexplorer.markup import escape
 from refexplorer.opening import open_guarded, open_references

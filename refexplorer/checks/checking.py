@@ -13,16 +13,16 @@ from refexplorer.checks.look.asking import CONCURRENCY, Answer, AskedTarget, ask
 from refexplorer.checks.look.recorded_versions import difference
 from refexplorer.checks.look.target_states import TargetState
 from refexplorer.checks.render.check_results import TargetCheck, TargetChecks
-from refexplorer.data.access.urls import protocol_of
-from refexplorer.data.fetch.background import Stopped, wait_for
-from refexplorer.data.fetch.facts import Facts
-from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.formats.icechunk.recorded import Recorded, RecordedVersion
+from refexplorer.io.access.urls import protocol_of
+from refexplorer.io.fetch.background import Stopped, wait_for
+from refexplorer.io.fetch.failures import Facts
+from refexplorer.io.fetch.targets import Targets
 from refexplorer.markup import counted
 
 if TYPE_CHECKING:
-    from refexplorer.refset.targets.layout import TargetLayout
-    from refexplorer.refset.targets.target_index import TargetIndex
+    from refexplorer.refset.target_layout import TargetLayout
+    from refexplorer.refset.targets import TargetIndex
 
 _NO_RANGES_KNOWN = "Generated keys refer to it, too many to be evaluated one by one."
 

@@ -28,15 +28,15 @@ from refexplorer.checks.run.crew import (
     workers_of,
 )
 from refexplorer.checks.run.results import ResultStore
-from refexplorer.data.fetch.background import Stopped
 from refexplorer.errors import LimitError
+from refexplorer.io.fetch.background import Stopped
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
-from refexplorer.refset.opened.opened_set import OpenedSet
-from refexplorer.refset.segments.records import Records
+from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.refset.parquet_segment import Records
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.core.diagnostics import Findings
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from refexplorer.checks.states import (
 from refexplorer.checks.verify_finding import NAMED_FILES, named, sentence
 from refexplorer.markup import counted
 from refexplorer.spec.codes import CODES
-from refexplorer.spec.core.diagnostics import Diagnostic, pointer
+from refexplorer.spec.diagnostics import Diagnostic, pointer
 
 KEPT_FINDINGS = 10_000
 KEPT_REASONS = 1_000

@@ -12,12 +12,12 @@ from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.plan.references import AuditedBlock, numbers_of_chunks
 from refexplorer.checks.records import NAMED_KEYS
 from refexplorer.checks.states import KeyState, LedgerState
-from refexplorer.refset.columns.reference_columns import RANGE, URL
-from refexplorer.refset.opened.opened_set import OpenedSet
-from refexplorer.refset.segments.records import Records
+from refexplorer.formats.columns.references import RANGE, URL
+from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.refset.parquet_segment import Records
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.core.diagnostics import Findings
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _METADATA = r"(^|/)(\.z(array|attrs|group|metadata)|zarr\.json)$"
 _CHUNK = r"(^|/)(c(/\d+)*|\d+([./]\d+)*|)$"

@@ -18,16 +18,16 @@ from refexplorer.checks.headlines import Headline, coverage, coverage_text, head
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.records import RESULTS
 from refexplorer.checks.render.report_html import ReportHtml
+from refexplorer.checks.report_page import write_report
 from refexplorer.checks.run.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
 from refexplorer.checks.terms import CheckTerms
 from refexplorer.checks.verify_finding import named, short
-from refexplorer.data.report_page import write_report
 from refexplorer.formats.files.atomic import write_blocks, writing
 from refexplorer.markup import counted, escape
 from refexplorer.masking import KEYS, masked
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.core.diagnostics import Diagnostic
+from refexplorer.spec.diagnostics import Diagnostic
 
 SCHEMA = 1
 """Of the JSON document; a change that a reader must know of takes the next number."""

@@ -38,21 +38,20 @@ from refexplorer.checks.run.results import ResultStore
 from refexplorer.checks.states import KeyState
 from refexplorer.checks.terms import CheckTerms, Share, seconds_of
 from refexplorer.checks.verify_finding import named
-from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.fetch.background import Stopped
-from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.sources.opening import installed_packages
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.formats.source import LeftOut
+from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.fetch.background import Stopped
+from refexplorer.io.fetch.targets import Targets
+from refexplorer.io.sources.opening import installed_packages
 from refexplorer.limits import Limits
 from refexplorer.markup import counted, escape
-from refexplorer.refset.lint.absent_rules import lint_lost_places
-from refexplorer.refset.lint.group_rules import lint_groups
-from refexplorer.refset.lint.metadata_rules import lint_metadata
-from refexplorer.refset.opened.opened_set import OpenedSet
+from refexplorer.refset.lint_absent import lint_groups, lint_lost_places
+from refexplorer.refset.lint_metadata import lint_metadata
+from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.core.diagnostics import Diagnostic, Findings, pointer
+from refexplorer.spec.diagnostics import Diagnostic, Findings, pointer
 
 FILE_COST = 10 * DECODING_COST
 """What reading the metadata of a file takes, in references: a part has about a hundred files."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from refexplorer.checks.render.check_results import TargetChecks
-from refexplorer.data.report_page import explained_code, report_page, titled, write_report
+from refexplorer.checks.report_page import explained_code, report_page, titled, write_report
 from refexplorer.markup import code, counted, shown
 from refexplorer.referenceset import ReferenceSet
 

@@ -9,9 +9,9 @@ from typing import Any
 from refexplorer.cli import output
 from refexplorer.cli.nearby import no_key
 from refexplorer.cli.program import HAS_ERRORS, status_of
-from refexplorer.data.read.readings import ChunkState
 from refexplorer.errors import RefexplorerError
 from refexplorer.history import history
+from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.referenceset import ReferenceSet
 
 _SNAPSHOTS = 20

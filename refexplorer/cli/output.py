@@ -19,7 +19,7 @@ from refexplorer.display.text import tree_text
 from refexplorer.errors import FormWarning, LeftOutWarning, RefexplorerError, SecretsWarning
 from refexplorer.markup import escape
 from refexplorer.masking import KEYS, masked, masked_text
-from refexplorer.refset.queries.internals import SetLike
+from refexplorer.refset.contents import SetLike
 
 Item = TypeVar("Item")
 

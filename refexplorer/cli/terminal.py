@@ -25,7 +25,7 @@ from refexplorer.cli.output import Counter, cell
 from refexplorer.display.text import CHILDREN_SHOWN, LEVELS_SHOWN
 from refexplorer.formats.files.compression import FileCount
 from refexplorer.markup import escape
-from refexplorer.refset.queries.internals import SetLike
+from refexplorer.refset.contents import SetLike
 
 Item = TypeVar("Item")
 _STYLES = {

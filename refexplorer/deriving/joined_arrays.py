@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 
 def joined_metadata(

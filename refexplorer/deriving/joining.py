@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.data.access.urls import resolve
 from refexplorer.deriving.joined_arrays import joined_metadata, moved_key
 from refexplorer.deriving.joined_values import joined_values
 from refexplorer.errors import LeftOutWarning, RefexplorerError, SourceError
 from refexplorer.formats.finding.several import common_folder
 from refexplorer.formats.source import ZMETADATA, Source, cause
+from refexplorer.io.access.urls import resolve
 from refexplorer.markup import escape
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from refexplorer.markup import escape
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _ARRAY, _ATTRIBUTES, _GROUP = ".zarray", ".zattrs", ".zgroup"
 _DIMENSIONS = "_ARRAY_DIMENSIONS"

@@ -7,12 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from refexplorer.markup import code, counted, escape, shown, table
-from refexplorer.refset.differences.arrays_moved import ArrayMove
-from refexplorer.refset.differences.difference import KeyChange
-from refexplorer.refset.differences.fields import FieldChange
-from refexplorer.refset.differences.renames import Rename, Shift
-from refexplorer.refset.queries.internals import SetLike
-from refexplorer.spec.core.references import Base64, Inline, Range, Reference
+from refexplorer.refset.contents import SetLike
+from refexplorer.refset.differences import FieldChange, KeyChange
+from refexplorer.refset.moves import ArrayMove, Rename, Shift
+from refexplorer.spec.references import Base64, Inline, Range, Reference
 
 MARKS = {
     "same": "=",

@@ -7,12 +7,12 @@ from collections import Counter
 from refexplorer.display.shown_sets import name_of
 from refexplorer.display.text import NAME_SHOWN, facts_text, left_out_text
 from refexplorer.markup import counted, shown, size_text
-from refexplorer.refset.queries.internals import SetLike
-from refexplorer.refset.queries.summary import Summary
-from refexplorer.refset.tree.nodes import Node
+from refexplorer.refset.contents import SetLike
+from refexplorer.refset.summary import Summary
+from refexplorer.refset.tree import Node
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.core.diagnostics import Diagnostic, grouped
-from refexplorer.spec.core.references import Kind
+from refexplorer.spec.diagnostics import Diagnostic, grouped
+from refexplorer.spec.references import Kind
 
 CHILDREN_SHOWN = 25
 LEVELS_SHOWN = 2

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from refexplorer.formats.source import Source
 from refexplorer.markup import counted, escape, size_text
-from refexplorer.refset.queries.internals import SetLike
-from refexplorer.refset.queries.summary import Summary
-from refexplorer.refset.tree.nodes import Node
-from refexplorer.spec.core.references import Kind
+from refexplorer.refset.contents import SetLike
+from refexplorer.refset.summary import Summary
+from refexplorer.refset.tree import Node
+from refexplorer.spec.references import Kind
 
 NAME_SHOWN = 120
 CHILDREN_SHOWN = 20

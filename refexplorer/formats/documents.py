@@ -15,9 +15,9 @@ from refexplorer.formats.locating import locator_of
 from refexplorer.formats.source import Source
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
-from refexplorer.spec.core.diagnostics import Findings
-from refexplorer.spec.document.model import Document, read_document
-from refexplorer.spec.templates.trusted import compiler_for
+from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.document import Document, read_document
+from refexplorer.spec.templates.compiler import compiler_for
 
 _AROUND = 3
 """Levels of a document that can stand around a value of its references, and one more."""

@@ -7,7 +7,7 @@ from itertools import count
 
 from refexplorer.formats.json.positions import Positions, find_in_stream
 from refexplorer.formats.source import Source
-from refexplorer.spec.core.diagnostics import Locator
+from refexplorer.spec.diagnostics import Locator
 
 LOCATED = 10
 """Positions of a large document that are looked up: each costs a look at all of it."""

@@ -6,7 +6,7 @@ import json
 
 from refexplorer.formats.source import Source
 from refexplorer.markup import counted, escape
-from refexplorer.spec.core.diagnostics import Findings, pointer
+from refexplorer.spec.diagnostics import Findings, pointer
 
 _HEAD = 4
 """Bytes that tell the encoding."""

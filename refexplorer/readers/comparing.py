@@ -28,9 +28,9 @@ from refexplorer.readers.features import (
 )
 from refexplorer.readers.running import ICECHUNK, RUN, NotRunError, sample_of, verdict_of
 from refexplorer.readers.verdicts import Basis, Dialects, Outcome, Verdict, VerdictReason
-from refexplorer.refset.opened.contents import Contents
+from refexplorer.refset.contents import Contents
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.core.diagnostics import Diagnostic, Findings, pointer
+from refexplorer.spec.diagnostics import Diagnostic, Findings, pointer
 
 SPECIFICATION = "the specification"
 GDAL_ICECHUNK = "GDAL, Icechunk driver"

@@ -11,14 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from refexplorer.formats.columns.references import BASE64, RANGE, URL, Columns
 from refexplorer.formats.source import Source
 from refexplorer.readers.verdicts import Basis, Outcome
-from refexplorer.refset.columns.reference_columns import BASE64, RANGE, URL, Columns
-from refexplorer.refset.opened.contents import Contents
-from refexplorer.refset.opened.written_forms import text_forms
-from refexplorer.refset.segments.segment import Generated
-from refexplorer.spec.core.diagnostics import pointer
-from refexplorer.spec.core.references import Range
+from refexplorer.refset.contents import Contents, text_forms
+from refexplorer.refset.segments import Generated
+from refexplorer.spec.diagnostics import pointer
+from refexplorer.spec.references import Range
 from refexplorer.spec.templates.template import is_template
 
 FSSPEC = "fsspec (default)"

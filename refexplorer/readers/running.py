@@ -39,12 +39,12 @@ from refexplorer.readers.verdicts import (
     Verdict,
     VerdictReason,
 )
-from refexplorer.refset.opened.contents import Contents
-from refexplorer.spec.core.diagnostics import Findings
-from refexplorer.spec.core.references import V0Value
-from refexplorer.spec.document.lint_rules import is_metadata
-from refexplorer.spec.document.model import Document, read_document
-from refexplorer.spec.gen.runs import runs
+from refexplorer.refset.contents import Contents
+from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.document import Document, read_document
+from refexplorer.spec.gen.item import runs
+from refexplorer.spec.lint import is_metadata
+from refexplorer.spec.references import V0Value
 
 ICECHUNK = "icechunk"
 RUN = {

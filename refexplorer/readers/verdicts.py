@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from refexplorer.markup import code, counted, escape, items, shown
 from refexplorer.masking import masks_repr
-from refexplorer.spec.core.references import V0Value
+from refexplorer.spec.references import V0Value
 
 SHOWN = 200
 

@@ -1,6 +1,7 @@
 """The opened set: references as columns, and all questions to them; no target is read here.
 
-Rooms from left to right: `columns`, `segments`, `tree`, `chunks`, `opened`; then what is asked of
-an opened set: `grids`, `search`, `targets`, `differences`, `queries`, `lint`, `write`,
-`inference`. Begin with `opened.opened_set`.
+`opened_set` is made of `segments`: `explicit` ones, generated ones, and record files
+(`parquet_segment`); `overriding` says which key wins. `tree`, `arrays`, `chunk_grid`, `search`,
+`targets`, `differences`, `summary` and `lint` are asked; `writing` writes, `inference` finds
+templates. Begin with `opened_set`.
 """

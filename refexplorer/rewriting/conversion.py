@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from refexplorer.data.access.urls import resolve
 from refexplorer.errors import RefexplorerError, SourceError
+from refexplorer.formats.columns.table import Table
 from refexplorer.formats.files.atomic import check_free
 from refexplorer.formats.parquet.writer import RECORD_SIZE
+from refexplorer.io.access.urls import resolve
 from refexplorer.markup import escape
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.refset.columns.table import Table
 
 FORMS = ("V0", "V1", "parquet", "Icechunk")
 

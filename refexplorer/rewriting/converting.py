@@ -11,31 +11,34 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, BinaryIO
 
-from refexplorer.data.access.policy import allowed_names
-from refexplorer.data.advice.advising import best_record_size
+from refexplorer.checks.advice.advising import best_record_size
 from refexplorer.deriving.migrating import as_v3, is_older
 from refexplorer.errors import HarmError, RefexplorerError
+from refexplorer.formats.columns.table import Table
 from refexplorer.formats.files.atomic import Check, write_blocks, writing
 from refexplorer.formats.files.compression import Progress
 from refexplorer.formats.files.local_files import OwnFiles
 from refexplorer.formats.forms.form import OpeningTerms
+from refexplorer.io.access.policy import allowed_names
 from refexplorer.opening import open_references, set_of
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.refset.chunks.array_metadata import arrays_of
-from refexplorer.refset.columns.table import Table
-from refexplorer.refset.inference.inferred import infer_table
-from refexplorer.refset.opened.batches import BLOCK, concatenated, tables
-from refexplorer.refset.opened.opened_set import OpenedSet
-from refexplorer.refset.queries.internals import internals
-from refexplorer.refset.write.document_check import WatchBlocks, check_v0, check_v1
-from refexplorer.refset.write.icechunk_export import write_icechunk
-from refexplorer.refset.write.inlining import Inlining, Outlining, empty_as_text, read_back
-from refexplorer.refset.write.json_members import v0_blocks
-from refexplorer.refset.write.parquet_export import write_parquet
-from refexplorer.refset.write.record_check import check_store
-from refexplorer.refset.write.reshaping import Reshaping, factors_of
-from refexplorer.refset.write.retargeting import Renames, retargeted
-from refexplorer.refset.write.spool import Spool
+from refexplorer.refset.arrays import arrays_of
+from refexplorer.refset.contents import internals
+from refexplorer.refset.inference.infer import infer_table
+from refexplorer.refset.opened_set import BLOCK, OpenedSet, concatenated, tables
+from refexplorer.refset.writing.comparing import Spool
+from refexplorer.refset.writing.icechunk import write_icechunk
+from refexplorer.refset.writing.json import WatchBlocks, check_v0, check_v1, v0_blocks
+from refexplorer.refset.writing.parquet import check_store, write_parquet
+from refexplorer.refset.writing.rechunking import Reshaping, factors_of
+from refexplorer.refset.writing.references import (
+    Inlining,
+    Outlining,
+    Renames,
+    empty_as_text,
+    read_back,
+    retargeted,
+)
 from refexplorer.rewriting.conversion import (
     Conversion,
     check_output,
@@ -45,8 +48,8 @@ from refexplorer.rewriting.conversion import (
     url_changes,
 )
 from refexplorer.rewriting.rechunking import check_values, coordinates_of, values_of
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
-from refexplorer.spec.document.expansion import check_expandable
+from refexplorer.spec.expansion import check_expandable
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 TableChange = Callable[[Table], Table]
 WrittenCheck = Callable[[object], object]

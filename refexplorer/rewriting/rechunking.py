@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.data.access.policy import allowed_names
-from refexplorer.data.advice.connections import DEFAULT_PLACE, connection
-from refexplorer.data.advice.opening_reads import groups_of, opening_cost
+from refexplorer.checks.advice.connections import DEFAULT_PLACE, connection
+from refexplorer.checks.advice.costs import groups_of, opening_cost
 from refexplorer.errors import HarmError, RefexplorerError
+from refexplorer.formats.columns.table import Table, build_table
+from refexplorer.io.access.policy import allowed_names
 from refexplorer.markup import size_text
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.refset.columns.table import Table, build_table
-from refexplorer.refset.queries.internals import internals
-from refexplorer.refset.write.reshaping import Reshaping, can_hold
-from refexplorer.spec.core.references import Range
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.refset.contents import internals
+from refexplorer.refset.writing.rechunking import Reshaping, can_hold
+from refexplorer.spec.references import Range
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _MOST_BYTES = 2**26
 """Of one coordinate in a set, which every reader loads to open it."""

@@ -22,13 +22,13 @@ from refexplorer.markup import counted, escape, items, shown
 from refexplorer.masking import KEYS, masked
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.contents import internals
 from refexplorer.rewriting.conversion import Conversion, Watch
 from refexplorer.rewriting.converting import convert_checked
 from refexplorer.rewriting.repair.law import fallen
 from refexplorer.rewriting.repair.remedies import remedy
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.core.diagnostics import Diagnostic
+from refexplorer.spec.diagnostics import Diagnostic
 
 _SHOWN = 50
 _CHARS = 500

@@ -10,24 +10,22 @@ from typing import Any
 
 from refexplorer.checks.engine import AuditWatch
 from refexplorer.checks.report import Report
-from refexplorer.data.access.policy import AccessPolicy, allowed_names
-from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import RefexplorerError
+from refexplorer.formats.columns.table import Table
+from refexplorer.io.access.policy import AccessPolicy, allowed_names
+from refexplorer.io.fetch.targets import Targets
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.refset.columns.table import Table
-from refexplorer.refset.opened.batches import table_of
-from refexplorer.refset.opened.contents import Contents
-from refexplorer.refset.opened.opened_set import OpenedSet
-from refexplorer.refset.queries.internals import internals
-from refexplorer.refset.write.retargeting import Renames, retargeted
+from refexplorer.refset.contents import Contents, internals
+from refexplorer.refset.opened_set import OpenedSet, table_of
+from refexplorer.refset.writing.references import Renames, retargeted
 from refexplorer.rewriting.conversion import Conversion, check_output
 from refexplorer.rewriting.repair.law import RepairLaw
 from refexplorer.rewriting.repair.patched import patched
 from refexplorer.rewriting.repair.plan import plan
 from refexplorer.rewriting.repair_result import Repair, RepairTerms
-from refexplorer.spec.core.diagnostics import Findings
-from refexplorer.spec.document.expansion import check_expandable
+from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.expansion import check_expandable
 
 ROUNDS = 4
 """Metadata that is right shows which references are wrong, and those which shape."""

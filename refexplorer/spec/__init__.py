@@ -1,5 +1,6 @@
 """The reference specification itself: no files, no network, no widgets.
 
-`core` holds references, diagnostics and Zarr metadata; `templates`, `gen` and `document` build on
-each other in that order. Begin with `document.model`.
+`references`, `zarr_metadata` and `diagnostics` are what it is about; `templates` and `gen` compute,
+`document` is a whole one, `expansion` makes V0 of it and `derivation` says how a key came about.
+`lint` and `lint_metadata` judge single keys, `codes` explains what is found. Begin with `document`.
 """

@@ -214,14 +214,14 @@ class ArrayPreview(ReferencesWidget, part="data"):
 class ChunkGrid(ReferencesWidget, part="chunks"):
     """The chunks of an array as a map; see `ReferencesWidget`.
 
-    `refexplorer.refset.grids.chunk_grid.ChunkReferences` holds the numbers behind it.
+    `refexplorer.refset.chunk_grid.ChunkReferences` holds the numbers behind it.
     """
 
 
 class TargetMap(ReferencesWidget, part="targets"):
     """The targets of a set, and the bytes of one of them as a strip; see `ReferencesWidget`.
 
-    `refexplorer.refset.targets.layout.TargetLayout` holds the numbers behind it.
+    `refexplorer.refset.target_layout.TargetLayout` holds the numbers behind it.
     """
 
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from refexplorer.data.report_page import shown_without
+from refexplorer.checks.report_page import shown_without
 from refexplorer.errors import SecretsWarning
 from refexplorer.formats.files.atomic import write_blocks
 from refexplorer.markup import counted, escape, shown
 from refexplorer.masking import has_secrets, is_secret
 from refexplorer.referenceset import PAGE_KEYS, ReferenceSet
-from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.contents import internals
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import Exercise

@@ -25,14 +25,14 @@ from refexplorer.app.components import ExplorerView
 from refexplorer.app.library import Library
 from refexplorer.app.opening import Openings
 from refexplorer.app.page import ServedPage
-from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.access.urls import parse
-from refexplorer.data.fetch.local import open_resolved
-from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import AccessError, FetchError, RefexplorerError, SourceError
+from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access.urls import parse
+from refexplorer.io.fetch.stores import open_resolved
+from refexplorer.io.fetch.targets import Targets
 from refexplorer.limits import DEFAULT_LIMITS
 from refexplorer.opening import open_references
-from refexplorer.spec.core.references import Url
+from refexplorer.spec.references import Url
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from tests.helpers.visiting import go
 

@@ -17,8 +17,8 @@ from refexplorer.app.library import Library
 from refexplorer.app.opening import Opened, Openings, OpeningWatch
 from refexplorer.app.page import ServedPage
 from refexplorer.app.upload import Upload
-from refexplorer.data.access.policy import InternetPolicy
 from refexplorer.history import guarded_history
+from refexplorer.io.access.policy import InternetPolicy
 from tests.formats.icechunk.building import targets_of, write
 from tests.helpers.explorer import Host, ask
 from tests.helpers.visiting import choose, go, hear

@@ -59,8 +59,6 @@ def http_obstore(watch: Watch, path: Path) -> object:
 
 
 def _ours(watch: Watch, path: Path, url: str) -> object:
-    import refexplorer.data.fetch.fetch_many
-    import refexplorer.data.fetch.http  # noqa: F401  imports are not what is measured
     from refexplorer import open_references
 
     offsets = _offsets(path)

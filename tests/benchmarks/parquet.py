@@ -66,7 +66,7 @@ def _opened(watch: Watch, path: Path, ask: Any) -> Any:
     import fsspec.implementations.local  # noqa: F401  imports are not what is measured
     import pyarrow.parquet  # noqa: F401
 
-    import refexplorer.refset.tree.folders  # noqa: F401
+    import refexplorer.refset.tree  # noqa: F401
     from refexplorer import open_references
 
     with watch.running():

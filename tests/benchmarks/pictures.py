@@ -10,8 +10,8 @@ from urllib.request import urlopen
 
 import numpy as np
 
-from refexplorer.data.decode.chunk_arithmetic import Index
-from refexplorer.data.read.array_decoder import ArrayDecoder
+from refexplorer.io.decode.chunk_shapes import Index
+from refexplorer.io.reading.chunks import ArrayDecoder
 from refexplorer.views.wire.answering import Buffers, Message
 from tests.benchmarks.fetch import serving
 from tests.benchmarks.measuring import Case, Watch, checksum
@@ -106,8 +106,8 @@ def xarray_far(watch: Watch, path: Path) -> object:
 def _read(watch: Watch, path: Path, url: str) -> list[object]:
     import zarr  # noqa: F401
 
-    import refexplorer.data.fetch.http
-    import refexplorer.data.read.selecting  # noqa: F401  imports are not what is measured
+    import refexplorer.io.fetch.http
+    import refexplorer.io.reading.selection  # noqa: F401  imports are not what is measured
     from refexplorer import open_references
 
     refs = open_references(_document(path, url))
@@ -117,7 +117,7 @@ def _read(watch: Watch, path: Path, url: str) -> list[object]:
 
 
 def _to_zarr(watch: Watch, path: Path, url: str) -> list[object]:
-    import refexplorer.data.fetch.http  # noqa: F401
+    import refexplorer.io.fetch.http  # noqa: F401
     from refexplorer import open_references
 
     group: Any = open_references(_document(path, url)).allowing(url).to_zarr()

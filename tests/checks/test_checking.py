@@ -8,8 +8,8 @@ import pytest
 import refexplorer as rx
 from refexplorer.checks.look.target_states import TargetState
 from refexplorer.errors import SourceError
-from refexplorer.refset.queries.internals import internals
-from refexplorer.refset.targets.target_index import TargetIndex
+from refexplorer.refset.contents import internals
+from refexplorer.refset.targets import TargetIndex
 from tests.helpers.servers import RangeServer
 
 BODY = bytes(1000)

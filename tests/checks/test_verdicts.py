@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from refexplorer.data.sources import opening
+from refexplorer.io.sources import opening
 from tests.helpers.commands import run
 from tests.helpers.verifying import Changed, joined, verified, write_files
 

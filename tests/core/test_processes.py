@@ -9,8 +9,8 @@ import threading
 import pytest
 
 from refexplorer.core.processes import Child, Head
-from refexplorer.data.sources import confined_file
 from refexplorer.errors import RefexplorerError
+from refexplorer.io.sources import confined as confined_file
 
 pytestmark = pytest.mark.child
 ASKED = {"do": "describe", "form": "HDF5", "path": None, "bytes": 8, "limit": 2**28}

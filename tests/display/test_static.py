@@ -9,7 +9,7 @@ import refexplorer as rx
 from refexplorer.display.text import summary_text, tree_text
 from refexplorer.markup import escape
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.core.references import Kind
+from refexplorer.spec.references import Kind
 from refexplorer.views.tree.timed_search import collect
 from refexplorer.views.wire.editor.editor_messages import EditorDiagnostic
 from refexplorer.views.wire.explorer.data_messages import Coordinate

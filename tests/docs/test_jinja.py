@@ -5,9 +5,9 @@ from __future__ import annotations
 import jinja2
 import pytest
 
-from refexplorer.spec.templates import filters
+from refexplorer.spec.templates import parsing as filters
 from refexplorer.spec.templates.compiler import compile_template
-from refexplorer.spec.templates.operations import TemplateProblem
+from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import Scope
 from tests.cases.jinja import EXPRESSIONS, FILTERS, NAMES, REFUSED, TESTS, Read, Refused
 

@@ -16,7 +16,7 @@ from refexplorer.checks.engine import Manner, audit
 from refexplorer.checks.look.targets import Auditor
 from refexplorer.checks.plan.sizes import PlanSizes
 from refexplorer.checks.render.audit_report import Audit
-from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.contents import internals
 from tests.helpers.servers import RangeServer
 
 ARRAY = {

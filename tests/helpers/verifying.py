@@ -17,7 +17,7 @@ from refexplorer.checks.plan.sizes import PlanSizes
 from refexplorer.checks.report import Report
 from refexplorer.checks.states import CHUNK_TERMS, LedgerState, Rank
 from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
-from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.contents import internals
 from tests.helpers.kerchunk_sets import concatenated, made_once, translated
 
 STEPS = 6

@@ -26,7 +26,7 @@ from refexplorer.readers.features import (
     JULIA,
     VIRTUALIZARR,
 )
-from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.contents import internals
 from tests.cases import Case, comparable, conformance
 from tests.helpers.commands import run
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from refexplorer.refset.columns.table import build_table
-from refexplorer.refset.tree.folders import Tree
-from refexplorer.spec.core.references import Range
+from refexplorer.formats.columns.table import build_table
+from refexplorer.refset.tree import Tree
+from refexplorer.spec.references import Range
 
 
 @pytest.mark.parametrize("longest", [1, 2, 9])

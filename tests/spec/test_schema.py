@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from refexplorer.errors import RefexplorerError, SpecError
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.document.expansion import expand_document
-from refexplorer.spec.document.model import read_document
-from refexplorer.spec.schema import VERSIONS, schema
+from refexplorer.spec.document import read_document
+from refexplorer.spec.expansion import expand_document
+from refexplorer.spec.rules import VERSIONS, schema
 from tests.cases import Case, conformance
 
 STRUCTURAL = {

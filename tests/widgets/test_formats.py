@@ -9,8 +9,8 @@ import pytest
 
 from refexplorer.display.picture import heatmap
 from refexplorer.markup import counted, escape, moment_text, number_text, size_text
-from refexplorer.spec.core.diagnostics import parts_of, pointer
-from refexplorer.spec.document.derivation import TraceStep
+from refexplorer.spec.derivation import TraceStep
+from refexplorer.spec.diagnostics import parts_of, pointer
 from refexplorer.views.preview.values import value_text
 from tests.cases import FOLDER
 

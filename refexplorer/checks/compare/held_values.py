@@ -11,14 +11,14 @@ import numpy as np
 from refexplorer.checks.compare.cf import is_time, same_times, times, unpacked
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.plan.references import AuditedBlock
-from refexplorer.data.decode.chunk_arithmetic import region
-from refexplorer.data.decode.codecs import require_codecs
-from refexplorer.data.decode.decoding import said, steps
 from refexplorer.errors import DecodeError, LimitError
+from refexplorer.formats.columns.references import BASE64, INLINE
 from refexplorer.formats.datafiles.data_file import FileArray, Unread
+from refexplorer.io.decode.chunk_shapes import region
+from refexplorer.io.decode.codecs import require_codecs
+from refexplorer.io.decode.steps import said, steps
 from refexplorer.limits import Limits
-from refexplorer.refset.columns.reference_columns import BASE64, INLINE
-from refexplorer.spec.core.references import Base64, Inline
+from refexplorer.spec.references import Base64, Inline
 
 HELD_ELEMENTS = 2**21
 """Elements of one array that are held; of all twice as many, since they go along with each part."""

@@ -49,7 +49,7 @@ from refexplorer.checks.records import (
 )
 from refexplorer.checks.states import ObjectState
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
-from refexplorer.spec.core.paths import prefix
+from refexplorer.spec.keys import prefix
 
 FORM = "GRIB"
 

@@ -13,7 +13,7 @@ from refexplorer.checks.compare.matched_file import MatchedFile
 from refexplorer.checks.compare.placing import Alignment
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.formats.datafiles.data_file import Unread
-from refexplorer.spec.core.paths import prefix
+from refexplorer.spec.keys import prefix
 
 _CANDIDATES = 8
 """Places of a coordinate that have the first value of a file's, which are looked at."""

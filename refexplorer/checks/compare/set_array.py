@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from refexplorer.formats.datafiles.data_file import FileFilter
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _SAME_FILTERS = {"deflate": "zlib", "adobe_deflate": "zlib"}
 """Other names of a filter that decode the same bytes."""

@@ -14,17 +14,17 @@ from refexplorer.checks.compare.metadata_compared import said as text_of
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.records import NAMED_KEYS, Finding, Record
 from refexplorer.checks.states import LedgerState
-from refexplorer.data.decode.codecs import is_installed
-from refexplorer.data.decode.decoding import said, steps
-from refexplorer.data.decode.pipelines import VALUES, stages
-from refexplorer.data.fetch.fetch_many import fetch_many
-from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import LimitError
+from refexplorer.formats.columns.references import URL
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
+from refexplorer.io.decode.codecs import is_installed
+from refexplorer.io.decode.pipelines import VALUES, stages
+from refexplorer.io.decode.steps import said, steps
+from refexplorer.io.fetch.many import fetch_many
+from refexplorer.io.fetch.targets import Targets
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
-from refexplorer.refset.columns.reference_columns import URL
-from refexplorer.spec.core.references import Range, Reference, Url
+from refexplorer.spec.references import Range, Reference, Url
 
 FETCHED_CHUNKS = 64
 """Chunks that are fetched together."""

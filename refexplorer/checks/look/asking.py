@@ -9,11 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from refexplorer.checks.look.target_states import TargetState
-from refexplorer.data.fetch.facts import Facts
-from refexplorer.data.fetch.failures import AS_S3, Denied, NotThere, cause
-from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import AccessError
-from refexplorer.refset.columns.sums import LARGEST
+from refexplorer.formats.columns.references import LARGEST
+from refexplorer.io.fetch.failures import AS_S3, Denied, Facts, NotThere, cause
+from refexplorer.io.fetch.targets import Targets
 
 CONCURRENCY = 16
 """Targets that are asked at a time."""

@@ -11,15 +11,15 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.look.audit_states import DECODED, FORBIDDEN, UNDECODABLE, UNREADABLE
-from refexplorer.data.decode.decoding import Step, said, steps
-from refexplorer.data.fetch.background import Stopped
-from refexplorer.data.fetch.fetch_many import fetch_many
-from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import AccessError, DecodeError, LimitError, RefexplorerError
+from refexplorer.formats.columns.references import BASE64, INLINE, URL
+from refexplorer.io.decode.steps import Step, said, steps
+from refexplorer.io.fetch.background import Stopped
+from refexplorer.io.fetch.many import fetch_many
+from refexplorer.io.fetch.targets import Targets
 from refexplorer.limits import Limits
-from refexplorer.refset.columns.reference_columns import BASE64, INLINE, URL
-from refexplorer.spec.core.references import Base64, Inline, Range, Reference, Url
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.spec.references import Base64, Inline, Range, Reference, Url
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 BATCH_BYTES = 2**26
 """Encoded bytes that are held at a time; a whole file, of unknown size, comes by itself."""

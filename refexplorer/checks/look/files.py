@@ -36,18 +36,18 @@ from refexplorer.checks.records import (
     table,
 )
 from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
-from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.access.urls import protocol_of
-from refexplorer.data.fetch.background import Stopped, wait_for
-from refexplorer.data.fetch.failures import NotThere
-from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.sources.opening import open_native
 from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.formats.columns.references import RANGE
 from refexplorer.formats.datafiles.data_file import DataFile, Unread
 from refexplorer.formats.icechunk.recorded import Recorded
+from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access.urls import protocol_of
+from refexplorer.io.fetch.background import Stopped, wait_for
+from refexplorer.io.fetch.failures import NotThere
+from refexplorer.io.fetch.targets import Targets
+from refexplorer.io.sources.opening import open_native
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
-from refexplorer.refset.columns.reference_columns import RANGE
 from refexplorer.spec.codes import CODES, Severity
 
 RAW = "The file is one chunk of plain values, and has no metadata to compare."

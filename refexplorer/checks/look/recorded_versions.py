@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from refexplorer.data.fetch.facts import Facts
 from refexplorer.formats.icechunk.recorded import RecordedVersion
+from refexplorer.io.fetch.failures import Facts
 from refexplorer.markup import escape
 
 _SHOWN = 60

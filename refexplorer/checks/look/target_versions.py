@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from refexplorer.checks.look.asking import Answer, ask_all
-from refexplorer.data.fetch.background import wait_for
-from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.io.fetch.background import wait_for
+from refexplorer.io.fetch.targets import Targets
 from refexplorer.masking import masked_url
 
 METADATA_KEY = b"refexplorer.targets"

@@ -21,13 +21,12 @@ from refexplorer.checks.look.target_versions import (
 )
 from refexplorer.checks.plan.overlaps import OVERLAPS
 from refexplorer.checks.plan.parts import Part
-from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.fetch.background import wait_for
-from refexplorer.data.fetch.facts import Facts
-from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.formats.columns.references import LARGEST, RANGE, URL
+from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.fetch.background import wait_for
+from refexplorer.io.fetch.failures import Facts
+from refexplorer.io.fetch.targets import Targets
 from refexplorer.limits import Limits
-from refexplorer.refset.columns.reference_columns import RANGE, URL
-from refexplorer.refset.columns.sums import LARGEST
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
 RESULTS = pa.schema(

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.formats.buffers.arrow import number_column
-from refexplorer.refset.columns.sums import LARGEST
+from refexplorer.formats.columns.references import LARGEST
 
 END = np.full((3, 1), LARGEST)
 """What comes after all ranges."""

@@ -19,7 +19,7 @@ from refexplorer.checks.plan.merging import Interval
 from refexplorer.checks.plan.overlaps import Meetings
 from refexplorer.checks.plan.sizes import PlanSizes
 from refexplorer.formats.buffers.arrow import text_column
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 DECODING_COST = 100
 """As so many references counts a chunk to be decoded."""

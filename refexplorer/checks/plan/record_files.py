@@ -10,7 +10,7 @@ from refexplorer.formats.parquet.footer import BadRecords
 from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.markup import counted, escape
 from refexplorer.masking import masks_repr
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 KEPT_FILES = 1000
 MISSING, UNREADABLE = "missing", "unreadable"

@@ -9,19 +9,16 @@ from math import prod
 import numpy as np
 
 from refexplorer.checks.plan.record_files import LostFiles
+from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
+from refexplorer.formats.columns.references import RANGE, URL
+from refexplorer.formats.columns.table import Table
 from refexplorer.formats.parquet.store import ParquetStore
-from refexplorer.refset.columns.chunk_keys import chunk_keys
-from refexplorer.refset.columns.chunk_names import chunk_indices
-from refexplorer.refset.columns.reference_columns import RANGE, URL
-from refexplorer.refset.columns.table import Table
-from refexplorer.refset.opened.batches import BLOCK, block_of
-from refexplorer.refset.opened.opened_set import OpenedSet
-from refexplorer.refset.segments.record_part import RecordPart
-from refexplorer.refset.segments.records import Records
-from refexplorer.refset.segments.segment import Generated, Segment
-from refexplorer.spec.core.diagnostics import Findings
-from refexplorer.spec.core.paths import prefix
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.refset.opened_set import BLOCK, OpenedSet, block_of
+from refexplorer.refset.parquet_segment import RecordPart, Records
+from refexplorer.refset.segments import Generated, Segment
+from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.keys import prefix
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _INT64 = 2**63 - 1
 

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from refexplorer.errors import RefexplorerError
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 SAMPLE = 10
 """Chunks of each array that are decoded if nothing else is said."""

@@ -18,8 +18,8 @@ from refexplorer.checks.plan.sizes import PlanSizes
 from refexplorer.checks.terms import Share
 from refexplorer.errors import SourceError
 from refexplorer.formats.buffers.arrow import numbers_of, text_column
-from refexplorer.refset.columns.reference_columns import BASE64, INLINE
-from refexplorer.refset.segments.listing import code_targets
+from refexplorer.formats.columns.references import BASE64, INLINE
+from refexplorer.refset.segments import code_targets
 
 _INT64 = 2**63 - 1
 

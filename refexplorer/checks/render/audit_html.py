@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from refexplorer.checks.look.audit_states import STATES
-from refexplorer.data.report_page import bar, number, report_page, titled
+from refexplorer.checks.report_page import bar, number, report_page, titled
 from refexplorer.markup import code, items, shown
 
 if TYPE_CHECKING:

@@ -22,16 +22,16 @@ from refexplorer.checks.render.audit_html import SHOWN, page
 from refexplorer.checks.render.audit_summary import AuditSummary
 from refexplorer.checks.render.audit_tally import COUNTED, Tally
 from refexplorer.checks.render.audited_targets import TARGET_COLUMNS, target_table
+from refexplorer.checks.report_page import write_report
 from refexplorer.checks.run.results import PARQUET, ResultStore, seen_table
-from refexplorer.data.access.urls import protocol_of
-from refexplorer.data.fetch.facts import Facts
-from refexplorer.data.report_page import write_report
 from refexplorer.errors import LimitError
 from refexplorer.formats.files.atomic import writing
 from refexplorer.formats.icechunk.recorded import Recorded
+from refexplorer.io.access.urls import protocol_of
+from refexplorer.io.fetch.failures import Facts
 from refexplorer.markup import escape
 from refexplorer.masking import KEYS, masked, masked_url
-from refexplorer.refset.grids.chunk_grid import DENSE_CHUNKS
+from refexplorer.refset.chunk_grid import DENSE_CHUNKS
 
 _CHARS = 200
 FILES = pa.schema(

@@ -20,7 +20,7 @@ from refexplorer.checks.plan.overlaps import OVERLAPS
 from refexplorer.checks.plan.word_columns import coded, places_of
 from refexplorer.checks.render.audit_summary import ArrayAudit, AuditProblem
 from refexplorer.formats.buffers.arrow import flags_of
-from refexplorer.refset.columns.sums import LARGEST, exact_sum
+from refexplorer.formats.columns.references import LARGEST, exact_sum
 
 KEPT_PROBLEMS = 1000
 KEPT_GRANTS = 100

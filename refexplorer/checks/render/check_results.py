@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, overload
 
 from refexplorer.checks.look.target_states import TARGET_WORDS, TargetState
-from refexplorer.data.report_page import report_page, write_report
+from refexplorer.checks.report_page import report_page, write_report
 from refexplorer.markup import code, counted, escape, shown, size_text, table
 from refexplorer.masking import masks_repr
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 from refexplorer.checks.counts import CheckedArray, Counts
 from refexplorer.checks.headlines import Headline
 from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, UNCOMPARED
+from refexplorer.checks.report_page import bar, explained_code, number, report_page, titled
 from refexplorer.checks.states import CHUNK_TERMS
-from refexplorer.data.report_page import bar, explained_code, number, report_page, titled
 from refexplorer.markup import code, counted, items, shown
-from refexplorer.spec.core.diagnostics import Diagnostic
+from refexplorer.spec.diagnostics import Diagnostic
 
 SHOWN = 50
 """Findings, files and reasons that are listed."""

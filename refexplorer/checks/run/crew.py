@@ -21,8 +21,8 @@ from typing import Any
 import pyarrow as pa
 
 from refexplorer.checks.plan.parts import Part
-from refexplorer.data.fetch.background import POLL, Stopped
 from refexplorer.errors import RefexplorerError
+from refexplorer.io.fetch.background import POLL, Stopped
 
 WAITING_PARTS = 2
 """Parts that are handed out for each worker thread, so that none waits for the next one."""

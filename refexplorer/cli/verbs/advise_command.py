@@ -14,7 +14,7 @@ from refexplorer.cli.program import AsJson, SourceArgument, app, open_set, statu
 from refexplorer.cli.verbs.set_commands import Allow
 
 if TYPE_CHECKING:
-    from refexplorer.data.advice.selections import Places, TaskChunks
+    from refexplorer.checks.advice.selections import Places, TaskChunks
 
 _ACCESS = re.compile(r"(.*)\[([^\[\]]*)\]", re.DOTALL)
 
@@ -64,7 +64,7 @@ def advise(
 
 def _part(text: str) -> tuple[str, Sequence[int | slice]]:
     """Return an array and a part of it; ``"sst[0,10:20]"``."""
-    from refexplorer.data.advice.selections import parse_part
+    from refexplorer.checks.advice.selections import parse_part
 
     match = _ACCESS.fullmatch(text)
     if match is None:

@@ -21,7 +21,7 @@ from refexplorer.cli.program import (
 from refexplorer.markup import counted
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.core.diagnostics import Diagnostic, grouped
+from refexplorer.spec.diagnostics import Diagnostic, grouped
 
 if TYPE_CHECKING:
     from refexplorer.checks.render.check_results import TargetChecks

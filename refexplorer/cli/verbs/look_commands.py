@@ -24,9 +24,9 @@ from refexplorer.cli.program import (
 from refexplorer.display.text import beside_text
 from refexplorer.markup import counted
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.refset.queries.summary import Summary
-from refexplorer.refset.tree.nodes import Node
-from refexplorer.spec.document.expansion import check_expandable
+from refexplorer.refset.summary import Summary
+from refexplorer.refset.tree import Node
+from refexplorer.spec.expansion import check_expandable
 
 PAGE_ROWS = 1000
 TERMINAL_ROWS = 100
@@ -172,7 +172,7 @@ def _level(refs: ReferenceSet, path: str, start: int, total: int) -> Iterator[No
 
 
 def _arrays(refs: ReferenceSet) -> Iterator[dict[str, Any]]:
-    from refexplorer.data.decode.sharding import shard_layout
+    from refexplorer.io.decode.pipelines import shard_layout
 
     for path in refs.arrays():
         array, summary = refs.array(path), refs.summary(path)

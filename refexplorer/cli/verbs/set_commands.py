@@ -21,7 +21,7 @@ from refexplorer.errors import SourceError
 
 if TYPE_CHECKING:
     from refexplorer.differing import Difference
-    from refexplorer.refset.differences.difference import KeyChange
+    from refexplorer.refset.differences import KeyChange
 
 Output = Annotated[
     Path | None,

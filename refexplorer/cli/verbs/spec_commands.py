@@ -12,9 +12,9 @@ from refexplorer.cli.nearby import no_key
 from refexplorer.cli.program import AsJson, SourceArgument, app, given, open_set, status_of
 from refexplorer.explaining import explain_code as code_explained
 from refexplorer.opening import dialects as dialects_of
-from refexplorer.spec.core.references import Kind
-from refexplorer.spec.document.derivation import TraceStep
-from refexplorer.spec.schema import schema as schema_of
+from refexplorer.spec.derivation import TraceStep
+from refexplorer.spec.references import Kind
+from refexplorer.spec.rules import schema as schema_of
 
 _WHOLE = " as a whole; a * before and after it also finds it inside keys"
 

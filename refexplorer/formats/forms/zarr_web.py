@@ -16,7 +16,7 @@ from refexplorer.errors import LeftOutWarning, LimitError, SourceError
 from refexplorer.formats.buffers.entries import Entries, EntriesBuilder
 from refexplorer.formats.source import ZMETADATA
 from refexplorer.markup import counted, escape
-from refexplorer.spec.core.zarr_metadata import ArrayMeta, BadMetadata, read_array
+from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, read_array
 
 if TYPE_CHECKING:
     from refexplorer.formats.forms.form import SourceFolder

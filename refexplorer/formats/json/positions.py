@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from refexplorer.formats.files.compression import Readable
-from refexplorer.spec.core.diagnostics import parts_of
+from refexplorer.spec.diagnostics import parts_of
 
 _BLOCK = 4 * 2**20
 _SHOWN = 64 * 2**10

@@ -12,7 +12,7 @@ from refexplorer.errors import LimitError, SpecError
 from refexplorer.formats.json.positions import TEXT, span
 from refexplorer.formats.json.slips import slip
 from refexplorer.limits import Limits
-from refexplorer.spec.core.diagnostics import Findings, pointer
+from refexplorer.spec.diagnostics import Findings, pointer
 
 _BRACKETS = re.compile(rf"{TEXT}|([\[{{])|([\]}}])", re.DOTALL)
 _DEPTH_CHECKED = 2**20

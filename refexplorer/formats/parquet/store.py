@@ -24,12 +24,17 @@ from refexplorer.formats.parquet.record_file import RecordFile
 from refexplorer.formats.source import ZMETADATA
 from refexplorer.limits import Limits
 from refexplorer.pickling import PickledByFields
-from refexplorer.spec.core.diagnostics import Findings, pointer
-from refexplorer.spec.core.paths import folders_above
-from refexplorer.spec.core.reference_parsing import BadReference, check_length, read_reference
-from refexplorer.spec.core.references import Inline, Reference
-from refexplorer.spec.core.zarr_metadata import ArrayMeta, BadMetadata, read_array
-from refexplorer.spec.document.lint_rules import parse_metadata
+from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.keys import folders_above
+from refexplorer.spec.lint import parse_metadata
+from refexplorer.spec.references import (
+    BadReference,
+    Inline,
+    Reference,
+    check_length,
+    read_reference,
+)
+from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, read_array
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem

@@ -22,9 +22,9 @@ from refexplorer.formats.files.atomic import Check, unchecked
 from refexplorer.formats.files.write_lock import writing_alone
 from refexplorer.formats.source import ZMETADATA
 from refexplorer.markup import escape
-from refexplorer.spec.core.references import Base64, Inline, Reference
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
-from refexplorer.spec.document.lint_rules import parse_metadata
+from refexplorer.spec.lint import parse_metadata
+from refexplorer.spec.references import Base64, Inline, Reference
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 if TYPE_CHECKING:
     import pyarrow as pa

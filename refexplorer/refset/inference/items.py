@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.refset.inference.grids import bases, evenly, own_field, profiles
-from refexplorer.refset.inference.groups import Group
+from refexplorer.refset.inference.groups import Group, bases, evenly, own_field, profiles
 
 NAMES = ("i", "j", "k", "l", "m", "n", "o", "p", "q", "r")
 """Names of dimensions, in the order of the numbers of a key."""

@@ -14,17 +14,17 @@ import numpy as np
 from refexplorer.checks.ledger import BAD_STATES, DEPTHS, RANKS, Ledger
 from refexplorer.checks.report import Report
 from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
-from refexplorer.data.decode.decoding import steps
-from refexplorer.data.fetch.fetch_many import fetch_many
-from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import LimitError
+from refexplorer.io.decode.steps import steps
+from refexplorer.io.fetch.many import fetch_many
+from refexplorer.io.fetch.targets import Targets
 from refexplorer.limits import Limits
 from refexplorer.markup import counted
-from refexplorer.refset.grids.chunk_grid import ChunkReferences
-from refexplorer.refset.opened.opened_set import OpenedSet
+from refexplorer.refset.chunk_grid import ChunkReferences
+from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.core.references import Reference
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.spec.references import Reference
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 if TYPE_CHECKING:
     from refexplorer.rewriting.repair.plan import ArrayPatch, Patch

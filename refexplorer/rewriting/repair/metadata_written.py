@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.data.decode.codecs import is_installed
-from refexplorer.spec.core.paths import prefix
-from refexplorer.spec.core.zarr_metadata import DIMENSIONS, ArrayMeta
+from refexplorer.io.decode.codecs import is_installed
+from refexplorer.spec.keys import prefix
+from refexplorer.spec.zarr_metadata import DIMENSIONS, ArrayMeta
 
 ATTRIBUTES = frozenset(
     {"scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned", "units", "calendar"}

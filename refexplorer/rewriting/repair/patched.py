@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 
 from refexplorer.checks.records import WHOLE
-from refexplorer.refset.columns.chunk_keys import chunk_keys
-from refexplorer.refset.columns.reference_columns import RANGE, URL, Columns
-from refexplorer.refset.columns.table import Table, build_table
-from refexplorer.refset.opened.batches import concatenated
+from refexplorer.formats.columns.chunk_names import chunk_keys
+from refexplorer.formats.columns.references import RANGE, URL, Columns
+from refexplorer.formats.columns.table import Table, build_table
+from refexplorer.refset.opened_set import concatenated
 from refexplorer.rewriting.repair.metadata_written import (
     NotWritableError,
     changed_metadata,
     consolidated,
 )
 from refexplorer.rewriting.repair.plan import ArrayPatch, Patch
-from refexplorer.spec.core.paths import folders_above, prefix
-from refexplorer.spec.core.references import Inline
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.spec.keys import folders_above, prefix
+from refexplorer.spec.references import Inline
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ from refexplorer.checks.compare.messages_compared import FORM as GRIB
 from refexplorer.checks.records import FORBIDDEN
 from refexplorer.checks.report import Report
 from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
+from refexplorer.formats.columns.chunk_names import chunk_keys
+from refexplorer.formats.columns.table import Table
 from refexplorer.markup import counted
-from refexplorer.refset.columns.chunk_keys import chunk_keys
-from refexplorer.refset.columns.table import Table
 from refexplorer.rewriting.repair.law import DECODING, replaceable
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.core.references import Range
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.spec.references import Range
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 COPIES = "metadata-copies-differ"
 _GROUPS = {"no-root", "no-group"}

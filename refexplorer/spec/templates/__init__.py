@@ -1,5 +1,5 @@
 """``jinja-str``: parsed by jinja2, lowered by a whitelist, and computed under limits.
 
-`lowering` makes the `syntax` that everything else reads; `compiler` says what it means; `vectors`
+`parsing` makes the `syntax` that everything else reads; `compiler` says what it means; `columns`
 computes the same for many combinations at once. Begin with `template` and `syntax`.
 """

@@ -14,9 +14,9 @@ from itertools import chain, islice
 
 from refexplorer.limits import DEFAULT_LIMITS, Limits
 from refexplorer.masking import masks_repr
-from refexplorer.spec.core.suggestions import COMPARED, meant
+from refexplorer.spec.diagnostics import COMPARED, meant
 from refexplorer.spec.templates import syntax
-from refexplorer.spec.templates.operations import TemplateProblem, Value, text_of, too_big
+from refexplorer.spec.templates.syntax import TemplateProblem, Value, text_of, too_big
 
 _MARKS = ("{{", "{%", "{#")
 _NEWLINE = re.compile(r"\r\n?")
@@ -112,7 +112,7 @@ class Scope:
 
 
 Compile = Callable[[str], "Template"]
-"""`compile_template`, or `refexplorer.spec.templates.trusted.compile_trusted`."""
+"""`compile_template`, or `refexplorer.spec.templates.compiler.compile_trusted`."""
 Evaluate = Callable[[Scope], Value]
 
 

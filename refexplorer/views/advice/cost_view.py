@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from refexplorer.data.advice.access_costs import AccessCost, ArrayCosts
-from refexplorer.data.advice.advice import Advice
-from refexplorer.data.advice.advising import GIVEN, standard_accesses
-from refexplorer.data.advice.connections import PLACES, READERS, Connection, connection
-from refexplorer.data.advice.measuring import measured
-from refexplorer.data.advice.selections import PartOfArray, TasksOfArray, parse_access
+from refexplorer.checks.advice.advising import GIVEN, Advice, standard_accesses
+from refexplorer.checks.advice.connections import PLACES, READERS, Connection, connection, measured
+from refexplorer.checks.advice.costs import AccessCost, ArrayCosts
+from refexplorer.checks.advice.selections import PartOfArray, TasksOfArray, parse_access
 from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.markup import counted
-from refexplorer.refset.queries.internals import internals
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.refset.contents import internals
+from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.advice.touches import touches
 from refexplorer.views.code.statements import code_of_measure
 from refexplorer.views.wire.answering import Operations, floats

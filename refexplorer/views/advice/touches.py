@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from refexplorer.data.advice.selections import PartOfArray, TasksOfArray
+from refexplorer.checks.advice.selections import PartOfArray, TasksOfArray
 from refexplorer.errors import RefexplorerError
 
 CELLS = 48

@@ -29,7 +29,7 @@ from refexplorer.views.wire.jobs import JobAnswer, JobReport
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _DRAWN = 2
 """Dimensions of more than one value that a picture has."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from refexplorer.data.decode.codecs import names_v2, registering, registration
-from refexplorer.data.read.cf_values import decoding_attributes
 from refexplorer.errors import RefexplorerError
+from refexplorer.io.decode.codecs import names_v2, registering, registration
+from refexplorer.io.reading.cf import decoding_attributes
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 CellLibrary = Literal["xarray", "hvplot", "zarr", "fsspec"]
 _SCHEMES = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from refexplorer.data.open.snippets import refs_text
-from refexplorer.refset.queries.internals import internals
-from refexplorer.spec.core.references import Kind
+from refexplorer.io.reading.code import refs_text
+from refexplorer.refset.contents import internals
+from refexplorer.spec.references import Kind
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec.structs import replace
 
-from refexplorer.data.read.array_decoder import ArrayValues
-from refexplorer.data.read.readings import ChunkState
 from refexplorer.display.difference import reference_text
 from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.io.reading.chunks import ArrayValues, ChunkState
 from refexplorer.views.preview.region_reader import DecodedChunks, hide_unread
 from refexplorer.views.preview.regions import (
     Region,
@@ -41,7 +40,7 @@ from refexplorer.views.wire.jobs import JobAnswer, JobReport
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _CHUNKS_NAMED = 3
 _TEXT = 200

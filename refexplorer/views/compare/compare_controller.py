@@ -9,7 +9,7 @@ import numpy as np
 from refexplorer.display.difference import MARKS, reference_text, sentences, title
 from refexplorer.errors import RefexplorerError
 from refexplorer.markup import escape
-from refexplorer.refset.differences.comparing import CHANGES
+from refexplorer.refset.moves import CHANGES
 from refexplorer.views.compare.chunk_values import ChunkSide, compare_chunk
 from refexplorer.views.compare.other_chunks import OtherChunks
 from refexplorer.views.maps.map_changes import kinds_of
@@ -35,8 +35,8 @@ from refexplorer.views.wire.messages import Done
 if TYPE_CHECKING:
     from refexplorer.differing import Difference
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.refset.differences.difference import KeyChange
-    from refexplorer.spec.core.references import Reference
+    from refexplorer.refset.differences import KeyChange
+    from refexplorer.spec.references import Reference
 
 ROWS = 1000
 """Most rows that one answer carries."""

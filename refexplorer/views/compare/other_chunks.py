@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.fetch.targets import Targets
 from refexplorer.views.preview.region_reader import DecodedChunks
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.failure_log import FailureLog

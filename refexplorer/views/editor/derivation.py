@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from refexplorer.data.read.trace import Trace
-from refexplorer.spec.document.derivation import TraceStep
+from refexplorer.io.reading.trace import Trace
+from refexplorer.spec.derivation import TraceStep
 from refexplorer.views.editor.editor_rows import EditorRows
 from refexplorer.views.editor.trying import places_of
 from refexplorer.views.text.text_positions import TextPositions

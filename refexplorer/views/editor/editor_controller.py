@@ -18,8 +18,8 @@ from refexplorer.opening import open_references
 from refexplorer.readers.features import BASES
 from refexplorer.readers.running import KeysRead, sample_of
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.refset.queries.internals import internals
-from refexplorer.spec.core.diagnostics import Diagnostic
+from refexplorer.refset.contents import internals
+from refexplorer.spec.diagnostics import Diagnostic
 from refexplorer.views.editor.code_page import code_page
 from refexplorer.views.editor.derivation import derive
 from refexplorer.views.editor.editor_rows import EditorRows

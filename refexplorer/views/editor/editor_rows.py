@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from refexplorer.readers.running import KeysRead
-from refexplorer.refset.queries.internals import internals
-from refexplorer.refset.queries.removal import removed_keys
-from refexplorer.spec.core.references import (
+from refexplorer.refset.contents import internals
+from refexplorer.refset.removed import removed_keys
+from refexplorer.spec.references import (
     BASE64_PREFIX,
     Base64,
     Inline,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from refexplorer.errors import RefexplorerError
 from refexplorer.markup import size_text
-from refexplorer.spec.document.expansion import check_expandable
+from refexplorer.spec.expansion import check_expandable
 from refexplorer.views.wire.editor.editor_messages import V0Text
 
 if TYPE_CHECKING:

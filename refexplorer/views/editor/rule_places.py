@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.spec.core.diagnostics import parts_of, pointer
+from refexplorer.spec.diagnostics import parts_of, pointer
 from refexplorer.spec.gen.item import FIELDS
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.compiler import compile_template
-from refexplorer.spec.templates.operations import TemplateProblem
+from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import Expression
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from refexplorer.errors import RefexplorerError
-from refexplorer.spec.core.rules import RULES
+from refexplorer.spec.rules import RULES
 from refexplorer.views.editor.rule_places import RulePlaces
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.editor.exercise_models import ListedExercise

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from refexplorer.errors import RefexplorerError
-from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.contents import internals
 from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.gen.item import BadField
 from refexplorer.views.editor.editor_rows import values_of

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from refexplorer.spec.core.diagnostics import parts_of
+from refexplorer.spec.diagnostics import parts_of
 from refexplorer.spec.gen.item import FIELDS
 from refexplorer.spec.templates.compiler import compile_template
-from refexplorer.spec.templates.operations import TemplateProblem
+from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import is_template
 from refexplorer.views.wire.editor.row_messages import Uses
 

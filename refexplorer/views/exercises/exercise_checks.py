@@ -19,8 +19,8 @@ from refexplorer.markup import counted
 from refexplorer.opening import dialects
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.spec.codes import codes_of
-from refexplorer.spec.core.diagnostics import Diagnostic, parts_of, pointer
-from refexplorer.spec.core.references import Url
+from refexplorer.spec.diagnostics import Diagnostic, parts_of, pointer
+from refexplorer.spec.references import Url
 from refexplorer.views.exercises.exercise_models import (
     Exercise,
     ExerciseCheck,

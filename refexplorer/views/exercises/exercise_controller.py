@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from refexplorer.errors import RefexplorerError, SpecError
 from refexplorer.markup import counted
 from refexplorer.opening import open_references
-from refexplorer.spec.core.diagnostics import Diagnostic
+from refexplorer.spec.diagnostics import Diagnostic
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.editor.specification import cited, taught
 from refexplorer.views.exercises.exercise_checks import Fault, judge

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from refexplorer.opening import open_references
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.spec.core.references import Reference
+from refexplorer.spec.references import Reference
 from refexplorer.views.exercises.exercise_models import GivenRange
 
 _PROBE = "\x00"

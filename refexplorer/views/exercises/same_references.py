@@ -9,7 +9,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from refexplorer.referenceset import ReferenceSet
-from refexplorer.spec.core.references import Base64, Inline, Kind, Range, Reference, Url
+from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
 
 _ALL = 10_000
 """Keys up to which each of them is compared."""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
 
-from refexplorer.data.access.policy import AccessPolicy, allowed_names
-from refexplorer.data.access.storage_options import StorageOptions
-from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.io.access.policy import AccessPolicy, allowed_names
+from refexplorer.io.access.urls import StorageOptions
+from refexplorer.io.fetch.targets import Targets
 from refexplorer.markup import counted
 from refexplorer.masking import masked, masked_text, may_have_secrets
-from refexplorer.refset.queries.internals import internals
-from refexplorer.refset.segments.segment import Generated
-from refexplorer.spec.core.references import Kind
+from refexplorer.refset.contents import internals
+from refexplorer.refset.segments import Generated
+from refexplorer.spec.references import Kind
 from refexplorer.views.code.statements import code
 from refexplorer.views.compared import Comparison, OtherSets
 from refexplorer.views.editor.code_page import code_page
@@ -80,7 +80,7 @@ class ExplorerController:
         The opened set.
     allow, storage_options
         What may be read besides the folder of the reference file, and with which options; as in
-        `refexplorer.data.open.filesystem.filesystem`.
+        `refexplorer.io.reading.filesystem.filesystem`.
     served
         The page is shown to others than the person who started it; see `AccessPolicy`.
     compare

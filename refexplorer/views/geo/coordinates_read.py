@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from refexplorer.data.earth.georeferencing import Georeference
-from refexplorer.data.earth.places import AxesPlaces, EarthPlaces, GridPlaces, ProjectedPlaces
-from refexplorer.data.read.estimates import estimate_keys
-from refexplorer.data.read.readings import ChunkState
 from refexplorer.errors import LimitError, RefexplorerError
-from refexplorer.spec.core.references import Base64, Inline
+from refexplorer.io.earth.georeferencing import Georeference
+from refexplorer.io.earth.places import AxesPlaces, EarthPlaces, GridPlaces, ProjectedPlaces
+from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.selection import estimate_keys
+from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.region_reader import DecodedChunks
 from refexplorer.views.preview.regions import chunks_touched, whole
 from refexplorer.views.preview.values import Decoding, physical
@@ -21,7 +21,7 @@ from refexplorer.views.wire.models import EstimateModel
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 MOST = 2**23
 """Values of a coordinate: 2,900 by 2,900 of two dimensions, 64 MB each when decoded."""

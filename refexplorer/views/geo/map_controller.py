@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from refexplorer.data.earth.georeferencing import (
+from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.io.earth.georeferencing import (
     Georeference,
     NoPlaceError,
     array_folders,
     georeference,
 )
-from refexplorer.data.earth.places import EarthPlaces
-from refexplorer.data.earth.points import parse_point
-from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.io.earth.places import EarthPlaces, parse_point
 from refexplorer.markup import counted
 from refexplorer.views.geo.coordinates_read import missing_cost, places_of_array
 from refexplorer.views.geo.land import land
@@ -36,7 +35,7 @@ from refexplorer.views.wire.explorer.map_messages import (
 from refexplorer.views.wire.jobs import JobAnswer, JobReport
 
 if TYPE_CHECKING:
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 ARRAYS = 500
 """Arrays that are looked at to list those that have a place."""

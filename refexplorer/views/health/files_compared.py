@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.errors import RefexplorerError
-from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.contents import internals
 from refexplorer.spec.codes import Severity
 from refexplorer.views.code.statements import code_of_verify
 from refexplorer.views.wire.answering import Buffers, Operations
@@ -23,7 +23,7 @@ from refexplorer.views.wire.jobs import STOPPED, JobReport
 if TYPE_CHECKING:
     from refexplorer.checks.engine import AuditProgress
     from refexplorer.checks.report import Report
-    from refexplorer.spec.core.diagnostics import Diagnostic
+    from refexplorer.spec.diagnostics import Diagnostic
 
 SHOWN = 200
 """Findings that one answer carries."""

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from refexplorer.checks.look.audit_states import DECODED, LOST, STATES
-from refexplorer.data.decode.chunk_arithmetic import Index
-from refexplorer.refset.grids.chunk_grid import DENSE_CHUNKS
-from refexplorer.refset.queries.array_states import ArrayStates
-from refexplorer.refset.queries.internals import internals
+from refexplorer.io.decode.chunk_shapes import Index
+from refexplorer.refset.chunk_grid import DENSE_CHUNKS
+from refexplorer.refset.contents import internals
+from refexplorer.refset.summary import ArrayStates
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.core.paths import folders_above
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.spec.keys import folders_above
+from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.wire.explorer.tree_messages import Badges
 from refexplorer.views.wire.failure_log import FailureLog
 from refexplorer.views.wire.notes import known
@@ -30,7 +30,7 @@ from refexplorer.views.wire.notes import known
 if TYPE_CHECKING:
     from refexplorer.checks.render.audit_report import Audit
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.refset.targets.target_index import TargetIndex
+    from refexplorer.refset.targets import TargetIndex
 
 
 _INT64 = 2**63 - 1

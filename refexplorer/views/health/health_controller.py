@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from refexplorer.data.decode.sharding import shard_layout
+from refexplorer.io.decode.pipelines import shard_layout
 from refexplorer.markup import counted
-from refexplorer.refset.queries.array_states import StateCounts
+from refexplorer.refset.summary import StateCounts
 from refexplorer.views.health.health import ChunkHealth, HealthColumns
 from refexplorer.views.health.time_ranges import TimeRanges
 from refexplorer.views.wire.answering import Operations

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from refexplorer.errors import LimitError
-from refexplorer.refset.grids.chunk_grid import ChunkColumns, ChunkReferences
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences
+from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.health.health import ChunkHealth, number_type
 from refexplorer.views.wire.explorer.tree_messages import StateName
 

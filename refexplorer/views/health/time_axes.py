@@ -11,19 +11,19 @@ import numpy as np
 
 from refexplorer.checks.compare.cf import is_time, times
 from refexplorer.checks.compare.set_array import SetArray
-from refexplorer.data.decode.chunk_arithmetic import region
-from refexplorer.data.decode.decoding import said, steps
-from refexplorer.data.read.cf_values import decode_as_xarray
-from refexplorer.data.read.readings import ChunkState
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.datafiles.data_file import Unread
-from refexplorer.spec.core.paths import folders_above
-from refexplorer.spec.core.references import Base64, Inline
+from refexplorer.io.decode.chunk_shapes import region
+from refexplorer.io.decode.steps import said, steps
+from refexplorer.io.reading.cf import decode_as_xarray
+from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.spec.keys import folders_above
+from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.chunk_cache import cache_of
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 VALUES = 2**20
 CHUNKS = 1_000

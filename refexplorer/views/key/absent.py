@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.decode.chunk_arithmetic import region
-from refexplorer.refset.queries.internals import internals
-from refexplorer.refset.tree.nodes import NodeType
+from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.decode.chunk_shapes import region
+from refexplorer.refset.contents import internals
+from refexplorer.refset.tree import NodeType
 from refexplorer.views.code.statements import code
 from refexplorer.views.key.inspector import item
 from refexplorer.views.wire.explorer.key_messages import ChunkItem, PathItem

@@ -7,17 +7,17 @@ import math
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.decode.chunk_arithmetic import is_small, region
-from refexplorer.data.decode.sharding import shard_layout
-from refexplorer.spec.core.references import Base64, Inline, Range, Reference, Url
+from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.decode.chunk_shapes import is_small, region
+from refexplorer.io.decode.pipelines import shard_layout
+from refexplorer.spec.references import Base64, Inline, Range, Reference, Url
 from refexplorer.views.code.statements import code
 from refexplorer.views.wire.explorer.key_messages import ArrayItem, ChunkItem, PathItem
 from refexplorer.views.wire.notes import notes_about
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 TEXT_SHOWN = 64 * 1024
 RAW_SHOWN = 4096

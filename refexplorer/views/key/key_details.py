@@ -7,15 +7,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.data.fetch.background import wait_for
-from refexplorer.data.fetch.failures import said_of
-from refexplorer.data.fetch.fetch_many import Advance, FetchProgress, fetch_many
-from refexplorer.data.fetch.target_reader import held
-from refexplorer.data.read.readings import ChunkState
-from refexplorer.data.read.trace import Trace, trace_key
 from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.io.fetch.background import wait_for
+from refexplorer.io.fetch.failures import said_of
+from refexplorer.io.fetch.many import Advance, FetchProgress, fetch_many
+from refexplorer.io.fetch.targets import held
+from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.trace import Trace, trace_key
 from refexplorer.masking import without
-from refexplorer.spec.core.references import Base64, Inline, Range, Url
+from refexplorer.spec.references import Base64, Inline, Range, Url
 from refexplorer.views.code.cells import PictureLook, cell
 from refexplorer.views.editor.derivation import steps_of
 from refexplorer.views.preview.libraries import load_array_libraries

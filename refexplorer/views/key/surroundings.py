@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from refexplorer.errors import shorten
 from refexplorer.formats.json.positions import Positions
 from refexplorer.masking import secrets_among, without
-from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.contents import internals
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet

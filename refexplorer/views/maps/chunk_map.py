@@ -10,11 +10,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from refexplorer.checks.look.audit_states import LOST
-from refexplorer.data.decode.chunk_arithmetic import Index
 from refexplorer.errors import RefexplorerError
+from refexplorer.io.decode.chunk_shapes import Index
 from refexplorer.markup import counted
-from refexplorer.refset.grids.chunk_grid import DENSE_CHUNKS, STATES, ChunkReferences
-from refexplorer.refset.grids.grid_view import GridView, reduce
+from refexplorer.refset.chunk_grid import DENSE_CHUNKS, STATES, ChunkReferences
+from refexplorer.refset.grid_cells import GridView, reduce
 from refexplorer.views.wire.answering import Buffers, Operations, floats
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer.chunks_messages import Grid, GridMap, MapTarget, ShowGrid

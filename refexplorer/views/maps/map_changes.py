@@ -9,7 +9,7 @@ import numpy as np
 
 from refexplorer.differing import Difference
 from refexplorer.display.difference import MARKS
-from refexplorer.refset.differences.comparing import CHANGES
+from refexplorer.refset.moves import CHANGES
 from refexplorer.views.wire.answering import Operations, floats
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer.compare_messages import (

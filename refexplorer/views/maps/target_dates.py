@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.contents import internals
 from refexplorer.views.health.time_axes import TimeAxes, TimeAxis, UnknownTimesError
 from refexplorer.views.preview.chunk_cache import cache_of
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _NONE = np.datetime64("NaT", "s")
 

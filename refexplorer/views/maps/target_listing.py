@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow.compute as pc
 
-from refexplorer.data.decode.chunk_arithmetic import chunks_along
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.formats.buffers.arrow import flags_of, numbers_of, text_column
-from refexplorer.refset.queries.internals import internals
-from refexplorer.refset.search.literals import GLOB_MARKS
-from refexplorer.refset.search.pattern_matching import Matcher
-from refexplorer.refset.targets.dates import folders_of
+from refexplorer.io.decode.chunk_shapes import chunks_along
+from refexplorer.refset.contents import internals
+from refexplorer.refset.patterns import GLOB_MARKS, Matcher
+from refexplorer.refset.targets import folders_of
 from refexplorer.views.maps.target_dates import DateFinder
 from refexplorer.views.preview.regions import parse
 from refexplorer.views.wire.explorer.targets_messages import (
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.refset.targets.target_index import TargetIndex
+    from refexplorer.refset.targets import TargetIndex
 
 LISTED = 200_000
 """Most targets of one list."""

@@ -15,8 +15,8 @@ from refexplorer.errors import RefexplorerError
 from refexplorer.formats.buffers.arrow import numbers_of, text_column
 from refexplorer.markup import counted
 from refexplorer.masking import masked_url
-from refexplorer.refset.queries.internals import internals
-from refexplorer.refset.targets.layout import TargetLayout, TargetRange
+from refexplorer.refset.contents import internals
+from refexplorer.refset.target_layout import TargetLayout, TargetRange
 from refexplorer.views.code.statements import code_of_check
 from refexplorer.views.maps.target_listing import Known, TargetListing
 from refexplorer.views.wire.answering import Buffers, Operations, floats

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refexplorer.data.decode.chunk_arithmetic import Index, overlap, place_count
+from refexplorer.io.decode.chunk_shapes import Index, overlap, place_count
 from refexplorer.views.preview.channels import channels_of
 from refexplorer.views.preview.regions import Region
 from refexplorer.views.preview.values import integers_of
 
 if TYPE_CHECKING:
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 CELLS = 1_000_000
 """Each is eight bytes on the wire, and few screens have more points."""

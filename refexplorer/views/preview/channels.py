@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _COLOURS = frozenset({"rgb", "rgba", "color", "colour", "colors", "colours"})
 _SAMPLES = frozenset({"band", "bands", "channel", "channels", "sample", "samples", "s", "c"})

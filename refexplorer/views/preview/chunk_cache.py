@@ -6,8 +6,8 @@ import threading
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from refexplorer.data.decode.chunk_arithmetic import Index
-from refexplorer.data.read.readings import Reading
+from refexplorer.io.decode.chunk_shapes import Index
+from refexplorer.io.reading.chunks import Reading
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet

@@ -7,9 +7,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from refexplorer.data.read.readings import ChunkState
 from refexplorer.errors import RefexplorerError
-from refexplorer.spec.core.references import Base64, Inline
+from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.labels import Labels
 from refexplorer.views.preview.region_reader import DecodedChunks
 from refexplorer.views.preview.regions import Region, chunks_touched, names_of, whole
@@ -24,7 +24,7 @@ from refexplorer.views.wire.explorer.data_messages import Coordinate
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _COORDINATE_CHUNKS = 8
 _COORDINATE_BYTES = 2**20

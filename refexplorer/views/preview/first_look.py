@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from refexplorer.data.decode.chunk_arithmetic import POINTER, is_small
-from refexplorer.spec.core.references import Base64, Inline
+from refexplorer.io.decode.chunk_shapes import POINTER, is_small
+from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.channels import channels_of
 from refexplorer.views.preview.regions import Region, whole
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _SIDE = 64
 """Chunks along a side of the window whose sizes are looked up."""

@@ -27,4 +27,4 @@ def load_xarray() -> None:
 def load_http() -> None:
     """Import what reads over HTTP."""
     with _loading:
-        import refexplorer.data.fetch.http  # noqa: F401
+        import refexplorer.io.fetch.http  # noqa: F401

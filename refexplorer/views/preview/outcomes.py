@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from refexplorer.data.decode.chunk_arithmetic import Index
-from refexplorer.data.read.readings import ChunkState
+from refexplorer.io.decode.chunk_shapes import Index
+from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.markup import escape
 from refexplorer.views.preview.channels import channels_of
 from refexplorer.views.preview.regions import Region, names_of, slices
@@ -18,7 +18,7 @@ from refexplorer.views.wire.explorer.data_messages import (
 )
 
 if TYPE_CHECKING:
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _FLAGS = 64
 _NAME = 80

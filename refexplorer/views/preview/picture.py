@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec.structs import replace
 
-from refexplorer.data.decode.chunk_arithmetic import Index, place_count
-from refexplorer.data.read.readings import ChunkState, Reading, overall
+from refexplorer.io.decode.chunk_shapes import Index, place_count
+from refexplorer.io.reading.chunks import ChunkState, Reading, overall
 from refexplorer.views.preview.blocks import Box, PictureBlocks
 from refexplorer.views.preview.coordinates import coordinates_of
 from refexplorer.views.preview.outcomes import counts_of, lost_of, triples
@@ -30,7 +30,7 @@ from refexplorer.views.wire.jobs import JobReport
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 TellCells = Callable[[ReadingModel, list[Box], bytes], None]
 """Called with what is known so far, the cells that changed, and their values one box after the

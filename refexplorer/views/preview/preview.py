@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec.structs import replace
 
-from refexplorer.data.decode.chunk_arithmetic import WHOLE_CHUNKS, place_count
-from refexplorer.data.read.estimates import estimate_keys
-from refexplorer.data.read.readings import ChunkState, Reading
 from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.io.decode.chunk_shapes import WHOLE_CHUNKS, place_count
+from refexplorer.io.reading.chunks import ChunkState, Reading
+from refexplorer.io.reading.selection import estimate_keys
 from refexplorer.views.preview.coordinates import coordinates_of, sides_of
 from refexplorer.views.preview.outcomes import blank_reading, counts_of, lost_of, triples
 from refexplorer.views.preview.picture import Picture, TellCells, is_pictured, untold
@@ -41,7 +41,7 @@ from refexplorer.views.wire.models import EstimateModel
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _FORGOTTEN = EstimateModel(0, 0, (), "Show what was read before")
 

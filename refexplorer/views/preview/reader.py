@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from refexplorer.data.read.readings import ChunkState
-from refexplorer.data.read.value_origin import trace_value
 from refexplorer.errors import RefexplorerError
-from refexplorer.spec.core.references import Base64, Inline, Range
+from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.trace_value import trace_value
+from refexplorer.spec.references import Base64, Inline, Range
 from refexplorer.views.code.statements import code_of_slices
 from refexplorer.views.preview.blocks import Box
 from refexplorer.views.preview.coordinates import labels_of
@@ -56,7 +56,7 @@ from refexplorer.views.wire.explorer.data_messages import (
 from refexplorer.views.wire.jobs import JobAnswer, JobReport, unheard
 
 if TYPE_CHECKING:
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 
 class PreviewReader:

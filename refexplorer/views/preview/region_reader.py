@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from refexplorer.data.decode.chunk_arithmetic import Index, overlap, place_count
-from refexplorer.data.fetch.fetch_many import FetchProgress
-from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.read.array_decoder import ArrayDecoder, ArrayValues
-from refexplorer.data.read.chunk_reader import failed, read_chunks
-from refexplorer.data.read.readings import ChunkState, Reading
-from refexplorer.data.read.selecting import Assembled
 from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.io.decode.chunk_shapes import Index, overlap, place_count
+from refexplorer.io.fetch.many import FetchProgress
+from refexplorer.io.fetch.targets import Targets
+from refexplorer.io.reading.chunks import (
+    ArrayDecoder,
+    ArrayValues,
+    ChunkState,
+    Reading,
+    failed,
+    read_chunks,
+)
+from refexplorer.io.reading.selection import Assembled
 from refexplorer.views.preview.chunk_cache import cache_of
 from refexplorer.views.preview.regions import Region, chunks_touched
 from refexplorer.views.wire.failure_log import FailureLog
@@ -23,7 +28,7 @@ from refexplorer.views.wire.jobs import JobReport, unheard
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _TOLD = 0.05
 """Seconds between two messages about how far it is: each has its cost on both sides."""

@@ -8,18 +8,18 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from refexplorer.data.decode.chunk_arithmetic import (
+from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.io.decode.chunk_shapes import (
     WHOLE_CHUNKS,
     Index,
     chunks_along,
     place_count,
     region,
 )
-from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.views.preview.labels import is_label
 
 if TYPE_CHECKING:
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 Region = tuple[range, ...]
 """The places along each dimension."""

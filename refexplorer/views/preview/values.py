@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refexplorer.data.read.array_decoder import ArrayValues
-from refexplorer.data.read.cf_values import decode_as_xarray
-from refexplorer.data.read.plain_cf import decode_plainly, decode_times_plainly
-from refexplorer.data.read.readings import Reading
+from refexplorer.io.reading.cf import decode_as_xarray, decode_plainly, decode_times_plainly
+from refexplorer.io.reading.chunks import ArrayValues, Reading
 from refexplorer.markup import escape
 from refexplorer.views.preview.libraries import load_xarray
 
 if TYPE_CHECKING:
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 VALUES_SHOWN = 1_000_000
 """Each is eight bytes on the wire, and few screens have more points; more are thinned."""

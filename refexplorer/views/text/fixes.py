@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from refexplorer.spec.core.diagnostics import pointer
+from refexplorer.spec.diagnostics import pointer
 from refexplorer.views.text.json_mending import TextEdit, mend_json
 from refexplorer.views.text.text_positions import TextPositions
 from refexplorer.views.wire.models import Note

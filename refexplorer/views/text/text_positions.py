@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from refexplorer.formats.json.positions import TEXT, Positions, Span
-from refexplorer.spec.core.diagnostics import pointer as pointer_to
+from refexplorer.spec.diagnostics import pointer as pointer_to
 from refexplorer.views.wire.editor.editor_messages import Window
 
 _PAIR = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"

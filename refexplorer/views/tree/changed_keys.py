@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from refexplorer.differing import Difference
-from refexplorer.refset.differences.comparing import CHANGES
-from refexplorer.refset.tree.nodes import Node
+from refexplorer.refset.moves import CHANGES
+from refexplorer.refset.tree import Node
 from refexplorer.views.maps.map_changes import WORDS
 from refexplorer.views.wire.explorer.tree_messages import RowChanges
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from refexplorer.refset.targets.target_index import TargetIndex
+from refexplorer.refset.targets import TargetIndex
 
 
 class TargetKeys(Sequence[str]):

@@ -11,11 +11,10 @@ from msgspec.structs import replace
 from refexplorer.errors import RefexplorerError
 from refexplorer.formats.buffers.arrow import text_column
 from refexplorer.markup import counted
-from refexplorer.refset.queries.internals import internals
-from refexplorer.refset.search.literals import GLOB_MARKS
-from refexplorer.refset.search.pattern_matching import Matcher
-from refexplorer.refset.tree.nodes import NodeType
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.refset.contents import internals
+from refexplorer.refset.patterns import GLOB_MARKS, Matcher
+from refexplorer.refset.tree import NodeType
+from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.statements import code_of_search
 from refexplorer.views.health.health import ChunkHealth
 from refexplorer.views.health.state_keys import keys_in_state

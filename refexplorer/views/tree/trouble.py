@@ -16,12 +16,11 @@ import numpy as np
 import pyarrow.compute as pc
 
 from refexplorer.errors import LimitError
-from refexplorer.refset.columns.chunk_names import natural
-from refexplorer.refset.queries.internals import internals
-from refexplorer.refset.tree.folders import Folder
-from refexplorer.refset.tree.nodes import Node
-from refexplorer.spec.core.paths import folders_above, prefix
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.formats.columns.chunk_names import natural
+from refexplorer.refset.contents import internals
+from refexplorer.refset.tree import Folder, Node
+from refexplorer.spec.keys import folders_above, prefix
+from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.health.health import ChunkHealth, number_type
 from refexplorer.views.health.state_keys import numbers_in_state
 from refexplorer.views.tree.visible_rows import node_of

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.io.fetch.targets import Targets
 from refexplorer.views.compared import Comparison
 from refexplorer.views.wire.answering import Operations, nowhere
 from refexplorer.views.wire.failure_log import FailureLog

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakMethod
 
-from refexplorer.data.decode.chunk_arithmetic import Index
+from refexplorer.io.decode.chunk_shapes import Index
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet

@@ -11,7 +11,7 @@ import pytest
 from refexplorer.formats.buffers.alike_names import alike_numbers
 from refexplorer.formats.buffers.arrow import text_column
 from refexplorer.formats.buffers.spans import spans_of
-from refexplorer.refset.columns.chunk_names import chunk_indices
+from refexplorer.formats.columns.chunk_names import chunk_indices
 
 ODD = (
     ".zarray", "x/.zattrs", "x/01.2", "x/1.02", "x/1.2.3", "x/1", "x/1.", "x/.2", "x/a.2", "x/1:2",

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 import tifffile
 
-from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.fetch.target_reader import Targets
-from refexplorer.data.sources.opening import open_native
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.datafiles.tiff import TiffFile
+from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.fetch.targets import Targets
+from refexplorer.io.sources.opening import open_native
 from refexplorer.limits import Limits
 from tests.helpers.file_codecs import decoded
 from tests.helpers.servers import RangeServer

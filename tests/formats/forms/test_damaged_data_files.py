@@ -14,7 +14,7 @@ import tifffile
 
 import refexplorer as rx
 from refexplorer.confining import ConfinedOpening
-from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.limits import Bounds
 from refexplorer.opening import open_guarded
 

@@ -16,8 +16,8 @@ import pytest
 import tifffile
 
 import refexplorer as rx
-from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.formats.files.compression import FileCount
+from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.opening import open_guarded
 from tests.helpers.commands import run
 

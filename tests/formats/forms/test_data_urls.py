@@ -18,7 +18,7 @@ from moto.server import ThreadedMotoServer
 
 import refexplorer as rx
 from refexplorer.confining import ConfinedOpening
-from refexplorer.data.access.policy import AccessPolicy
+from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.limits import Bounds
 from refexplorer.opening import open_guarded
 from tests.helpers.commands import run

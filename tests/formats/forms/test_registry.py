@@ -16,15 +16,15 @@ import pyarrow as pa
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.access.policy import AccessPolicy
 from refexplorer.errors import FormWarning
 from refexplorer.formats.buffers.entries import Entries, EntriesBuilder
 from refexplorer.formats.documents import read_long, read_whole
 from refexplorer.formats.forms.registry import FORMS, LAST, installed_forms
 from refexplorer.formats.source import Source
+from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.limits import Limits
 from refexplorer.opening import open_guarded, set_of
-from refexplorer.spec.core.diagnostics import Findings
+from refexplorer.spec.diagnostics import Findings
 from tests.helpers.commands import run
 
 PAIRS = '''

@@ -12,8 +12,8 @@ import pytest
 import zarr
 
 import refexplorer as rx
-from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.fetch import http
+from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.fetch import http
 from refexplorer.opening import open_guarded
 from tests.helpers.servers import RangeServer, range_server
 

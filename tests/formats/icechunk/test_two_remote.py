@@ -14,8 +14,8 @@ from moto.server import ThreadedMotoServer
 
 import refexplorer as rx
 from refexplorer.app.library import Library
-from refexplorer.data.access.policy import InternetPolicy
 from refexplorer.formats.icechunk.storage import storage_of
+from refexplorer.io.access.policy import InternetPolicy
 from refexplorer.opening import open_guarded
 from tests.formats.icechunk.building import targets_of, write
 from tests.helpers.commands import run

@@ -14,8 +14,8 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.refset.inference import groups
-from refexplorer.refset.inference import inferred
-from refexplorer.refset.inference import proving
+from refexplorer.refset.inference import infer as inferred
+from refexplorer.refset.inference import infer as proving
 from tests.helpers.kerchunk_sets import DAYS, combined
 
 

@@ -6,8 +6,8 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.refset.queries.internals import internals
-from refexplorer.spec.gen.extents import cannot_fail
+from refexplorer.refset.contents import internals
+from refexplorer.spec.gen.parsing import cannot_fail
 
 NUMBERS = st.recursive(
     st.sampled_from(["i", "j", "0", "1", "7", "1000", "9223372036854775807", "k"]),

@@ -9,7 +9,7 @@ from hypothesis import given, seed
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.contents import internals
 
 PARTS = st.sampled_from(
     [

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.refset.queries.internals import internals
-from refexplorer.spec.core.diagnostics import Findings
+from refexplorer.refset.contents import internals
+from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.gen.item import GenItem
-from refexplorer.spec.gen.item_parsing import read_gen
+from refexplorer.spec.gen.parsing import read_gen
+from refexplorer.spec.templates.columns import Scopes
 from refexplorer.spec.templates.compiler import compile_template
-from refexplorer.spec.templates.operations import TemplateProblem
+from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import Scope
-from refexplorer.spec.templates.vectors import Scopes
 
 HUGE = {"i": {"stop": 1_000_000}, "j": {"stop": 1_000_000}}
 

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 import refexplorer as rx
 from refexplorer.spec.gen.dimensions import Dimension
-from refexplorer.spec.gen.item import GenItem
-from refexplorer.spec.gen.runs import runs
+from refexplorer.spec.gen.item import GenItem, runs
 from refexplorer.spec.templates.compiler import compile_template
-from refexplorer.spec.templates.operations import TemplateProblem
+from refexplorer.spec.templates.syntax import TemplateProblem
 
 TEMPLATES = {
     "u": "s3://bucket/é",

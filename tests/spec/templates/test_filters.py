@@ -12,8 +12,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 import refexplorer as rx
 from refexplorer.spec.templates.compiler import compile_template
-from refexplorer.spec.templates.filters import FILTERS, TESTS
-from refexplorer.spec.templates.operations import TemplateProblem
+from refexplorer.spec.templates.parsing import FILTERS, TESTS
+from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import Scope
 
 SANDBOX = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined)

@@ -8,8 +8,7 @@ import pytest
 
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.compiler import compile_template
-from refexplorer.spec.templates.lowering import lower
-from refexplorer.spec.templates.operations import TemplateProblem
+from refexplorer.spec.templates.parsing import lower
 from refexplorer.spec.templates.syntax import (
     Attribute,
     Binary,
@@ -30,6 +29,7 @@ from refexplorer.spec.templates.syntax import (
     Printf,
     Sequence,
     Slice,
+    TemplateProblem,
     Unary,
     every,
 )
@@ -104,4 +104,4 @@ def test_one_module_knows_the_nodes_of_jinja2() -> None:
         if isinstance(node, ast.ImportFrom) and node.module == "jinja2"
         if "nodes" in {alias.name for alias in node.names}
     }
-    assert found == {"spec/templates/lowering.py"}
+    assert found == {"spec/templates/parsing.py"}

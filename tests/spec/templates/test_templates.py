@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import refexplorer as rx
 from refexplorer.spec.templates.compiler import compile_template
-from refexplorer.spec.templates.operations import TemplateProblem
+from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import Scope
 
 

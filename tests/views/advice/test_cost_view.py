@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.advice.selections import TasksOfArray, part_of, tasks_of
+from refexplorer.checks.advice.selections import TasksOfArray, part_of, tasks_of
 from refexplorer.views.advice.cost_view import place_of
 from refexplorer.views.advice.touches import CELLS, touches
 from refexplorer.views.wire.explorer.cost_messages import ShowCost

@@ -16,7 +16,7 @@ from hypothesis import settings
 
 import refexplorer as rx
 from refexplorer.errors import RefexplorerError
-from refexplorer.spec.core.diagnostics import pointer
+from refexplorer.spec.diagnostics import pointer
 from refexplorer.views.exercises.exercise_checks import judge, prove, proven
 from refexplorer.views.exercises.exercise_models import Exercise, ExerciseCheck, exercises
 from refexplorer.views.exercises.given_answer import GivenAnswer

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.refset.queries.internals import internals
+from refexplorer.refset.contents import internals
 from tests.helpers.explorer import Host, ask, later
 from tests.helpers.sets import GEN, metadata
 

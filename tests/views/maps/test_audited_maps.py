@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.fetch.target_reader import Targets
+from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.fetch.targets import Targets
 from refexplorer.views.compared import Comparison
 from refexplorer.views.maps.chunk_map import ChunkMap
 from refexplorer.views.maps.target_map import TargetMapView

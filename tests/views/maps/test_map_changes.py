@@ -9,7 +9,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer import demo
-from refexplorer.refset.differences.comparing import CHANGES
+from refexplorer.refset.moves import CHANGES
 from refexplorer.views.maps.map_changes import WORDS, changes_in_cells
 from tests.helpers.explorer import Host, later, show
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.decode.chunk_arithmetic import region
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.io.decode.chunk_shapes import region
+from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.preview import blocks
 from refexplorer.views.preview.blocks import PictureBlocks, block_sizes
 from refexplorer.views.preview.regions import Region, chunks_touched

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.data.decode.chunk_arithmetic import inside, region
 from refexplorer.errors import LimitError, RefexplorerError
-from refexplorer.spec.core.zarr_metadata import ArrayMeta
+from refexplorer.io.decode.chunk_shapes import inside, region
+from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.preview.regions import (
     chunks_touched,
     parse,

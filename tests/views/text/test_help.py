@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from refexplorer.spec.document.model import SECTIONS
+from refexplorer.spec.document import SECTIONS
 from refexplorer.spec.gen.item import FIELDS
-from refexplorer.spec.templates.filters import FILTERS
+from refexplorer.spec.templates.parsing import FILTERS
 from tests.helpers.editing import Host
 
 

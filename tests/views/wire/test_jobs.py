@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from refexplorer.data.access.policy import AccessPolicy
-from refexplorer.data.fetch.target_reader import Targets
 from refexplorer.errors import RefexplorerError
+from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.fetch.targets import Targets
 from refexplorer.limits import Limits
-from refexplorer.spec.core.references import Range
+from refexplorer.spec.references import Range
 from refexplorer.views.wire.explorer.data_messages import ReadChunk
 from refexplorer.views.wire.jobs import (
     MOST_IN_PROCESS,

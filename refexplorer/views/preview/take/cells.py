@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from refexplorer.data.decode.chunk_arithmetic import place_count
-from refexplorer.data.read.array_decoder import ArrayValues
-from refexplorer.data.read.readings import ChunkState
 from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.io.decode.chunk_shapes import place_count
+from refexplorer.io.reading.chunks import ArrayValues, ChunkState
 from refexplorer.views.preview.coordinates import coordinate_texts
 from refexplorer.views.preview.region_reader import DecodedChunks, hidden
 from refexplorer.views.preview.regions import Region, names_of
@@ -23,7 +22,7 @@ from refexplorer.views.wire.jobs import JobReport
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _MOST = 2_000_000
 """Cells of a table: each takes some microseconds, and few programs open larger ones."""

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refexplorer.data.decode.chunk_arithmetic import place_count
-from refexplorer.data.read.array_decoder import ArrayValues
-from refexplorer.data.read.readings import ChunkState, Reading
 from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.io.decode.chunk_shapes import place_count
+from refexplorer.io.reading.chunks import ArrayValues, ChunkState, Reading
 from refexplorer.markup import counted, size_text
 from refexplorer.views.preview.coordinates import sides_of
 from refexplorer.views.preview.libraries import load_xarray
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     import xarray
 
     from refexplorer.referenceset import ReferenceSet
-    from refexplorer.spec.core.zarr_metadata import ArrayMeta
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _WRITERS = {"h5netcdf": "h5netcdf", "netCDF4": "netcdf4", "scipy": "scipy"}
 """Modules that write NetCDF, and xarray's names of them; the last writes version 3 alone."""

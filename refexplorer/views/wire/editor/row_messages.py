@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from refexplorer.spec.core.references import Kind
+from refexplorer.spec.references import Kind
 from refexplorer.views.wire.messages import Count, Event, Request, named
 from refexplorer.views.wire.models import Derived
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
-from refexplorer.spec.core.references import Kind
+from refexplorer.spec.references import Kind
 from refexplorer.views.wire.messages import Count, Event, Real, Request, named
 from refexplorer.views.wire.models import EstimateModel, ReadOutcome
 

@@ -6,8 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from refexplorer.refset.tree.nodes import NodeType
-from refexplorer.spec.core.references import Kind
+from refexplorer.refset.tree import NodeType
+from refexplorer.spec.references import Kind
 from refexplorer.views.wire.messages import Count, Request
 
 

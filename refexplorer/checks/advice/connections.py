@@ -1,0 +1,298 @@
+"""Readers, which merge requests each in their way, and the time that a place takes to answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from refexplorer.errors import RefexplorerError
+from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access.urls import StorageOptions, shown
+from refexplorer.io.fetch.many import CONCURRENCY
+from refexplorer.io.fetch.ranges import MERGE_BYTES, MERGE_GAP
+from refexplorer.io.fetch.targets import Targets
+from refexplorer.markup import size_text
+from refexplorer.masking import masks_repr
+from refexplorer.refset.chunk_grid import ChunkReferences
+from refexplorer.refset.contents import SetLike
+from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.spec.references import Range
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRules:
+    """How one reader asks for byte ranges.
+
+    Attributes
+    ----------
+    name, says
+        What it is called, and whose reads are like that.
+    gap
+        Bytes between two ranges that it reads and throws away to save a request; None if it asks
+        for each range alone.
+    most
+        A request does not grow beyond this by merging; None if nothing bounds it.
+    at_once
+        Requests at a time.
+    by_file
+        Whether it is called for one file after the other.
+    """
+
+    name: str
+    says: str
+    gap: int | None
+    most: int | None
+    at_once: int
+    by_file: bool = False
+
+
+# read in zarr 3.1 (async.concurrency; `get` of FsspecStore and ObjectStore, one for each chunk),
+# fsspec 2026.9 (reference.py: max_gap, max_block; aiohttp's connector bounds what runs at once)
+# and obstore 0.12 (get_ranges: coalesce; object_store's OBJECT_STORE_COALESCE_PARALLEL)
+ZARR = MergeRules(
+    "zarr",
+    "xarray and zarr over fsspec's ReferenceFileSystem, or over obstore as VirtualiZarr reads: "
+    "each chunk is a request, ten at a time (async.concurrency)",
+    None,
+    None,
+    10,
+)
+OURS = MergeRules(
+    "refexplorer",
+    "`cat` of `refs.filesystem()`, with all keys at once; `refs.to_xarray()` merges only what Zarr "
+    "asks for together, and lies between this and zarr",
+    MERGE_GAP,
+    MERGE_BYTES,
+    CONCURRENCY,
+)
+FSSPEC = MergeRules(
+    "fsspec",
+    "`cat` of fsspec's ReferenceFileSystem, with all keys at once, which Zarr does not use",
+    64_000,
+    256_000_000,
+    100,
+)
+OBSTORE = MergeRules(
+    "obstore",
+    "`obstore.get_ranges`, which Zarr does not use, of one file after the other",
+    2**20,
+    None,
+    10,
+    by_file=True,
+)
+READERS = (ZARR, OURS, FSSPEC, OBSTORE)
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What a place of targets takes to answer.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    latency
+        Seconds from a request to its first byte.
+    stream
+        Bytes a second of one request.
+    bandwidth
+        Bytes a second of all requests together.
+    concurrency
+        Requests that the place answers at a time; None leaves it to the reader.
+    """
+
+    name: str
+    latency: float
+    stream: float
+    bandwidth: float
+    concurrency: int | None = None
+
+    def seconds(
+        self, requests: np.ndarray, size: np.ndarray, largest: np.ndarray, at_once: int
+    ) -> float:
+        """Return the seconds of reads that follow each other.
+
+        Parameters
+        ----------
+        requests, size, largest
+            Of each read: its requests, their bytes, and those of the largest.
+        at_once
+            Requests of the reader at a time.
+        """
+        at_once = min(at_once, self.concurrency or at_once)
+        waves = -(-requests // at_once)
+        lines = np.minimum(np.minimum(requests, at_once) * self.stream, self.bandwidth)
+        sending = np.maximum(largest / self.stream, size / np.maximum(lines, 1.0))
+        return float((waves * self.latency + sending).sum())
+
+    def seconds_of_one(self, requests: int, size: float, largest: float, at_once: int) -> float:
+        """Return the seconds of one read."""
+        columns = [np.array([float(number)]) for number in (requests, size, largest)]
+        return self.seconds(columns[0], columns[1], columns[2], at_once)
+
+    def __str__(self) -> str:
+        some = "" if self.concurrency is None else f", {self.concurrency} requests at a time"
+        return (
+            f"{self.name}: {self.latency * 1e3:g} ms to the first byte, {self.stream / 1e6:g} MB/s "
+            f"for a request, {self.bandwidth / 1e6:g} MB/s in all{some}"
+        )
+
+
+PLACES = {
+    place.name: place
+    for place in (
+        Connection("object-store", 0.03, 90e6, 1.25e9),
+        Connection("far-object-store", 0.15, 10e6, 50e6),
+        Connection("http-server", 0.06, 20e6, 50e6, 6),
+        Connection("lustre", 0.001, 500e6, 2e9),
+    )
+}
+"""Usual orders of magnitude: an object store in the same region, one from afar, a web server and a
+parallel file system."""
+DEFAULT_PLACE = "object-store"
+
+
+def connection(place: str | Connection) -> Connection:
+    """Return a place by its name.
+
+    Raises
+    ------
+    RefexplorerError
+        If there is none of that name.
+    """
+    if isinstance(place, Connection):
+        return place
+    if place not in PLACES:
+        raise RefexplorerError(f"{place!r} is not a known place; use one of {', '.join(PLACES)}.")
+    return PLACES[place]
+
+
+_LARGEST = 2**22
+"""Bytes of a request that measures the bandwidth."""
+_LEAST = 2**16
+"""Fewer bytes come with the first ones, so that nothing is learned from them."""
+_SMALL, _LARGE, _AT_ONCE = 5, 2, 4
+# a request may take less than the latency that was measured: no bandwidth is infinite
+_SHARE = 0.05
+_ARRAYS = 50
+
+
+@masks_repr
+@dataclass(frozen=True)
+class Measured:
+    """A connection, and what was asked to know it.
+
+    Attributes
+    ----------
+    place
+        Named by the target.
+    asked
+        In words.
+    """
+
+    place: Connection
+    asked: str
+
+
+def measured(
+    refs: SetLike,
+    opened: OpenedSet,
+    policy: AccessPolicy,
+    storage_options: StorageOptions | None,
+    assumed: Connection,
+    going_on: Callable[[], None] = lambda: None,
+) -> Measured:
+    """Measure latency and bandwidth with one target of a set, by at most 15 requests.
+
+    The latency is the median of requests for one byte, after those that open the connections. The
+    bandwidth of a request is that of two for up to 4 MiB of the longest range of the set, that of
+    all together is of four such at once.
+
+    Parameters
+    ----------
+    refs, opened
+        The set.
+    policy
+        Says whether the target may be read.
+    storage_options
+        For fsspec.
+    assumed
+        Of a set of short ranges, its bandwidth is taken.
+    going_on
+        Called before each request; what it raises ends the measurement.
+
+    Raises
+    ------
+    AccessError
+        If the target may not be read.
+    FetchError
+        If it does not give these bytes.
+    RefexplorerError
+        If the set has no byte range to ask for.
+    """
+    key, reference = _longest(opened)
+    # what is asked of one reader at once is merged
+    readers = [Targets(policy, storage_options, refs.limits) for _ in range(_AT_ONCE)]
+
+    def took(size: int, reader: Targets = readers[0]) -> float:
+        going_on()
+        started = time.perf_counter()
+        reader.fetch(key, reference, 0, size)
+        return time.perf_counter() - started
+
+    took(1)
+    latency = median(took(1) for _ in range(_SMALL))
+    size = min(reference.length, _LARGEST)
+    url = shown(reference.url or "")
+    if size < _LEAST:
+        place = Connection(url, latency, assumed.stream, assumed.bandwidth)
+        return Measured(
+            place,
+            f"{_SMALL + 1} requests for one byte of {url}; its ranges are too short to measure a "
+            f"bandwidth, which is that of {assumed.name}",
+        )
+    stream = size / _sending(median(took(size) for _ in range(_LARGE)), latency)
+    for reader in readers[1:]:
+        took(1, reader)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        started = time.perf_counter()
+        list(pool.map(took, [size] * _AT_ONCE, readers))
+    together = _AT_ONCE * size / _sending(time.perf_counter() - started, latency)
+    place = Connection(url, latency, stream, max(stream, together))
+    return Measured(
+        place,
+        f"{_SMALL + _AT_ONCE} requests for one byte of {url}, and {_LARGE + _AT_ONCE} for "
+        f"{size_text(size)}, {_AT_ONCE} of them at once",
+    )
+
+
+def _sending(seconds: float, latency: float) -> float:
+    """Return what of a time is not waiting; near a fast disk the two are not told apart."""
+    return max(seconds - latency, _SHARE * seconds)
+
+
+def _longest(opened: OpenedSet) -> tuple[str, Range]:
+    """Return the key with the longest byte range, of the first arrays."""
+    best: tuple[int, str] | None = None
+    for path in opened.arrays.paths[:_ARRAYS]:
+        array = opened.arrays.get(path)
+        grid = None if array is None else ChunkReferences(opened, array)
+        if array is None or grid is None:
+            continue
+        if not grid.complete:
+            best = best or (0, array.chunk_key((0,) * len(array.shape)))
+            continue
+        chunks = grid.chunks
+        lengths = np.where((chunks.offsets >= 0) & (chunks.targets >= 0), chunks.lengths, -1)
+        if len(lengths) and int(lengths.max()) > (best or (0, ""))[0]:
+            row = int(lengths.argmax())
+            best = int(lengths[row]), array.chunk_key(chunks.indices[row].tolist())
+    found = None if best is None else opened.lookup(best[1])
+    if best is None or found is None or not isinstance(found[1], Range) or not found[1].length:
+        raise RefexplorerError("The set has no byte range to measure a connection with.")
+    return best[1], found[1]

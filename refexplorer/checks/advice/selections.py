@@ -1,0 +1,304 @@
+"""Parts of an array, and the chunks that they need."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from refexplorer.errors import RefexplorerError
+from refexplorer.io.decode.chunk_shapes import chunks_along, place_count
+from refexplorer.io.reading.selection import places_along
+from refexplorer.spec.zarr_metadata import ArrayMeta
+
+Places = Sequence["int | slice"]
+TaskChunks = Mapping[str, int]
+_COUNTED = 2**53
+"""Values along a dimension, and of a chunk, that are counted in 64 bits."""
+_INDEX = re.compile(r"\s*(?:(-?\d+)|(-?\d*)\s*:\s*(-?\d*)\s*(?::\s*(-?\d*))?)\s*")
+# all numbers of 18 digits fit into 63 bits
+_DIGITS = 18
+
+
+@dataclass(frozen=True)
+class NeededChunks:
+    """Chunks of an array that a part of it needs, n of all that have a reference.
+
+    Attributes
+    ----------
+    rows
+        Which of the chunks, int64, shape ``(n,)``; one that several tasks need is there as often.
+    reads
+        The number of the read, or task, that each belongs to, int64.
+    places
+        Values of each chunk that are needed, shape ``(n,)`` int64.
+    """
+
+    rows: np.ndarray
+    reads: np.ndarray
+    places: np.ndarray
+
+
+@dataclass(frozen=True)
+class PartOfArray:
+    """A part of an array by indices and slices, read at once.
+
+    Attributes
+    ----------
+    array
+        The array.
+    places
+        Along each dimension.
+    text
+        As it is written in Python, such as ``"[0, :]"``.
+    """
+
+    array: ArrayMeta
+    places: tuple[range, ...]
+    text: str
+
+    @property
+    def chunk_count(self) -> int:
+        """Chunks that it needs, whether or not they have a reference."""
+        sides = zip(self.places, self.array.chunks, strict=True)
+        return math.prod(chunks_along(places, step)[0] for places, step in sides)
+
+    @property
+    def place_count(self) -> int:
+        """Values that it has."""
+        return math.prod(map(place_count, self.places))
+
+    def touches(self, axis: int, numbers: np.ndarray) -> np.ndarray:
+        """Return how often chunks at some places along a dimension are read, int64."""
+        places, step = self.places[axis], self.array.chunks[axis]
+        found: np.ndarray = (_places_of_chunks(places, step, numbers) > 0).astype(np.int64)
+        return found
+
+    def select(self, indices: np.ndarray) -> NeededChunks:
+        """Return the chunks that it needs, of those at some indices, shape ``(n, rank)``."""
+        rows: np.ndarray | slice = slice(None)
+        weights: np.ndarray | int = 1
+        for axis, (places, step) in enumerate(zip(self.places, self.array.chunks, strict=True)):
+            column, extent = indices[rows, axis], place_count(places)
+            if extent == self.array.shape[axis]:
+                rest = extent % step
+                is_cut = column == extent // step if rest else np.zeros(0, np.bool_)
+                weights = weights * (np.where(is_cut, rest, step) if is_cut.any() else step)
+                continue
+            if extent == 1:  # the usual case, told without arithmetic
+                found = (column == places[0] // step).astype(np.int8)
+            else:
+                found = _places_of_chunks(places, step, column)
+            kept = found > 0
+            if not kept.all():
+                rows = np.flatnonzero(kept) if isinstance(rows, slice) else rows[kept]
+                weights = weights[kept] if isinstance(weights, np.ndarray) else weights
+                found = found[kept]
+            weights = weights * found.astype(np.int64)
+        if isinstance(rows, slice):
+            rows = np.arange(len(indices))
+        if not isinstance(weights, np.ndarray):
+            weights = np.full(len(rows), weights, np.int64)
+        return NeededChunks(rows, np.zeros(len(rows), np.int64), weights)
+
+
+@dataclass(frozen=True)
+class TasksOfArray:
+    """All of an array in tasks of a size, as Dask reads it, each for itself.
+
+    Attributes
+    ----------
+    array
+        The array.
+    lengths
+        Of a task along each dimension.
+    text
+        As xarray takes it, such as ``"chunks={'time': 10}"``.
+    """
+
+    array: ArrayMeta
+    lengths: tuple[int, ...]
+    text: str
+
+    @property
+    def chunk_count(self) -> int:
+        """Chunks that the tasks need, those of several tasks as often."""
+        return math.prod(
+            _reads_along(extent, step, length)
+            for extent, step, length in zip(
+                self.array.shape, self.array.chunks, self.lengths, strict=True
+            )
+        )
+
+    @property
+    def place_count(self) -> int:
+        """Values that all tasks have together."""
+        return math.prod(self.array.shape)
+
+    def touches(self, axis: int, numbers: np.ndarray) -> np.ndarray:
+        """Return how many tasks read chunks at some places along a dimension, int64."""
+        extent, step = self.array.shape[axis], self.array.chunks[axis]
+        starts, length = numbers * step, self.lengths[axis]
+        found: np.ndarray = (np.minimum(starts + step, extent) - 1) // length - starts // length + 1
+        return found
+
+    def select(self, indices: np.ndarray) -> NeededChunks:
+        """Return the chunks that the tasks need, of those at some indices."""
+        rows = np.arange(len(indices))
+        reads = np.zeros(len(indices), np.int64)
+        weights = np.ones(len(indices), np.int64)
+        array = self.array
+        sides = zip(array.shape, array.chunks, self.lengths, strict=True)
+        for axis, (extent, step, length) in enumerate(sides):
+            starts = indices[rows, axis] * step
+            stops = np.minimum(starts + step, extent)
+            first, last = starts // length, (stops - 1) // length
+            times = last - first + 1
+            again = np.repeat(np.arange(len(rows)), times)
+            nth = np.arange(len(again)) - np.repeat(np.cumsum(times) - times, times)
+            task = first[again] + nth
+            low = np.maximum(starts[again], task * length)
+            high = np.minimum(stops[again], (task + 1) * length)
+            rows, weights = rows[again], weights[again] * (high - low)
+            reads = reads[again] * -(-extent // length) + task
+        return NeededChunks(rows, np.unique(reads, return_inverse=True)[1], weights)
+
+
+def _places_of_chunks(places: range, step: int, indices: np.ndarray) -> np.ndarray:
+    """Return how many of some places, ascending or not, each chunk of a dimension has."""
+    ordered = places[::-1] if places.step < 0 else places
+    if not ordered:
+        return np.zeros(len(indices), np.int64)
+    low = np.maximum(indices * step, ordered.start)
+    high = np.minimum((indices + 1) * step, ordered[-1] + 1)
+    before = -((ordered.start - low) // ordered.step)
+    after = -((ordered.start - high) // ordered.step)
+    found: np.ndarray = np.maximum(after - before, 0)
+    return found
+
+
+def _reads_along(extent: int, step: int, length: int) -> int:
+    """Return how many times chunks of a dimension are read by tasks, together."""
+    if not extent:
+        return 0
+    # a border between tasks inside a chunk has it read once more
+    borders = (extent - 1) // length
+    shared = (extent - 1) // math.lcm(step, length)
+    return -(-extent // step) + borders - shared
+
+
+def is_countable(array: ArrayMeta) -> bool:
+    """Say whether the values of an array's chunks can be counted in columns."""
+    return max(array.shape, default=0) < _COUNTED and math.prod(array.chunks) < _COUNTED
+
+
+def part_of(array: ArrayMeta, part: Places) -> PartOfArray:
+    """Return a part of an array.
+
+    Parameters
+    ----------
+    array
+        The array.
+    part
+        An integer or a slice for each dimension; those that are left out are read whole.
+
+    Raises
+    ------
+    RefexplorerError
+        If the array has no such part.
+    """
+    rank = len(array.shape)
+    if len(part) > rank:
+        name = array.path or "the root array"
+        raise RefexplorerError(f"{name} has {rank} dimensions, not {len(part)}.")
+    parts = [*part, *[slice(None)] * (rank - len(part))]
+    places = tuple(map(places_along, parts, array.shape))
+    return PartOfArray(array, places, f"[{', '.join(map(_text, parts))}]")
+
+
+def tasks_of(array: ArrayMeta, chunks: TaskChunks) -> TasksOfArray:
+    """Return all of an array in tasks.
+
+    Parameters
+    ----------
+    array
+        The array.
+    chunks
+        Lengths by names of dimensions, as `xarray.open_dataset` takes them; -1 and dimensions that
+        are left out are not divided.
+
+    Raises
+    ------
+    RefexplorerError
+        If the array has no such dimension, or a length is none.
+    """
+    names = array.dimensions or ()
+    for name, length in chunks.items():
+        if name not in names:
+            known = ", ".join(names) or "no names"
+            raise RefexplorerError(
+                f"{array.path or 'the root array'} has no dimension {name!r}; it has {known}."
+            )
+        if length < 1 and length != -1:
+            raise RefexplorerError(f"{length} is not a length of tasks along {name}.")
+    given = [chunks.get(name, -1) for name in names] or [-1] * len(array.shape)
+    lengths = tuple(
+        max(extent, 1) if length == -1 else length
+        for length, extent in zip(given, array.shape, strict=True)
+    )
+    return TasksOfArray(array, lengths, f"chunks={dict(chunks)}")
+
+
+def parse_part(text: str) -> tuple[int | slice, ...]:
+    """Return the indices and slices of a text such as ``"0, 10:20, ::2"``.
+
+    Raises
+    ------
+    RefexplorerError
+        If it is none.
+    """
+    parts: list[int | slice] = []
+    for piece in text.split(",") if text.strip() else ():
+        match = _INDEX.fullmatch(piece)
+        if match is None or max(map(len, filter(None, match.groups())), default=0) > _DIGITS:
+            raise RefexplorerError(
+                f"{piece.strip()!r} is neither an index nor a slice such as 10:20."
+            )
+        index, *bounds = match.groups()
+        if index is None:
+            start, stop, step = (int(bound) if bound and bound != "-" else None for bound in bounds)
+            if step == 0:
+                raise RefexplorerError(f"{piece.strip()!r} has a step of 0.")
+            parts.append(slice(start, stop, step))
+        else:
+            parts.append(int(index))
+    return tuple(parts)
+
+
+def parse_access(array: ArrayMeta, text: str) -> PartOfArray | TasksOfArray:
+    """Return what a text such as ``"0, 10:20"`` or ``"time=10, lat=90"`` asks of an array.
+
+    Raises
+    ------
+    RefexplorerError
+        If it is neither indices and slices nor lengths of Dask's chunks, or the array has no such.
+    """
+    if "=" not in text:
+        return part_of(array, parse_part(text))
+    pairs = [each.partition("=") for each in text.split(",")]
+    lengths = {name.strip(): length.strip() for name, _, length in pairs}
+    for name, length in lengths.items():
+        if not re.fullmatch(r"-?\d+", length, re.ASCII) or len(length) > _DIGITS:
+            raise RefexplorerError(f"{length!r} is not a length of Dask's chunks along {name}.")
+    return tasks_of(array, {name: int(length) for name, length in lengths.items()})
+
+
+def _text(part: int | slice) -> str:
+    if not isinstance(part, slice):
+        return str(part)
+    bounds = ["" if bound is None else str(bound) for bound in (part.start, part.stop)]
+    step = "" if part.step is None else f":{part.step}"
+    return f"{':'.join(bounds)}{step}"

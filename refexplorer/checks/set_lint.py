@@ -1,0 +1,333 @@
+"""Codecs that nothing installed brings, and metadata that Zarr itself refuses."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.formats.columns.references import BASE64
+from refexplorer.formats.locating import locator_of
+from refexplorer.formats.source import Source
+from refexplorer.formats.source_notes import note_encoding
+from refexplorer.io.decode.chunk_shapes import POINTER, region
+from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe
+from refexplorer.io.decode.pipelines import VALUES
+from refexplorer.io.decode.sizes import is_bounded
+from refexplorer.io.decode.steps import said, steps
+from refexplorer.limits import Limits
+from refexplorer.markup import counted, escape
+from refexplorer.readers.comparing import note_readers
+from refexplorer.refset.contents import Internals
+from refexplorer.refset.lint import lint
+from refexplorer.refset.lint_metadata import attributes_of
+from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.spec.diagnostics import Diagnostic, Findings, meant, pointer
+from refexplorer.spec.lint import is_metadata
+from refexplorer.spec.lint_metadata import may_be_a_value, remarks_on_metadata
+from refexplorer.spec.references import Base64, Inline
+from refexplorer.spec.zarr_metadata import ArrayMeta
+
+if TYPE_CHECKING:
+    from refexplorer.limits import Limits
+
+_KNOWN: dict[str, set[str]] = {
+    "zlib": {"level"}, "gzip": {"level"}, "bz2": {"level"}, "zstd": {"level", "checksum"},
+    "lz4": {"acceleration"}, "blosc": {"cname", "clevel", "shuffle", "blocksize", "typesize"},
+    "shuffle": {"elementsize"}, "fletcher32": set(), "crc32c": set(), "vlen-utf8": set(),
+    "bytes": {"endian"}, "transpose": {"order"}, "delta": {"dtype", "astype"},
+    "fixedscaleoffset": {"offset", "scale", "dtype", "astype"},
+}  # fmt: skip
+"""Codecs that are always there, and their settings: Zarr, slow to import, is asked of others."""
+_PLAIN_V3 = frozenset(
+    {
+        "zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding",
+        "fill_value", "codecs", "attributes", "dimension_names", "consolidated_metadata",
+    }
+)  # fmt: skip
+_PLAIN_TYPES = frozenset(
+    {"bool", *(f"{kind}{bits}" for kind in ("int", "uint", "float") for bits in (8, 16, 32, 64))}
+) - {"float8"}
+
+
+_PLAIN_ENCODINGS: list[Any] = [
+    {"name": "default"},
+    *(
+        {"name": name, "configuration": {"separator": separator}}
+        for name in ("default", "v2")
+        for separator in ("/", ".")
+    ),
+]
+_TO_BYTES = ("bytes", "vlen-utf8", "sharding_indexed")
+
+
+def lint_codecs(opened: OpenedSet, base: str, findings: Findings) -> frozenset[str]:
+    """Note what keeps Zarr from decoding an array.
+
+    Returns
+    -------
+    The paths of the arrays of which there is nothing to note.
+    """
+    problems: dict[str, tuple[str, str] | None] = {}  # many arrays have the same metadata
+    good: set[str] = set()
+    for array in opened.arrays.below(opened.tree.root):
+        text = _text(array)
+        if text not in problems:
+            problems[text] = _problem(array, text)
+        problem, key = problems[text], array.metadata_key
+        if problem is None:
+            good.add(array.path)
+        else:
+            code, said = problem
+            findings.add(code, base + pointer(key), f"`{array.path}` {said}", key=key)
+    return frozenset(good)
+
+
+def _text(array: ArrayMeta) -> str:
+    kept = {name: value for name, value in array.metadata.items() if name != "attributes"}
+    return json.dumps(kept)
+
+
+def _problem(array: ArrayMeta, text: str) -> tuple[str, str] | None:
+    """Return the code and the rest of the sentence of what is wrong; None if nothing is."""
+    codecs = list(_codecs(array))
+    is_plain = array.zarr_format == 2 or _is_plain(array)
+    if is_plain and all(_is_known(*codec) for codec in codecs):
+        return None
+    try:
+        refuse_unsafe("array", text.encode())
+    except RefexplorerError as error:
+        return "unsafe-codec", f"{error}".removeprefix("array ")
+    for name, _ in codecs:
+        if name and not is_installed(name, array.zarr_format):
+            guess = meant(name, _KNOWN)
+            return "codec-not-installed", f"{missing(name)} {guess}".rstrip()
+    if any(remarks_on_metadata(array.metadata_key, text)):  # noted already, and better
+        return None
+    refusal = _refusal(array)
+    return None if refusal is None else ("bad-metadata", f"cannot be opened by Zarr: {refusal}.")
+
+
+def _codecs(array: ArrayMeta) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the names and settings of the codecs."""
+    written: Any = array.metadata
+    if array.zarr_format == 3:
+        codecs = written.get("codecs")
+        for codec in codecs if isinstance(codecs, list) else ():
+            named = codec if isinstance(codec, Mapping) else {"name": codec}
+            yield str(named.get("name", "")), named.get("configuration") or {}
+        return
+    filters = written.get("filters")
+    for codec in [*(filters if isinstance(filters, list) else ()), written.get("compressor")]:
+        if isinstance(codec, Mapping):
+            settings = {name: value for name, value in codec.items() if name != "id"}
+            yield str(codec.get("id", "")), settings
+
+
+def _is_known(name: str, settings: object) -> bool:
+    return name in _KNOWN and isinstance(settings, Mapping) and settings.keys() <= _KNOWN[name]
+
+
+def _is_plain(array: ArrayMeta) -> bool:
+    """Say whether metadata of Zarr v3 have only what the lint rules of the specification know."""
+    written: Any = array.metadata
+    encoding, codecs = written.get("chunk_key_encoding"), written.get("codecs")
+    return (
+        written.keys() <= _PLAIN_V3
+        and str(written.get("data_type")) in _PLAIN_TYPES
+        and encoding in _PLAIN_ENCODINGS
+        and isinstance(codecs, list)
+        and [_name(codec) for codec in codecs if _name(codec) in _TO_BYTES] == ["bytes"]
+        and _name(codecs[0]) in ("bytes", "transpose")
+    )
+
+
+def _name(codec: object) -> object:
+    return codec.get("name") if isinstance(codec, Mapping) else codec
+
+
+def _refusal(array: ArrayMeta) -> str | None:
+    """Return why Zarr does not take the metadata of an array."""
+    import zarr.core.metadata as zarr_metadata
+
+    kinds: Any = {2: zarr_metadata.ArrayV2Metadata, 3: zarr_metadata.ArrayV3Metadata}
+    try:
+        kinds[array.zarr_format].from_dict(dict(array.metadata))
+    except Exception as error:  # Zarr and the codecs raise what they like
+        return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+    return None
+
+
+DECODED_CHUNKS = 2_000
+DECODED_BYTES = 2**26
+"""Inline chunks that are looked at and what they decode to, so that it takes less than a second."""
+
+
+@dataclass
+class _Seen:
+    """What the inline chunks of one array hold.
+
+    Attributes
+    ----------
+    chunks
+        How many were decoded.
+    values, masked
+        How many values are in them, and how many of these equal the fill value.
+    failed
+        The keys of those that cannot be decoded.
+    reason
+        Why the first of them cannot.
+    """
+
+    array: ArrayMeta
+    chunks: int = 0
+    values: int = 0
+    masked: int = 0
+    failed: list[str] = field(default_factory=list)
+    reason: str = ""
+
+
+def lint_values(
+    opened: OpenedSet, limits: Limits, decodable: Collection[str], base: str, findings: Findings
+) -> None:
+    """Note inline chunks that cannot be decoded, and values that are, or may be, masked.
+
+    Parameters
+    ----------
+    limits
+        What a chunk may take.
+    decodable
+        The paths of the arrays whose codecs are there.
+    """
+    seen = _look(opened, limits, decodable)
+    for found in seen.values():
+        if found.failed:
+            key = found.failed[0]
+            findings.add(
+                "undecodable-inline",
+                base + pointer(key),
+                f"The inline data of `{key}` is no chunk of `{found.array.path}`: {found.reason}",
+                key=key,
+                count=len(found.failed),
+            )
+    for array in opened.arrays.below(opened.tree.root):
+        if may_be_a_value(array, attributes_of(opened.table, array)):
+            _note_masked(opened, seen.get(array.path, _Seen(array)), base, findings)
+
+
+def _look(opened: OpenedSet, limits: Limits, decodable: Collection[str]) -> dict[str, _Seen]:
+    """Decode the first inline chunks of a set."""
+    found: dict[str, _Seen] = {}
+    left = DECODED_CHUNKS
+    room = DECODED_BYTES
+    for part, columns in opened.columns():
+        for row in np.flatnonzero(columns.kinds <= BASE64):
+            key = part.key_at(int(row))
+            of_array = None if is_metadata(key) else opened.arrays.of_key(key)
+            if of_array is None or of_array[0].path not in decodable:
+                continue
+            array, index = of_array
+            room -= math.prod(array.chunks) * (array.itemsize or POINTER)
+            left -= 1
+            if left < 0 or room < 0:
+                return found
+            reference = columns.reference_at(int(row))
+            assert isinstance(reference, Inline | Base64)
+            if array.contains(index):
+                _decode(found.setdefault(array.path, _Seen(array)), key, index, reference, limits)
+    return found
+
+
+def _decode(
+    seen: _Seen, key: str, index: tuple[int, ...], reference: Inline | Base64, limits: Limits
+) -> None:
+    array, size = seen.array, seen.array.encoded_size
+    if reference.size == 0 or (size is not None and reference.size != size):
+        return  # told without decoding, by the rules of lengths
+    try:
+        data: Any = reference.data
+        for step in steps(array, limits):
+            if step.stage.name != VALUES and not is_bounded(step.stage.name):
+                return
+            data = step.run(data)
+        values = np.asarray(data).reshape(array.chunks)
+    except LimitError:
+        return
+    except Exception as error:  # codecs raise what they like
+        seen.failed.append(key)
+        seen.reason = seen.reason or said(error)
+        return
+    spans = (slice(0, part.stop - part.start) for part in region(array, index))
+    inside = np.asarray(values[tuple(spans)])
+    seen.chunks += 1
+    seen.values += inside.size
+    if values.dtype.kind in "iuf" and isinstance(array.fill_value, int | float):
+        seen.masked += int(np.count_nonzero(inside == array.fill_value))
+
+
+def _note_masked(opened: OpenedSet, seen: _Seen, base: str, findings: Findings) -> None:
+    array, key = seen.array, seen.array.metadata_key
+    value = array.fill_value
+    if seen.masked:
+        findings.add(
+            "fill-value-masks",
+            base + pointer(key),
+            f"xarray reads {seen.masked:,} of {counted(seen.values, 'value')} of `{array.path}` as "
+            f"missing, since they equal the fill value {value!r}.",
+            'Write "fill_value": null if the array has no missing values.',
+            key=key,
+        )
+    elif seen.chunks < (opened.arrays.present(array) or math.inf):
+        findings.add(
+            "fill-value-may-mask",
+            base + pointer(key),
+            f"xarray reads each {value!r} of `{array.path}` as missing, since it is the fill "
+            "value; whether its data has one was not checked.",
+            'Write "fill_value": null if the array has no missing values.',
+            key=key,
+        )
+
+
+def diagnose(
+    source: Source, inside: Internals, limits: Limits, trusted: bool, base: str
+) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics of a set, errors first.
+
+    Parameters
+    ----------
+    source, limits, trusted
+        Of the set.
+    inside
+        Its references, and what was found while they were read.
+    base
+        The start of the pointer of an explicit key.
+    """
+    opened = inside.contents.opened
+    opened.read_all()
+    findings = Findings()
+    findings.extend(inside.findings)
+    _note_left_out(source, base, findings)
+    lint(opened, 1 if source.form == "V1" else 0, base, findings)
+    decodable = lint_codecs(opened, base, findings)
+    lint_values(opened, limits, decodable, base, findings)
+    findings.extend(note_readers(source, inside.contents, tuple(findings)))
+    if source.is_document:
+        with suppress(OSError, RefexplorerError):  # of a file that is gone
+            note_encoding(source, findings)
+    return findings.freeze(locator_of(source))
+
+
+def _note_left_out(source: Source, base: str, findings: Findings) -> None:
+    for each in source.left_out:
+        findings.add(
+            "left-out",
+            base + pointer(each.name),
+            f"The {each.kind} `{escape(each.name)}` of the file is not in the set: "
+            f"{each.reason.rstrip('.')}.",
+        )

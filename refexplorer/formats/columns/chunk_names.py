@@ -1,0 +1,182 @@
+"""Names of chunks, such as ``0.12.3``, read by the column."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from math import prod
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.formats.buffers.alike_names import alike_numbers
+from refexplorer.formats.buffers.arrow import flags_of, number_column, text_scalar
+from refexplorer.formats.buffers.spans import BLOCK, Spans, chunk_numbers, spans_of
+from refexplorer.formats.json.writer import joined
+from refexplorer.spec.zarr_metadata import ArrayMeta
+
+# of the last dimensions; they are written once, and what runs over them is only repeated
+_ENDINGS = 4096
+
+
+def chunk_keys(array: ArrayMeta, numbers: np.ndarray) -> pa.LargeStringArray:
+    """Return the keys of chunks by their numbers in the grid, ascending, shape ``(n,)``.
+
+    What belongs to the first dimensions is written once for each run of chunks that share it, and
+    what belongs to the last ones, few as their combinations are, once in all.
+    """
+    if not (grid := array.narrow_grid):
+        return pa.repeat(text_scalar(array.chunk_key(())), len(numbers))
+    axis = len(grid)
+    while axis > 1 and prod(grid[axis - 1 :]) <= _ENDINGS:
+        axis -= 1
+    heads, tails = np.divmod(numbers, prod(grid[axis:]))
+    is_new = np.append(True, heads[1:] != heads[:-1])[: len(heads)]
+    starts = _joined(array, array.folder + array.prefix, heads[is_new], grid[:axis])
+    keys = starts.take(number_column(np.cumsum(is_new) - 1))
+    if axis == len(grid):
+        return keys
+    ends = _joined(array, array.separator, np.arange(prod(grid[axis:])), grid[axis:])
+    return joined(keys, ends.take(number_column(tails)))
+
+
+def _joined(
+    array: ArrayMeta, start: str, numbers: np.ndarray, grid: tuple[int, ...]
+) -> pa.LargeStringArray:
+    """Write numbers as indices in a part of the grid, behind a text."""
+    parts: list[pa.LargeStringArray | str] = []
+    for size in reversed(grid):
+        numbers, index = np.divmod(numbers, size)
+        parts = [array.separator, number_column(index).cast(pa.large_string()), *parts]
+    return joined(start, *parts[1:])
+
+
+MOST_DIMENSIONS = 64
+"""Of an array of numpy, which Zarr makes arrays of."""
+_NATURAL = re.compile(r"(\d+)")
+
+
+def chunk_indices(
+    keys: pa.LargeStringArray, rows: np.ndarray, start: str, separator: str, rank: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Read the chunk indices of some keys.
+
+    Parameters
+    ----------
+    keys
+        Column of texts.
+    rows
+        Which of them, shape ``(m,)``.
+    start
+        What the key of a chunk begins with.
+    separator, rank
+        As `refexplorer.formats.buffers.spans.chunk_numbers` takes them; `rank` is 1 or more.
+
+    Returns
+    -------
+    positions, indices
+        Which of the rows are chunk keys, shape ``(n,)``, and their indices, ``(n, rank)`` int64.
+    """
+    is_chunk, indices = np.zeros(len(rows), np.bool_), np.empty((rank, len(rows)), np.int64)
+    spans, run = spans_of(keys), run_of(rows)
+    if isinstance(run, slice):
+        spans = spans.take(run)
+    for first in range(0, len(rows), BLOCK):
+        block = slice(first, first + BLOCK)
+        taken = spans.take(block if isinstance(run, slice) else run[block])
+        alike_numbers(taken, start, separator, is_chunk[block], indices[:, block])
+    others = np.flatnonzero(~is_chunk)
+    for first, names in in_blocks(keys, rows[others]):
+        begins = np.flatnonzero(flags_of(pc.starts_with(names, start)))
+        found, numbers = chunk_numbers(
+            _after(names, len(start.encode())).take(begins), separator, rank
+        )
+        positions = others[first + begins[found]]
+        is_chunk[positions], indices[:, positions] = True, numbers.T
+    if is_chunk.all():
+        return np.arange(len(rows)), indices.T
+    chunks = np.flatnonzero(is_chunk)
+    return chunks, indices[:, chunks].T
+
+
+def run_of(rows: np.ndarray) -> np.ndarray | slice:
+    """Return rows that follow each other as a slice, which copies nothing; others as they are."""
+    if not len(rows) or int(rows[-1]) - int(rows[0]) != len(rows) - 1:
+        return rows
+    is_run = bool((rows[1:] > rows[:-1]).all())
+    return slice(int(rows[0]), int(rows[-1]) + 1) if is_run else rows
+
+
+def in_natural_order(keys: pa.LargeStringArray, rows: np.ndarray, skip: int) -> np.ndarray:
+    """Return rows in the order that counts: 2 before 10, and 0.2 before 0.10.
+
+    Parameters
+    ----------
+    keys
+        Column of texts.
+    rows
+        Which of them, shape ``(n,)``.
+    skip
+        Bytes at the start of each that do not count.
+    """
+    if len(rows) < 2:
+        return rows
+    numbers = _numbers_in(keys, rows, skip)
+    if numbers is not None:
+        order = _lexical_order(numbers)
+        return rows if order is None else rows[order]
+    texts = [key.encode()[skip:].decode() for key in keys.take(number_column(rows)).to_pylist()]
+    ordered = sorted(range(len(texts)), key=lambda row: natural(texts[row]))
+    return rows[np.array(ordered, np.int64)]
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """Return the sort key of a name: its numbers as numbers."""
+    parts = _NATURAL.split(name)
+    return [
+        (0, int(part), "") if position % 2 and len(part) < 4000 else (1, 0, part)
+        for position, part in enumerate(parts)
+    ]
+
+
+def in_blocks(keys: pa.LargeStringArray, rows: np.ndarray) -> Iterator[tuple[int, pa.Array]]:
+    """Yield the keys of some rows, block by block, each with the number of its first row."""
+    for start in range(0, len(rows), BLOCK):
+        part = rows[start : start + BLOCK]
+        if isinstance(run := run_of(part), slice):
+            yield start, keys.slice(run.start, len(part))
+        else:
+            yield start, keys.take(number_column(part))
+
+
+def _after(names: pa.LargeStringArray, skip: int) -> Spans:
+    """Return texts without their first bytes."""
+    spans = spans_of(names)
+    return Spans(spans.data, np.minimum(spans.starts + skip, spans.ends), spans.ends)
+
+
+def _numbers_in(keys: pa.LargeStringArray, rows: np.ndarray, skip: int) -> np.ndarray | None:
+    """Return all names as numbers, shape ``(n, rank)``; None if one is no name of a chunk."""
+    first = keys[int(rows[0])].as_py().encode()[skip:]
+    separator = "/" if b"/" in first else "."
+    rank = first.count(separator.encode()) + 1
+    found: np.ndarray | None = None
+    for start, names in in_blocks(keys, rows):
+        positions, numbers = chunk_numbers(_after(names, skip), separator, rank)
+        if len(positions) < len(names):
+            return None
+        if found is None:
+            found = np.empty((len(rows), rank), np.int64)
+        found[start : start + len(names)] = numbers
+    return found
+
+
+def _lexical_order(numbers: np.ndarray) -> np.ndarray | None:
+    """Order rows by their first number, then by the second, and so on; None if they are so."""
+    sizes = [int(column.max()) + 1 for column in numbers.T]
+    if math.prod(sizes) >= 2**63 or len(sizes) > MOST_DIMENSIONS:
+        return np.lexsort(numbers.T[::-1])
+    codes = np.ravel_multi_index(tuple(numbers.T), sizes)
+    return None if np.all(codes[1:] > codes[:-1]) else np.argsort(codes, kind="stable")

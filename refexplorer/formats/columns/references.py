@@ -1,0 +1,363 @@
+"""References as columns: no Python object for each of them."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import overload
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.formats.buffers.arrow import (
+    distinct,
+    flags_of,
+    number_column,
+    numbers_of,
+    text_column,
+)
+from refexplorer.formats.buffers.spans import spans_of
+from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
+
+LARGEST = 2**63 - 1
+# halves of 32 bits: the sum of 2^31 of them fits into 63
+_HALF = 32
+
+
+def exact_sum(numbers: np.ndarray) -> int:
+    """Return the sum of int64 numbers, none below 0, as a whole number of Python."""
+    if int(numbers.max(initial=0)) * len(numbers) <= LARGEST:
+        return int(numbers.sum())
+    # each half is below 2**32, so that 2**31 of them still fit into 64 bits
+    high, low = numbers >> _HALF, numbers & (2**_HALF - 1)
+    return (int(high.sum()) << _HALF) + int(low.sum())
+
+
+KINDS = tuple(Kind)
+INLINE, BASE64, URL, RANGE = range(4)
+# millions of URLs have few beginnings: the pattern is asked for these
+_START = 32
+
+
+_SLASH, _DOT = ord("/"), ord(".")
+_PLAIN = np.zeros(256, np.bool_)
+_PLAIN[[*map(ord, string.ascii_letters + string.digits + "-._~/:+=,")]] = True
+
+
+class UrlColumn(Sequence["str | None"]):
+    """Distinct URLs as a column, and a few more of any kind behind them."""
+
+    def __init__(self, texts: pa.LargeStringArray, more: tuple[str | None, ...] = ()) -> None:
+        self._texts = texts
+        self._more = more
+
+    def __len__(self) -> int:
+        return len(self._texts) + len(self._more)
+
+    @overload
+    def __getitem__(self, position: int) -> str | None: ...
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[str | None]: ...
+    def __getitem__(self, position: int | slice) -> str | Sequence[str | None] | None:
+        if isinstance(position, slice):
+            return [self[one] for one in range(*position.indices(len(self)))]
+        if position < len(self._texts):
+            text: str = self._texts[position].as_py()
+            return text
+        return self._more[position - len(self._texts)]
+
+    def at(self, positions: np.ndarray) -> list[str | None]:
+        """Return the URLs at many positions, ascending, shape ``(n,)``, at once."""
+        own = positions[positions < len(self._texts)]
+        more = positions[positions >= len(self._texts)] - len(self._texts)
+        texts: list[str | None] = self._texts.take(number_column(own)).to_pylist()
+        return texts + [self._more[position] for position in more.tolist()]
+
+    def plain_start(self, pattern: str) -> str | None:
+        """Return the protocol of the URLs in the column, as a named group matches it.
+
+        None if they start differently, or one has a second colon, a name that begins with a dot, or
+        other letters than those that mean the same to every reader: then each is to be looked at.
+        """
+        if not len(self._texts):
+            return None
+        first = re.match(pattern, self._texts[0].as_py())
+        start = first["start"] if first else ""
+        if not start.endswith(":") or not pc.all(pc.starts_with(self._texts, start)).as_py():
+            return None
+        colons = 0
+        for block in spans_of(self._texts).blocks():
+            if not _PLAIN[block].all() or np.any((block[:-1] == _SLASH) & (block[1:] == _DOT)):
+                return None
+            colons += int(np.count_nonzero(block == ord(":")))
+        return start if colons == len(self._texts) else None
+
+    def behind(self) -> np.ndarray:
+        """Return the positions of the few behind the column, ascending."""
+        return np.arange(len(self._texts), len(self))
+
+    def matching(self, pattern: str) -> np.ndarray:
+        """Return the positions of URLs that match, and of the few behind the column, ascending."""
+        matches = flags_of(pc.match_substring_regex(self._texts, pattern))
+        return np.append(np.flatnonzero(matches), self.behind())
+
+    def starts(self, positions: np.ndarray, pattern: str) -> list[str | None]:
+        """Return what `Columns.starts_of_urls` does."""
+        own = self._texts.take(number_column(positions[positions < len(self._texts)]))
+        alike = pc.unique(pc.utf8_slice_codeunits(own, 0, _START))
+        matches = pc.struct_field(pc.extract_regex(alike, pattern), 0)
+        found: list[str | None] = pc.unique(matches).to_pylist()
+        return found + self.at(positions[positions >= len(self._texts)])
+
+    def by_start(self, pattern: str) -> Iterator[tuple[str | None, np.ndarray]]:
+        """Yield what `Columns.urls_by_start` does."""
+        first = re.match(pattern, self._texts[0].as_py()) if len(self._texts) else None
+        if first is not None and first["start"]:
+            start = first["start"]  # mostly that of all
+            if pc.all(pc.starts_with(self._texts, start)).as_py():
+                yield start, np.arange(len(self._texts))
+                first = None
+        if first is not None:
+            starts = pc.struct_field(pc.extract_regex(self._texts, pattern), 0).dictionary_encode()
+            codes = numbers_of(starts.indices)
+            for code, start in enumerate(starts.dictionary.to_pylist()):
+                yield start, np.flatnonzero(codes == code)
+        yield from _by_start(self._more, pattern, len(self._texts))
+
+    def joined(self, others: Sequence[str | None]) -> tuple[UrlColumn, list[int]]:
+        """Take in other URLs; return the longer column and the position of each of them."""
+        texts = text_column([url or "" for url in others])
+        known = pc.index_in(texts, value_set=self._texts).to_pylist()
+        codes = {url: len(self._texts) + position for position, url in enumerate(self._more)}
+        positions = [
+            codes.setdefault(url, len(self._texts) + len(codes))
+            if url is None or position is None
+            else position
+            for url, position in zip(others, known, strict=True)
+        ]
+        return UrlColumn(self._texts, tuple(codes)), positions
+
+
+@dataclass(frozen=True)
+class Columns:
+    """n references.
+
+    Attributes
+    ----------
+    kinds
+        Positions in `KINDS`, uint8.
+    targets
+        Positions in `urls` for whole files and ranges, -1 for the others, int32.
+    urls
+        The distinct URLs; None stands for the target named at open time.
+    offsets
+        Bytes for a range; the index into `texts` for inline text and base64.
+    lengths
+        Bytes; 0 for a whole file, whose size is not known.
+    texts
+        The inline texts.
+    large
+        The few references whose numbers do not fit into 64 bits; `offsets` and `lengths` have the
+        largest number that does.
+    """
+
+    kinds: np.ndarray
+    targets: np.ndarray
+    urls: Sequence[str | None]
+    offsets: np.ndarray
+    lengths: np.ndarray
+    texts: Sequence[str]
+    large: dict[int, Range] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def reference_at(self, row: int) -> Reference:
+        """Return a reference by its row."""
+        url = self.urls[self.targets[row]] if self.targets[row] >= 0 else None
+        numbers = self.kinds[row], int(self.offsets[row]), int(self.lengths[row])
+        return self._reference(row, url, *numbers)
+
+    def references_at(self, rows: np.ndarray) -> list[Reference]:
+        """Return many references by their rows, shape ``(n,)``, in the order given."""
+        targets = self.targets[rows]
+        used = distinct(targets[targets >= 0])
+        urls = dict(zip(used.tolist(), self.urls_at(used), strict=True))
+        numbers = (column[rows].tolist() for column in (self.kinds, self.offsets, self.lengths))
+        found = map(urls.get, targets.tolist())
+        return list(map(self._reference, rows.tolist(), found, *numbers))
+
+    def _reference(
+        self, row: int, url: str | None, kind: int, position: int, size: int
+    ) -> Reference:
+        if row in self.large:
+            return self.large[row]
+        if kind == RANGE:
+            return Range(url, position, size)
+        if kind == URL:
+            return Url(url)
+        return Inline(self.texts[position]) if kind == INLINE else Base64(self.texts[position])
+
+    def exact_offsets(self) -> np.ndarray:
+        """Return `offsets`; whole numbers of Python where one does not fit into 64 bits."""
+        return _exact(self.offsets, {row: found.offset for row, found in self.large.items()})
+
+    def exact_lengths(self) -> np.ndarray:
+        """Return `lengths`; whole numbers of Python where one does not fit into 64 bits."""
+        return _exact(self.lengths, {row: found.length for row, found in self.large.items()})
+
+    def total(self, rows: np.ndarray | None = None) -> int:
+        """Return the sum of the lengths of some rows, or of all; whole files are not in it."""
+        lengths = self.lengths if rows is None else self.lengths[rows]
+        among = self.large if rows is None or not self.large else self._large_of(rows)
+        return exact_sum(lengths) + sum(max(one.length - LARGEST, 0) for one in among.values())
+
+    def urls_at(self, positions: np.ndarray) -> list[str | None]:
+        """Return the URLs at some positions, ascending, shape ``(n,)``, all at once."""
+        if isinstance(self.urls, UrlColumn):
+            return self.urls.at(positions)
+        return [self.urls[position] for position in positions.tolist()]
+
+    def urls_matching(self, pattern: str) -> np.ndarray:
+        """Return the positions of all URLs that match a regular expression, and maybe of others."""
+        if isinstance(self.urls, UrlColumn):
+            return self.urls.matching(pattern)
+        return np.arange(len(self.urls))
+
+    def starts_of_urls(self, positions: np.ndarray, pattern: str) -> list[str | None]:
+        """Return the distinct starts of URLs that a named group matches, or whole URLs.
+
+        Only their first 32 characters are looked at: many URLs have the same.
+        """
+        if isinstance(self.urls, UrlColumn):
+            return self.urls.starts(positions, pattern)
+        return self.urls_at(positions)
+
+    def urls_by_start(self, pattern: str) -> Iterator[tuple[str | None, np.ndarray]]:
+        """Yield starts of URLs that a named group matches, and the positions of each.
+
+        A start may come twice; None is that of no URL.
+        """
+        if isinstance(self.urls, UrlColumn):
+            return self.urls.by_start(pattern)
+        return _by_start(self.urls, pattern, 0)
+
+    def select(self, rows: np.ndarray | slice) -> Columns:
+        """Return some rows, in the order given; those of a slice are not copied."""
+        # numpy would widen narrow numbers of rows again for each column
+        places = rows if isinstance(rows, slice) or rows.dtype == bool else rows.astype(np.intp)
+        return Columns(
+            self.kinds[places],
+            self.targets[places],
+            self.urls,
+            self.offsets[places],
+            self.lengths[places],
+            self.texts,
+            self._large_of(rows) if self.large else {},
+        )
+
+    def _large_of(self, rows: np.ndarray | slice) -> dict[int, Range]:
+        chosen = range(*rows.indices(len(self))) if isinstance(rows, slice) else rows.tolist()
+        return {new: self.large[old] for new, old in enumerate(chosen) if old in self.large}
+
+    def overwritten(self, rows: np.ndarray, others: Columns) -> Columns:
+        """Write other references into some rows of these very columns, which must hold no text."""
+        assert isinstance(self.urls, UrlColumn)
+        urls, positions = self.urls.joined(others.urls)
+        self.kinds[rows] = others.kinds
+        self.targets[rows] = np.array([*positions, -1], np.int32)[others.targets]
+        self.offsets[rows], self.lengths[rows] = others.offsets, others.lengths
+        large = {int(rows[row]): reference for row, reference in others.large.items()}
+        return replace(self, urls=urls, texts=others.texts, large=large)
+
+
+def _by_start(
+    urls: Sequence[str | None], pattern: str, first: int
+) -> Iterator[tuple[str | None, np.ndarray]]:
+    found: dict[str | None, list[int]] = {}
+    for position, url in enumerate(urls, first):
+        match = None if url is None else re.match(pattern, url)
+        found.setdefault(None if match is None else match["start"], []).append(position)
+    for start, positions in found.items():
+        yield start, np.array(positions)
+
+
+def _exact(numbers: np.ndarray, large: dict[int, int]) -> np.ndarray:
+    if not large:
+        return numbers
+    exact = numbers.astype(object)
+    exact[list(large)] = list(large.values())
+    return exact
+
+
+class ColumnsBuilder:
+    """A builder of columns from single references."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int, int, int, int]] = []
+        self._codes: dict[str | None, int] = {}
+        self._texts: list[str] = []
+        self._large: dict[int, Range] = {}
+
+    def add(self, reference: Reference) -> None:
+        """Append a row."""
+        if isinstance(reference, Range):
+            code = self._code(reference.url)
+            offset, length = reference.offset, reference.length
+            if offset > LARGEST or length > LARGEST:
+                self._large[len(self._rows)] = reference
+                offset, length = min(offset, LARGEST), min(length, LARGEST)
+            self._rows.append((RANGE, code, offset, length))
+        elif isinstance(reference, Url):
+            self._rows.append((URL, self._code(reference.url), 0, 0))
+        else:
+            kind = INLINE if isinstance(reference, Inline) else BASE64
+            self._rows.append((kind, -1, len(self._texts), reference.size))
+            self._texts.append(reference.text)
+
+    def _code(self, url: str | None) -> int:
+        return self._codes.setdefault(url, len(self._codes))
+
+    def build(self) -> Columns:
+        """Return the columns."""
+        columns = np.array(self._rows, np.int64).reshape(-1, 4).T
+        return Columns(
+            columns[0].astype(np.uint8),
+            columns[1].astype(np.int32),
+            tuple(self._codes),
+            columns[2].copy(),
+            columns[3].copy(),
+            self._texts,
+            self._large,
+        )
+
+
+def joined_columns(parts: Sequence[Columns]) -> Columns:
+    """Return the rows of several columns, one after the other, over the URLs of all of them."""
+    urls: dict[str | None, int] = {}
+    texts: list[str] = []
+    large: dict[int, Range] = {}
+    targets, offsets, before = [], [], 0
+    for part in parts:
+        used = np.unique(part.targets[part.targets >= 0])
+        codes = np.full(len(part.urls) + 1, -1, np.int32)
+        codes[used] = [urls.setdefault(url, len(urls)) for url in part.urls_at(used)]
+        targets.append(codes[part.targets])
+        is_text = (part.kinds == INLINE) | (part.kinds == BASE64)
+        offsets.append(np.where(is_text, part.offsets + len(texts), part.offsets))
+        texts += part.texts
+        large |= {before + row: reference for row, reference in part.large.items()}
+        before += len(part)
+    none = np.empty(0, np.int64)
+    return Columns(
+        np.concatenate([none.astype(np.uint8), *(part.kinds for part in parts)]),
+        np.concatenate([none.astype(np.int32), *targets]),
+        tuple(urls),
+        np.concatenate([none, *offsets]),
+        np.concatenate([none, *(part.lengths for part in parts)]),
+        texts,
+        large,
+    )

@@ -1,0 +1,278 @@
+"""Explicit references: a column of keys beside the columns of what they refer to."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.formats.buffers.arrow import distinct, flags_of, number_column, text_column
+from refexplorer.formats.buffers.spans import BLOCK, WORD, spans_of
+from refexplorer.formats.columns.references import Columns, ColumnsBuilder
+from refexplorer.pickling import PickledByFields
+from refexplorer.spec.lint import is_metadata
+from refexplorer.spec.references import Base64, Inline, Reference
+from refexplorer.spec.zarr_metadata import METADATA_NAMES
+
+_FACTOR = secrets.randbits(64) | 1
+"""Of this process alone, so that no file can be made whose keys all collide."""
+# Python's numbers do not overflow, and those of the columns do
+_MASK = 2**64 - 1
+_HALF = 32
+"""A product changes no bit below those that differ, so high bits are mixed into low ones."""
+_LONG = 512
+_TWO_THREADS = 2**17
+"""Numbers from which sorting halves side by side takes less time than a thread to start."""
+
+
+class KeyIndex:
+    """The hashes and rows of a column of keys.
+
+    Parameters
+    ----------
+    keys
+        The column.
+    block
+        Keys that are hashed and compared together.
+    """
+
+    def __init__(self, keys: pa.LargeStringArray, block: int = BLOCK) -> None:
+        self._keys = keys
+        self._block = block
+        self._bits = max(len(keys) - 1, 1).bit_length()
+        # the low bits hold the row, as many as the number of keys needs; the hash has the rest
+        self._high = np.uint64(_MASK >> self._bits << self._bits)
+        self._marks = np.empty(len(keys), np.uint64)
+        for start in range(0, len(keys), block):
+            hashes = _hashes(keys.slice(start, block)) & self._high
+            rows = np.arange(start, start + len(hashes), dtype=np.uint64)
+            self._marks[start : start + block] = hashes | rows
+        _sort(self._marks)
+
+    def __reduce__(self) -> tuple[type[KeyIndex], tuple[pa.LargeStringArray]]:
+        return KeyIndex, (self._keys,)  # another process has another factor, and other hashes
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the hashes are those that this process makes of the keys."""
+        return np.array_equal(self._marks, KeyIndex(self._keys)._marks)
+
+    @property
+    def unique(self) -> bool:
+        """Whether no two keys are equal."""
+        pairs = [self._equal(start) for start in range(0, len(self._marks), self._block)]
+        first = np.concatenate([np.zeros(0, np.int64), *pairs])
+        positions = distinct(np.concatenate([first, first + 1]))
+        if not len(positions):
+            return True
+        keys = self._keys.take(number_column(self._marks[positions] & ~self._high))
+        return bool(pc.count_distinct(keys).as_py() == len(keys))
+
+    def _equal(self, start: int) -> np.ndarray:
+        """Return the positions in a block whose hash is that of the next position."""
+        marks = self._marks[start : start + self._block + 1]
+        return start + np.flatnonzero((marks[1:] ^ marks[:-1]) & self._high == 0)
+
+    def find(self, key: str) -> int | None:
+        """Return the row of a key, or None."""
+        wanted = np.uint64(hash_of(key.encode("utf-8", "surrogatepass"))) & self._high
+        position = int(np.searchsorted(self._marks, wanted))
+        while position < len(self._marks) and self._marks[position] & self._high == wanted:
+            row = int(self._marks[position] & ~self._high)
+            if self._keys[row].as_py() == key:
+                return row
+            position += 1
+        return None
+
+    def find_many(self, keys: pa.LargeStringArray) -> np.ndarray:
+        """Return the rows of keys, int64, shape ``(n,)``; -1 for what is none."""
+        rows = np.full(len(keys), -1, np.int64)
+        if not len(self._marks):
+            return rows
+        wanted = _hashes(keys) & self._high
+        positions = np.searchsorted(self._marks, wanted)
+        marks = self._marks[np.minimum(positions, len(self._marks) - 1)]
+        hits = np.flatnonzero(marks & self._high == wanted)
+        found = (marks[hits] & ~self._high).astype(np.int64)
+        stored, asked = (c.take(number_column(r)) for c, r in ((self._keys, found), (keys, hits)))
+        same = flags_of(pc.equal(stored, asked))
+        rows[hits[same]] = found[same]
+        for position in hits[~same].tolist():  # a key of the same hash stands first
+            row = self.find(keys[position].as_py())
+            rows[position] = -1 if row is None else row
+        return rows
+
+
+def _sort(numbers: np.ndarray) -> None:
+    """Sort in place, one half in a second thread, which numpy lets run: 0.6 of the time."""
+    if len(numbers) < _TWO_THREADS:
+        numbers.sort()
+        return
+    half = len(numbers) // 2
+    try:
+        with ThreadPoolExecutor(1, "refexplorer-sort") as executor:
+            other = executor.submit(numbers[:half].sort)
+            numbers[half:].sort()
+            other.result()
+    except RuntimeError:  # no thread can be started here, as in a browser
+        half = 0
+    numbers.sort(kind="stable" if half else None)  # timsort merges what is sorted
+
+
+def hash_of(key: bytes) -> int:
+    """Return the hash of a key."""
+    # the loop over words runs once for the longest key of a column, so one of 64 kB would slow all
+    if len(key) > _LONG:
+        return int.from_bytes(blake2b(key, digest_size=WORD).digest(), "little")
+    found = len(key)
+    for end in range(len(key), 0, -WORD):
+        word = int.from_bytes(key[max(end - WORD, 0) : end].rjust(WORD, b"\0"), "little")
+        found = (found ^ word) * _FACTOR & _MASK
+        found ^= found >> _HALF
+    return found
+
+
+def _hashes(keys: pa.LargeStringArray) -> np.ndarray:
+    """Compute `hash_of` for every key of a column, shape ``(n,)`` uint64."""
+    spans = spans_of(keys)
+    found = spans.sizes.astype(np.uint64)
+    for rows, words, kept in spans.words(_LONG):
+        mixed = (found[rows] ^ words) * np.uint64(_FACTOR)
+        mixed ^= mixed >> np.uint64(_HALF)
+        found[rows] = np.where(kept > 0, mixed, found[rows])
+    for row in np.flatnonzero(spans.sizes > _LONG).tolist():
+        found[row] = hash_of(spans.data[spans.starts[row] : spans.ends[row]].tobytes())
+    return found
+
+
+_ENDINGS = np.array([int.from_bytes(name[-4:].encode(), "little") for name in METADATA_NAMES], "u8")
+_IS_LAST = np.isin(np.arange(256), [ord(name[-1]) for name in METADATA_NAMES])
+"""Of each byte whether a name of metadata ends in it; those of chunks end in digits."""
+
+
+@dataclass(frozen=True)
+class Table(PickledByFields):
+    """The explicit references of a set, in the order of the document.
+
+    Attributes
+    ----------
+    keys
+        Column of texts, n rows.
+    columns
+        The references, n rows.
+    origin
+        What the set calls them.
+    """
+
+    keys: pa.LargeStringArray
+    columns: Columns
+    origin: str = "refs"
+
+    folder = ""
+    is_read = True
+
+    @property
+    def count(self) -> int:
+        """How many keys there are."""
+        return len(self.keys)
+
+    @property
+    def bound(self) -> int:
+        """The same: all keys are here."""
+        return self.count
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes of all references."""
+        return int(self.columns.lengths.sum())
+
+    def key_at(self, row: int) -> str:
+        """Return a key by its row."""
+        return str(self.keys[row].as_py())
+
+    def keys_at(self, rows: np.ndarray) -> pa.LargeStringArray:
+        """Return the keys of some rows, in the order given, shape ``(n,)``."""
+        return self.keys.take(number_column(rows))
+
+    def kinds_at(self, rows: np.ndarray) -> np.ndarray:
+        """Return the kinds of some rows as indices into `KINDS`, shape ``(n,)`` uint8."""
+        kinds: np.ndarray = self.columns.kinds[rows]
+        return kinds
+
+    def reference_at(self, row: int) -> Reference:
+        """Return a reference by its row."""
+        return self.columns.reference_at(row)
+
+    @cached_property
+    def metadata(self) -> dict[str, int]:
+        """The rows of the metadata keys."""
+        rows = np.concatenate(
+            [np.empty(0, np.int64)]
+            + [
+                start + _with_ending(self.keys.slice(start, BLOCK))
+                for start in range(0, self.count, BLOCK)
+            ]
+        )
+        return {key: row for row in rows.tolist() if is_metadata(key := self.key_at(row))}
+
+    @cached_property
+    def index(self) -> KeyIndex:
+        """Finds the row of a key."""
+        return KeyIndex(self.keys)
+
+    def find(self, key: str) -> int | None:
+        """Return the row of a key, or None."""
+        return self.metadata.get(key) if is_metadata(key) else self.index.find(key)
+
+    def holds(self, key: str) -> bool:
+        """Say whether there is such a key."""
+        return self.find(key) is not None
+
+    def get(self, key: str) -> Reference | None:
+        """Return the reference of a key, or None."""
+        row = self.find(key)
+        return None if row is None else self.reference_at(row)
+
+    def text(self, key: str) -> str | None:
+        """Return the text that a key holds inline; None without the key, or if it is elsewhere."""
+        reference = self.get(key)
+        if isinstance(reference, Base64):
+            return reference.data.decode(errors="replace")
+        return reference.text if isinstance(reference, Inline) else None
+
+    def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
+        """Yield keys and references in order."""
+        stop = self.count if stop is None else min(stop, self.count)
+        for row in range(start, stop):
+            yield self.key_at(row), self.reference_at(row)
+
+    def select(self, rows: np.ndarray) -> Table:
+        """Return a table of some rows, in the order given."""
+        return Table(self.keys.take(number_column(rows)), self.columns.select(rows), self.origin)
+
+
+def _with_ending(keys: pa.LargeStringArray) -> np.ndarray:
+    """Return the rows that end in the same four bytes as a name of metadata."""
+    # names of metadata differ in their last four bytes from nearly all chunks, so few keys are read
+    spans = spans_of(keys)
+    rows = np.flatnonzero(_IS_LAST[spans.last()])
+    for found, words, _ in spans.take(rows).words(WORD):
+        return rows[found][np.isin(words >> np.uint64(32), _ENDINGS)]
+    return np.empty(0, np.int64)
+
+
+def build_table(entries: Iterable[tuple[str, Reference]], origin: str = "refs") -> Table:
+    """Put references into columns."""
+    keys: list[str] = []
+    builder = ColumnsBuilder()
+    for key, reference in entries:
+        keys.append(key)
+        builder.add(reference)
+    return Table(text_column(keys), builder.build(), origin)

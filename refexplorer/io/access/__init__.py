@@ -1,0 +1,4 @@
+"""The places that may be read, and the options for each.
+
+`policy` decides, from what `urls` parses, also for each address of a host. Begin with `policy`.
+"""

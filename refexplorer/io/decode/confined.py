@@ -1,0 +1,146 @@
+"""Runs single codecs in a process of their own, under limits of memory and time.
+
+For codecs whose output cannot be known before they make it. `python -m
+refexplorer.io.decode.confined` is the child.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from refexplorer import memory
+from refexplorer.core.processes import (
+    OWN_MEMORY,
+    Answering,
+    Children,
+    LateError,
+    LostError,
+    limit_memory,
+    serve,
+)
+from refexplorer.errors import DecodeError, LimitError
+from refexplorer.io.decode.pipelines import as_bytes, stages
+from refexplorer.markup import size_text
+from refexplorer.spec.zarr_metadata import read_array
+
+if TYPE_CHECKING:
+    from refexplorer.spec.zarr_metadata import ArrayMeta
+
+SECONDS = 60
+CHILDREN = 2
+"""Processes at a time; who wants one more waits."""
+_NAME = __spec__.name if __spec__ else __name__
+
+
+def decode_confined(array: ArrayMeta, number: int, data: Any, limit: int) -> Any:
+    """Run one stage of an array in a child process.
+
+    Parameters
+    ----------
+    array
+        Whose metadata name the codec.
+    number
+        Of the stage, as `stages` lists them.
+    data
+        The encoded bytes.
+    limit
+        The most bytes that may come of them.
+
+    Raises
+    ------
+    LimitError
+        If they take more memory or time, or if this system cannot limit a process.
+    DecodeError
+        If the codec refuses them.
+    """
+    said, decoded = _asked(array, number, as_bytes(data), limit, keep=True)
+    if said["dtype"] is None:
+        return decoded
+    return np.frombuffer(decoded, np.dtype(said["dtype"])).reshape(said["shape"])
+
+
+def check_confined(array: ArrayMeta, number: int, data: Any, limit: int) -> None:
+    """Do as `decode_confined`, and leave the result where it is."""
+    _asked(array, number, as_bytes(data), limit, keep=False)
+
+
+def _asked(
+    array: ArrayMeta, number: int, data: bytes, limit: int, keep: bool
+) -> tuple[dict[str, Any], bytes]:
+    said: dict[str, Any]
+    if os.name != "posix":
+        raise LimitError(
+            "the memory of this codec cannot be limited on this system, so it is not run"
+        )
+    head = {
+        "path": array.path, "metadata": dict(array.metadata),
+        "stage": number, "limit": limit, "keep": keep,
+    }  # fmt: skip
+    try:
+        with _children.lend() as child:
+            said, decoded = child.ask(head, data, SECONDS)
+    except LateError:
+        raise LimitError(f"decoding took longer than {SECONDS} s and was stopped") from None
+    except LostError:
+        raise LimitError(
+            f"decoding took more memory than {_most_memory(limit)}, or crashed, and was stopped"
+        ) from None
+    if said["error"] is not None:
+        raise DecodeError(said["error"])
+    if said["made"] > limit:
+        raise LimitError(
+            f"decoding gives {size_text(said['made'])}, more than the limit of "
+            f"{size_text(limit)} at this step"
+        )
+    return said, decoded
+
+
+def _most_memory(limit: int) -> str:
+    most = memory.limit()
+    if most is None or most >= _memory_for(limit):
+        return "a chunk may take"
+    return f"the {size_text(most)} that this process may take (`ulimit -v`)"
+
+
+def _memory_for(limit: int) -> int:
+    return OWN_MEMORY + 3 * limit
+
+
+_children = Children(_NAME, CHILDREN)
+
+
+def main() -> None:
+    """Decode what comes on stdin."""
+    serve(_work)
+
+
+def _work(request: dict[str, Any], data: bytes, answering: Answering) -> None:
+    limit_memory(_memory_for(request["limit"]))
+    answering.answer(*_decoded(request, data))
+
+
+def _decoded(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+    said: dict[str, Any] = {"error": None, "made": 0, "dtype": None, "shape": None}
+    try:
+        array = read_array(request["path"], request["metadata"])
+        found = stages(array)[request["stage"]].decode(data)
+        said["made"] = found.nbytes if isinstance(found, np.ndarray) else len(found)
+        if not request["keep"] or said["made"] > request["limit"]:
+            return said, b""
+        if isinstance(found, np.ndarray):
+            if found.dtype.hasobject:
+                raise DecodeError("Values of varying length are not shown step by step here.")
+            said |= {"dtype": found.dtype.str, "shape": found.shape}
+        return said, as_bytes(found)
+    except MemoryError:
+        raise
+    except Exception as error:  # a codec raises what it likes
+        words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        return said | {"error": words}, b""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,431 @@
+"""Sizes of decoded bytes, known before a codec makes them: a small chunk can hold terabytes.
+
+Streams that do not declare the size are decoded piece by piece and only counted.
+"""
+
+from __future__ import annotations
+
+import bz2
+import json
+import lzma
+import math
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import zstandard
+
+from refexplorer.errors import DecodeError, LimitError
+from refexplorer.markup import size_text
+
+Settings = Mapping[str, Any]
+# four bytes of versions and flags, then decoded size, block size and encoded size, four each
+_BLOSC_HEADER = 16
+_MSGPACK_RATIO = 64
+"""The most that a byte of msgpack makes of Python objects: an empty list and its place."""
+_ZFP_HEADER, _ZFP_WIDTHS, _ZFP_ITEMSIZES = 12, (48, 24, 16, 12), (4, 8, 4, 8)
+"""Bytes of it; bits of a length, by dimensions; bytes of an element, by type."""
+
+
+def blosc(data: bytes, settings: Settings, limit: int) -> int:
+    """Read the header: decoded size at byte 4, encoded size at byte 12."""
+    encoded = int.from_bytes(data[12:16], "little")
+    if len(data) < _BLOSC_HEADER or encoded > len(data):
+        raise DecodeError(
+            f"blosc declares {encoded:,} encoded bytes, but there are {len(data):,}; the data "
+            "is truncated or is not blosc"
+        )
+    return int.from_bytes(data[4:8], "little")
+
+
+def lz4(data: bytes, settings: Settings, limit: int) -> int:
+    """Read the first four bytes."""
+    return int.from_bytes(data[:4], "little")
+
+
+def items(data: bytes, settings: Settings, limit: int) -> int:
+    """Read how many items of varying length follow; each takes four bytes or more."""
+    declared, most = int.from_bytes(data[:4], "little"), max(len(data) - 4, 0) // 4
+    if declared > most:
+        raise DecodeError(
+            f"{declared:,} items are declared, but at most {most:,} fit into the data"
+        )
+    return len(data)
+
+
+def json_items(data: bytes, settings: Settings, limit: int) -> int:
+    """Read dtype and shape, the last two items of the list that json2 writes."""
+    try:
+        document = json.loads(data)
+        dtype, shape = np.dtype(document[-2]), document[-1]
+        return math.prod(map(int, shape)) * int(dtype.itemsize)
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return 0  # the codec itself says what is wrong with them
+
+
+def msgpack_items(data: bytes, settings: Settings, limit: int) -> int:
+    """Read dtype and shape, the last two items of the list that msgpack2 writes."""
+    most = len(data) * _MSGPACK_RATIO
+    if most > limit:
+        return most
+    import msgpack
+
+    try:
+        document = msgpack.unpackb(data, raw=bool(settings.get("raw", False)))
+        size = math.prod(map(int, document[-1])) * int(np.dtype(document[-2]).itemsize)
+        return max(most, size)
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return most  # the codec itself says what is wrong with them
+
+
+def zfp(data: bytes, settings: Settings, limit: int) -> int:
+    """Read type and shape from the 52 bits after the magic number (zfp's `zfp_field_metadata`)."""
+    if len(data) < _ZFP_HEADER or not data.startswith(b"zfp"):
+        return 0  # the codec itself says what is wrong with them
+    described = int.from_bytes(data[4:_ZFP_HEADER], "little")
+    itemsize, dimensions = _ZFP_ITEMSIZES[described & 3], (described >> 2 & 3) + 1
+    width = _ZFP_WIDTHS[dimensions - 1]
+    lengths = [described >> (4 + width * at) & (2**width - 1) for at in range(dimensions)]
+    return math.prod((itemsize, *(length + 1 for length in lengths)))
+
+
+ZLIB = "zlib"
+# zlib copies what it did not read at each call: fed whole, a chunk would be copied many times
+_FED = 2**16
+_PIECE = 2**20
+# xz -9 needs 65 MB to decode; a header may ask for 4 GB
+_LZMA_MEMORY = 2**28
+_DEFLATE_RATIO = 1032
+"""The most that deflate can inflate a byte to (zlib's technical notes)."""
+_DEFLATED = frozenset({ZLIB, "gzip"})
+_DECLARING = frozenset({"zstd", "blosc", "lz4"})
+"""Those whose first bytes tell the decoded size."""
+# its texts become Python objects, each behind a pointer
+_POINTER = 8
+_SAME_SIZE = frozenset(
+    {
+        "shuffle", "fletcher32", "crc32", "crc32c", "adler32", "jenkins_lookup3", "bitround",
+        "base64", "bytes", "endian", "transpose",
+    }
+)  # fmt: skip
+
+_Measure = Callable[[bytes, Settings, int], int]
+
+
+class _Stream(Protocol):
+    """The common interface of the decompressors of bz2 and lzma."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end of the stream was met."""
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether all that was given is decoded."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """The bytes after the end of the stream."""
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        """Return at most `max_length` bytes."""
+
+
+def is_bounded(name: str) -> bool:
+    """Say whether `check_inflation` knows what a codec decodes to."""
+    return name in _MEASURES or name in _SAME_SIZE or name in _RATIOS
+
+
+def keeps_size(name: str) -> bool:
+    """Say whether a codec decodes to as many bytes as it is given, or a few less."""
+    return name in _SAME_SIZE
+
+
+def most(name: str, settings: Settings, size: int, data: bytes | None) -> int | None:
+    """Return how many bytes a codec can make at most, as far as this is known at once.
+
+    Parameters
+    ----------
+    name, settings
+        A codec as numcodecs names it, and its configuration.
+    size, data
+        Of the encoded bytes, which may not be known themselves.
+
+    Returns
+    -------
+    int or None
+        None where something has to be decoded to know it.
+    """
+    if name in _DEFLATED:
+        return size * _DEFLATE_RATIO
+    if name not in _MEASURES:
+        return math.ceil(size * _ratio_of(name, settings)) if is_bounded(name) else None
+    if data is None or name not in _DECLARING:
+        return None
+    if name == "zstd":
+        try:
+            declared = zstandard.frame_content_size(data)
+        except zstandard.ZstdError:
+            return None
+        return declared if declared >= 0 else None
+    try:
+        return _MEASURES[name](data, settings, 0)
+    except (DecodeError, ValueError):  # it is said with the key
+        return None
+
+
+def check_inflation(name: str, settings: Settings, data: bytes, limit: int) -> None:
+    """Refuse encoded bytes that would decode to more than `limit` bytes.
+
+    Parameters
+    ----------
+    name, settings
+        A codec as numcodecs names it, and its configuration.
+    data
+        The encoded bytes.
+    limit
+        In bytes.
+
+    Raises
+    ------
+    LimitError
+        If they would. A codec that is not known here passes.
+    DecodeError
+        If the size that the bytes declare cannot be true.
+    """
+    if name in _MEASURES:
+        try:
+            size = _MEASURES[name](data, settings, limit)
+        except (zlib.error, OSError, EOFError, lzma.LZMAError, zstandard.ZstdError, ValueError):
+            return  # the codec itself says what is wrong with them
+    else:
+        size = math.ceil(len(data) * _ratio_of(name, settings))
+    if size > limit:
+        raise LimitError(
+            f"{name} inflates {size_text(len(data))} to {size_text(size)} or more, above the "
+            f"limit of {size_text(limit)} at this step; it was stopped"
+        )
+
+
+def inflated(data: bytes, limit: int) -> bytes | None:
+    """Decode a zlib stream that makes at most `limit` bytes, in one pass.
+
+    Returns
+    -------
+    bytes or None
+        None if it makes more or is broken: `check_inflation` and the codec say which.
+    """
+    stream = zlib.decompressobj()
+    try:
+        # one byte more tells a chunk that is too large from one that just fits
+        found = stream.decompress(data, limit + 1)
+    except zlib.error:
+        return None
+    return found if stream.eof and len(found) <= limit else None
+
+
+def _zlib(data: bytes, settings: Settings, limit: int) -> int:
+    return _deflated(data, limit, zlib.MAX_WBITS, many=False)
+
+
+def _gzip(data: bytes, settings: Settings, limit: int) -> int:
+    return _deflated(data, limit, zlib.MAX_WBITS + 16, many=True)
+
+
+def _deflated(data: bytes, limit: int, window: int, many: bool) -> int:
+    most = len(data) * _DEFLATE_RATIO
+    if most <= limit:
+        return most
+    return _count(_deflate_pieces(data, window, many), limit)
+
+
+def _deflate_pieces(data: bytes, window: int, many: bool) -> Iterator[int]:
+    stream = zlib.decompressobj(window)
+    place = 0
+    while place < len(data):
+        fed = data[place : place + _FED]
+        place += len(fed)
+        while fed and not stream.eof:
+            yield len(stream.decompress(fed, _PIECE))
+            fed = stream.unconsumed_tail
+        if stream.eof:
+            place -= len(stream.unused_data)
+            if not many:
+                return
+            stream = zlib.decompressobj(window)
+
+
+def _bz2(data: bytes, settings: Settings, limit: int) -> int:
+    return _count(_stream_pieces(data, bz2.BZ2Decompressor), limit)
+
+
+def _lzma(data: bytes, settings: Settings, limit: int) -> int:
+    form, filters = settings.get("format", lzma.FORMAT_XZ), settings.get("filters")
+    # liblzma takes no memory limit for raw streams
+    memory = None if form == lzma.FORMAT_RAW else _LZMA_MEMORY
+
+    def start() -> lzma.LZMADecompressor:
+        return lzma.LZMADecompressor(form, memory, filters)
+
+    return _count(_stream_pieces(data, start), limit)
+
+
+def _stream_pieces(data: bytes, start: Callable[[], _Stream]) -> Iterator[int]:
+    stream, place = start(), 0
+    while place < len(data):
+        fed = data[place : place + _FED]
+        place += len(fed)
+        while fed or not (stream.needs_input or stream.eof):
+            yield len(stream.decompress(fed, _PIECE))
+            fed = b""
+        if stream.eof:
+            place -= len(stream.unused_data)
+            stream = start()
+
+
+def _zstd(data: bytes, settings: Settings, limit: int) -> int:
+    declared = zstandard.frame_content_size(data)
+    if declared >= 0:
+        return declared
+    reader = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True)
+    return _count(iter(lambda: len(reader.read(_PIECE)), 0), limit)
+
+
+def _count(pieces: Iterator[int], limit: int) -> int:
+    """Add up sizes until they pass the limit."""
+    size = 0
+    for piece in pieces:
+        size += piece
+        if size > limit:
+            break
+    return size
+
+
+_MEASURES: dict[str, _Measure] = {
+    ZLIB: _zlib,
+    "gzip": _gzip,
+    "bz2": _bz2,
+    "lzma": _lzma,
+    "zstd": _zstd,
+    "blosc": blosc,
+    "lz4": lz4,
+    "vlen-utf8": items,
+    "vlen-bytes": items,
+    "vlen-array": items,
+    "json2": json_items,
+    "msgpack2": msgpack_items,
+    "zfpy": zfp,
+}
+
+
+def _ratio(decoded: str, encoded: str) -> Callable[[Settings], float]:
+    """Return a function for the ratio between the sizes of two data types of a configuration."""
+
+    def ratio(settings: Settings) -> float:
+        before = settings.get(encoded) or ("u1" if decoded == "dtype" else settings.get(decoded))
+        try:
+            return np.dtype(settings[decoded]).itemsize / max(np.dtype(before).itemsize, 1)
+        except (TypeError, ValueError, LookupError):
+            return 1
+
+    return ratio
+
+
+def _records(settings: Settings) -> float:
+    """Return the ratio of a record of the result to one of the table in text."""
+    try:
+        before, after = (
+            np.dtype([tuple(field) for field in settings[name]])
+            for name in ("indtypes", "outdtypes")
+        )
+        return after.itemsize / max(before.itemsize, 1)
+    except (TypeError, ValueError, LookupError):
+        return 1
+
+
+def _ratio_of(name: str, settings: Settings) -> float:
+    return _RATIOS[name](settings) if name in _RATIOS else 1
+
+
+_RATIOS: dict[str, Callable[[Settings], float]] = {
+    "packbits": lambda _: 8,
+    "astype": _ratio("decode_dtype", "encode_dtype"),
+    "categorize": _ratio("dtype", "astype"),
+    "delta": _ratio("dtype", "astype"),
+    "fixedscaleoffset": _ratio("dtype", "astype"),
+    "quantize": _ratio("dtype", "astype"),
+    "record_member": lambda _: 1,
+    "fill_hdf_strings": lambda _: _POINTER,
+    "FITSAscii": _records,
+}
+
+
+_BLOCK = 2**16 - 1
+"""The most bytes of a block."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrapping:
+    """What is around the blocks: the bytes before them, and how many with the checksum follow."""
+
+    window: int
+    head: bytes
+    tail: int
+
+
+_WRAPPINGS = {
+    ZLIB: _Wrapping(zlib.MAX_WBITS, b"\x78\x01", 4),
+    "gzip": _Wrapping(zlib.MAX_WBITS + 16, b"\x1f\x8b\x08" + bytes(6) + b"\xff", 8),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PackedAgain:
+    """Bytes that were inflated, and a stream that holds them as they are."""
+
+    inside: bytes
+    packed: bytes
+
+
+def packed_again(name: str, data: bytes, limit: int) -> PackedAgain | None:
+    """Inflate a stream once, for somebody who then only copies it.
+
+    Its checksum, which has just been compared, is taken over: to compute it again would take as
+    long as the copy.
+
+    Parameters
+    ----------
+    name
+        Of a codec.
+    data
+        The stream.
+    limit
+        Bytes that it may inflate to.
+
+    Returns
+    -------
+    PackedAgain or None
+        None if the codec is another, or the stream is broken, inflates to more, or is followed by
+        a second one.
+    """
+    wrapping = _WRAPPINGS.get(name)
+    if wrapping is None:
+        return None
+    stream = zlib.decompressobj(wrapping.window)
+    try:
+        inside = stream.decompress(data, limit + 1)
+    except zlib.error:
+        return None
+    if not stream.eof or len(inside) > limit or stream.unused_data:
+        return None
+    view = memoryview(inside)
+    parts: list[bytes | memoryview] = [wrapping.head]
+    for start in range(0, len(inside) or 1, _BLOCK):
+        block = view[start : start + _BLOCK]
+        is_last = start + _BLOCK >= len(inside)
+        parts += (struct.pack("<BHH", is_last, len(block), len(block) ^ _BLOCK), block)
+    parts.append(data[-wrapping.tail :])
+    return PackedAgain(inside, b"".join(parts))

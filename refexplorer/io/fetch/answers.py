@@ -1,0 +1,263 @@
+"""The check of HTTP answers: whether they have the requested bytes, by headers and first bytes.
+
+A server may send a login page, compressed bytes or another range with a status of success; taken
+for data they would be noise, or values of another place.
+"""
+
+from __future__ import annotations
+
+import re
+from codecs import getincrementaldecoder
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from refexplorer.errors import FetchError
+from refexplorer.io.access.urls import Place, shown
+
+SELF_DESCRIBING = frozenset({"gzip", "x-gzip", "zstd"})
+"""Encodings that the first bytes tell, so that a document may have them."""
+_NO_ENCODING = frozenset({"", "identity", "chunked", "aws-chunked"})
+"""Of these the body is free when it is read; the last one some stores keep of an upload."""
+_PAGES = ("text/html", "application/xhtml+xml")
+_PAGE_NAMES = (".html", ".htm", ".xhtml")
+_DOCTYPE = b"<!doctype html"
+HEAD = 2**14
+"""Bytes at the start of a file in which a page shows, whatever comments it begins with."""
+START = 256
+"""Bytes that show most pages, where only that is asked."""
+TEXT = 512
+"""Bytes that tell numbers from text."""
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f]")
+_PAGE_START = re.compile(
+    rb"(?>\s+|<!--.*?-->|<\?xml.*?\?>)*+(<!doctype\s+html|<html|<head|<body)(?=[\s/>]|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SHORTEST = 4
+"""First bytes that are enough where only so many come: no number is likely to be these."""
+_SPAN = re.compile(r"bytes +([0-9]{1,20})-([0-9]{1,20})(?:/([0-9]{1,20}|\*))?", re.IGNORECASE)
+_SHOWN = 60
+
+
+class ContentRange(NamedTuple):
+    """The part of a file that came.
+
+    Attributes
+    ----------
+    first, end
+        Offsets in the file.
+    size
+        Of the whole file; None if the server does not say.
+    """
+
+    first: int
+    end: int
+    size: int | None
+
+
+def check_encoding(name: str, said: str, allowed: frozenset[str] = frozenset()) -> None:
+    """Refuse bytes that are not those of the file but an encoding of them.
+
+    Parameters
+    ----------
+    name, said
+        A header, such as ``Content-Encoding``, and its value.
+    allowed
+        Encodings that do no harm where there is one alone.
+
+    Raises
+    ------
+    FetchError
+        If there is an encoding that is not allowed: offsets do not hold in it.
+    """
+    tokens = (token.strip().lower() for token in said.split(","))
+    found = [token for token in tokens if token not in _NO_ENCODING]
+    if found and (len(found) > 1 or found[0] not in allowed):
+        raise FetchError(
+            f"the server sent it encoded ({_named(name, said)}), not the bytes of the file itself"
+        )
+
+
+def check_type(headers: Mapping[str, str], place: Place) -> None:
+    """Refuse a web page, unless the name of the target says that it is one.
+
+    Pages that ask for a login, or tell of an error, often come with a status of success. A target
+    whose path ends in ``.html``, ``.htm`` or ``.xhtml`` may be a page; any other type is accepted,
+    since many servers know none for data.
+
+    Raises
+    ------
+    FetchError
+        If it is a page.
+    """
+    said = headers.get("Content-Type", "")
+    kind = said.partition(";")[0].strip().lower()
+    if kind in _PAGES and not place.path.lower().endswith(_PAGE_NAMES):
+        raise FetchError(
+            f"the server sent a web page ({_named('Content-Type', said)}) instead of the file, "
+            "such as a login or error page"
+        )
+
+
+def check_start(head: bytes, place: Place) -> None:
+    """Refuse a web page that does not say so: one without a type, or with the type of any bytes.
+
+    Parameters
+    ----------
+    head
+        What the file begins with, as far as it came.
+    place
+        The target, which may be a page as for `check_type`.
+
+    Raises
+    ------
+    FetchError
+        If it begins as pages do.
+    """
+    if place.path.lower().endswith(_PAGE_NAMES):
+        return
+    text = head.removeprefix(b"\xef\xbb\xbf")
+    if text.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = text[2:].replace(b"\0", b"")
+    found = _PAGE_START.match(text)
+    begun = text.lower() if _SHORTEST <= len(text) < len(_DOCTYPE) else b""
+    if found is not None or (begun and _DOCTYPE.startswith(begun)):
+        start = (text if found is None else found[1]).decode("ascii", "replace")
+        raise FetchError(
+            f"the server sent a web page (it begins with {start}) instead of the file, such as a "
+            "login or error page"
+        )
+
+
+def is_text(data: bytes) -> bool:
+    """Say whether bytes may be from the middle of UTF-8 text without control characters."""
+    inside = data[:3].lstrip(bytes(range(0x80, 0xC0))) + data[3:]
+    try:
+        getincrementaldecoder("utf-8")().decode(inside)
+    except UnicodeDecodeError:
+        return False
+    return bool(data) and _CONTROL.search(data) is None
+
+
+def part_of(headers: Mapping[str, str], start: int, end: int | None) -> ContentRange:
+    """Return which part of a file a server sent; it may have more than was asked for.
+
+    Parameters
+    ----------
+    headers
+        Of an answer 206.
+    start, end
+        What was asked for; `end` is None for all that follows.
+
+    Raises
+    ------
+    FetchError
+        If it does not say so, or the part is another one.
+    """
+    kind = headers.get("Content-Type", "")
+    if kind.lower().startswith("multipart/"):
+        raise FetchError(
+            f"the server sent several parts ({_named('Content-Type', kind)}), although one "
+            "range was requested"
+        )
+    said = headers.get("Content-Range")
+    if said is None:
+        raise FetchError(
+            "the server sent a part of the file without a Content-Range, so it is unknown "
+            "which part"
+        )
+    return _covering(said, start, end)
+
+
+def check_whole(headers: Mapping[str, str]) -> None:
+    """Refuse an answer 200 that is a part of a file by its header.
+
+    Raises
+    ------
+    FetchError
+        If it is.
+    """
+    said = headers.get("Content-Range")
+    if said is None:
+        return
+    span = _span(said)
+    if span is None or (span.first, span.end) != (0, span.size):
+        raise FetchError(
+            "the server answered 200, which stands for the whole file, but with the range of a "
+            f"part ({_named('Content-Range', said)})"
+        )
+
+
+def check_length(span: ContentRange, length: int | None) -> None:
+    """Refuse a body of another length than its Content-Range says; None is not known.
+
+    Raises
+    ------
+    FetchError
+        If it is another.
+    """
+    if length is not None and length != span.end - span.first:
+        raise FetchError(
+            f"the server sent {length:,} bytes, but its Content-Range has "
+            f"{span.end - span.first:,} ({span.first:,} to {span.end:,})"
+        )
+
+
+def check_sent(said: str | None, start: int, end: int, length: int) -> int | None:
+    """Refuse what an object store sent unless it is a range, as far as there is one.
+
+    Returns the size of the object, or None if that is not known.
+
+    Parameters
+    ----------
+    said
+        Its ``Content-Range``; None for a whole object.
+    start, end
+        What was asked for.
+    length
+        Of what came.
+
+    Raises
+    ------
+    FetchError
+        If it is something else.
+    """
+    size = length if said is None else None
+    if said is None:
+        is_asked = not start and length <= end
+    else:
+        span = _covering(said, start, end)
+        check_length(span, length)
+        is_asked, size = span.first == start and span.end <= end, span.size
+    if not is_asked:
+        raise FetchError("the store sent other bytes than the range that was requested")
+    return size
+
+
+def _covering(said: str, start: int, end: int | None) -> ContentRange:
+    span = _span(said)
+    named = _named("Content-Range", said)
+    if span is None:
+        raise FetchError(
+            f"the server sent a part of the file, and its range cannot be read ({named})"
+        )
+    if span.first >= span.end or (span.size is not None and span.end > span.size):
+        raise FetchError(f"the server sent an impossible range ({named})")
+    needed = span.end
+    if span.size is not None:
+        needed = span.size if end is None else min(end, span.size)
+    if span.first > start or span.end < needed:
+        raise FetchError(f"the server sent another range than was requested ({named})")
+    return span
+
+
+def _span(said: str) -> ContentRange | None:
+    """Parse a Content-Range; None if it cannot be read."""
+    found = _SPAN.fullmatch(said.strip())
+    if found is None:
+        return None
+    size = None if found[3] in (None, "*") else int(found[3])
+    return ContentRange(int(found[1]), int(found[2]) + 1, size)
+
+
+def _named(header: str, value: str) -> str:
+    return f"{header}: {shown(value, _SHOWN)}"

@@ -1,0 +1,198 @@
+"""Waiting for what runs on fsspec's event loop, so that it can be stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Executor, Future, wait
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, copy_context
+from queue import SimpleQueue
+from typing import Any, ParamSpec, TypeVar
+
+from fsspec.asyn import get_loop
+
+from refexplorer import memory
+from refexplorer.errors import FetchError
+
+POLL = 0.1
+"""Seconds between two looks at whether to go on."""
+
+Result = TypeVar("Result")
+_keep_on: ContextVar[Callable[[], bool]] = ContextVar("keep_on", default=lambda: True)
+
+
+class Stopped(Exception):
+    """The person who waited wants no more."""
+
+
+class NoLoopError(FetchError):
+    """There is no thread for the loop that reads remote targets."""
+
+
+@contextmanager
+def stoppable(keep_on: Callable[[], bool]) -> Iterator[None]:
+    """Let `keep_on` stop every read that is waited for inside, also by the threads of Zarr."""
+    token = _keep_on.set(keep_on)
+    try:
+        yield
+    finally:
+        _keep_on.reset(token)
+
+
+def goes_on() -> bool:
+    """Say whether what `stoppable` was told of here is still wanted."""
+    return _keep_on.get()()
+
+
+def wait_for(
+    work: Coroutine[Any, Any, Result], keep_on: Callable[[], bool] | None = None
+) -> Result:
+    """Run a coroutine on fsspec's loop and wait for it, from any other thread.
+
+    Parameters
+    ----------
+    work
+        The coroutine; it is cancelled, with its requests, if this is interrupted.
+    keep_on
+        Asked ten times a second; False cancels. By default what `stoppable` says.
+
+    Raises
+    ------
+    Stopped
+        If `keep_on` returned False, or the program was interrupted and waits for its threads.
+    NoLoopError
+        If fsspec's thread does not run yet and cannot be started: in a browser, or, with
+        Python 3.12, once the main program is through and only its threads go on.
+    """
+    keep_on = keep_on or _keep_on.get()
+    try:
+        loop = get_loop()
+    except RuntimeError as error:
+        work.close()
+        if memory.is_lacking(error):
+            raise
+        raise NoLoopError(
+            "Targets that are not local files cannot be read where no thread can be started."
+        ) from error
+    try:
+        inside = asyncio.get_running_loop() is loop
+    except RuntimeError:
+        inside = False
+    if inside:
+        work.close()
+        raise RuntimeError("Targets cannot be waited for on the loop that reads them.")
+    future = asyncio.run_coroutine_threadsafe(work, loop)
+    try:
+        while not wait([future], timeout=POLL).done:
+            if _interrupted or not keep_on():
+                raise Stopped
+        return future.result()
+    finally:
+        future.cancel()
+
+
+def beside(work: Callable[[], None], name: str) -> None:
+    """Do something in a thread of its own; here and now where none can be started, as in a browser.
+
+    Parameters
+    ----------
+    work
+        Raises nothing; it has the context of the caller.
+    name
+        Of the thread.
+    """
+    context = copy_context()
+    try:
+        threading.Thread(target=context.run, args=[work], name=name, daemon=True).start()
+    except RuntimeError:
+        context.run(work)
+
+
+_interrupted = False
+
+
+def _note_interrupt() -> None:
+    """Note whether an interrupt ended the program, which will now wait for threads of executors.
+
+    Those of Dask, say, wait here in turn, and a server that says nothing would keep all of them.
+    Without an interrupt threads may well go on when the main program is through.
+    """
+    global _interrupted
+    _interrupted = isinstance(getattr(sys, "last_value", None), KeyboardInterrupt)
+
+
+def _register_at_end(call: Callable[[], None]) -> None:
+    """Have something called before Python waits for threads; `atexit` comes after that."""
+    import concurrent.futures.thread  # noqa: F401  what it registers itself is called later then
+
+    register = getattr(threading, "_register_atexit", None)  # has no public name
+    if register is not None:
+        with suppress(RuntimeError):  # it is too late: the program is through
+            register(call)
+
+
+_register_at_end(_note_interrupt)
+
+
+Returned = TypeVar("Returned")
+Arguments = ParamSpec("Arguments")
+
+
+class ReaderThreads(Executor):
+    """At most so many threads, each started when it is needed first.
+
+    Parameters
+    ----------
+    most
+        How many there may be.
+    name
+        What the names of the threads begin with.
+    """
+
+    def __init__(self, most: int, name: str) -> None:
+        self._most = most
+        self._name = name
+        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._idle = threading.Semaphore(0)
+        self._starting = threading.Lock()
+        self._count = 0
+
+    def submit(
+        self,
+        fn: Callable[Arguments, Returned],
+        /,
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Future[Returned]:
+        """Call a function in one of the threads."""
+        future: Future[Returned] = Future()
+
+        def call() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                result = fn(*args, **kwargs)
+            except BaseException as error:  # it is for who waits
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        self._calls.put(call)
+        if not self._idle.acquire(blocking=False):
+            self._start()
+        return future
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._count < self._most:
+                self._count += 1
+                name = f"{self._name}_{self._count}"
+                threading.Thread(target=self._work, name=name, daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            self._calls.get()()
+            self._idle.release()

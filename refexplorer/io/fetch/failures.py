@@ -1,0 +1,422 @@
+"""Messages for failed reads of targets and keys."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import socket
+import ssl
+import sys
+from bisect import bisect_left, bisect_right
+from contextvars import ContextVar, Token
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from itertools import accumulate
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from refexplorer import memory
+from refexplorer.errors import FetchError, LimitError, RefexplorerError
+from refexplorer.io.access.urls import shown
+from refexplorer.io.fetch.background import Stopped
+
+if TYPE_CHECKING:
+    from refexplorer.io.access.urls import Place
+    from refexplorer.spec.diagnostics import Diagnostic
+
+_SHOWN_TAG = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The size and version of a file, as its store reports them.
+
+    Attributes
+    ----------
+    size
+        In bytes; None if it does not say.
+    etag, modified
+        What changes with the content, as the store writes it.
+    ranges
+        Whether parts of the file can be asked for.
+    """
+
+    size: int | None
+    etag: str | None = None
+    modified: str | None = None
+    ranges: bool = True
+
+
+class Versions:
+    """The versions of targets that were read; a target that changes in between is an error."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+        self._sizes: dict[str, int] = {}
+
+    def check(self, url: str, tag: str | None, size: int | None = None) -> None:
+        """Compare the version of a target with that of the first read.
+
+        Parameters
+        ----------
+        url
+            The target.
+        tag
+            Its ETag, or what else changes with the content; None if the store tells nothing.
+        size
+            Of the whole file; None if the store does not tell.
+
+        Raises
+        ------
+        FetchError
+            If it is another one.
+        """
+        known = self._known.setdefault(url, tag) if tag else None
+        if known is not None and known != tag:
+            raise FetchError(
+                f"the file changed while it was read (its version was {_cut(known)} and is "
+                f"{_cut(tag)} now); open the set again to read the new file"
+            )
+        before = size if size is None else self._sizes.setdefault(url, size)
+        if before != size:
+            raise FetchError(
+                f"the file changed while it was read (it had {before:,} bytes and has {size:,} "
+                "now); open the set again to read the new file"
+            )
+
+
+def _cut(tag: str | None) -> str:
+    return shown((tag or "").strip('"'), _SHOWN_TAG)
+
+
+_PACKAGES = {
+    "s3": "s3fs",
+    "gs": "gcsfs",
+    "az": "adlfs",
+    "abfs": "adlfs",
+    "adl": "adlfs",
+    "sftp": "paramiko",
+    "ssh": "paramiko",
+    "oci": "ocifs",
+    "oss": "ossfs",
+    "hf": "huggingface_hub",
+}
+_HTTP = {
+    401: "the server requires a login (401)",
+    403: "the server denies access (403)",
+    404: "there is no such file (404)",
+    410: "the file is gone (410)",
+    416: "the server refuses this byte range (416)",
+    429: "the server limits the rate of requests (429)",
+}
+_DIGITS = 9
+"""Of seconds to wait; whoever says more will not be waited for."""
+_BUGS = (TypeError, AttributeError, LookupError, NameError, AssertionError)
+_CREDENTIALS = {
+    "http": '{"headers": {"Authorization": …}}',
+    "s3": '{"key": …, "secret": …}',
+    "gs": '{"token": …}',
+    "az": '{"account_name": …, "account_key": …}',
+}
+_CREDENTIALS |= {"https": _CREDENTIALS["http"], "abfs": _CREDENTIALS["az"]}
+_CREDENTIALS |= dict.fromkeys(("ftp", "sftp", "ssh", "smb"), '{"username": …, "password": …}')
+
+
+AS_S3 = (
+    "Whether the chunk was never written cannot be told: S3 says the same of a missing file where "
+    "listing is not allowed."
+)
+
+
+class Passing(FetchError):
+    """A failure of the moment: the same request may succeed a little later.
+
+    Attributes
+    ----------
+    wait
+        Seconds that the server asks to wait before.
+    """
+
+    wait = 0.0
+
+
+class TooLate(Passing):
+    """A read took longer than it may.
+
+    Attributes
+    ----------
+    count
+        Bytes that came.
+    """
+
+    count = 0
+
+
+class Denied(FetchError):
+    """The store wants to know who asks.
+
+    Parameters
+    ----------
+    message
+        Why, without a full stop.
+    place
+        What was asked in the end; None for the target.
+    """
+
+    def __init__(self, message: str, place: Place | None = None) -> None:
+        super().__init__(message)
+        self.place = place
+
+
+class NotThere(FetchError):
+    """A web server has no such file, and says so (404)."""
+
+
+def http_failure(status: int, reason: str | None, wait: float = 0.0) -> FetchError:
+    """Return the failure that the status of an HTTP answer tells of.
+
+    Parameters
+    ----------
+    status, reason
+        Of the answer.
+    wait
+        Seconds that it asks to wait before the next request.
+    """
+    words = _HTTP.get(status) or f"the server answered {status} {reason or ''}".rstrip()
+    if status >= 500 or status == 429:
+        asks = f" and asks to wait {math.ceil(wait):,} seconds" if wait else ""
+        failure = Passing(f"{words}{asks}")
+        failure.wait = wait
+        return failure
+    kind: type[FetchError] = _KINDS.get(status, FetchError)
+    return kind(words)
+
+
+_KINDS = {401: Denied, 403: Denied, 404: NotThere}
+
+
+def retry_after(said: str | None) -> float:
+    """Return the seconds that a ``Retry-After`` asks to wait: it has them, or a date."""
+    said = (said or "").strip()
+    if said.isascii() and said.isdigit():
+        return float(said[:_DIGITS])
+    try:
+        until = parsedate_to_datetime(said)
+    except (ValueError, OverflowError):
+        return 0.0
+    if until.tzinfo is None:  # it was written as -0000
+        until = until.replace(tzinfo=UTC)
+    return max(0.0, (until - datetime.now(UTC)).total_seconds())
+
+
+def cause(error: BaseException, place: Place) -> str:
+    """Return the cause as the end of a sentence, without a full stop."""
+    if isinstance(error, Denied | PermissionError):
+        return f"{_denied(error)}{_advice(getattr(error, 'place', None) or place)}"
+    if isinstance(error, RefexplorerError):
+        return str(error)
+    if isinstance(error, Stopped):
+        return "the read was stopped"
+    if isinstance(error, ImportError):
+        package = _PACKAGES.get(place.protocol)
+        return f"the package {package} is not installed" if package else f"{error}".rstrip(".")
+    if isinstance(error, FileNotFoundError):
+        return "there is no such file"
+    if memory.is_lacking(error):
+        return "there is not enough memory"
+    if isinstance(error, IsADirectoryError):
+        return "it is a folder, not a file"
+    if isinstance(error, ValueError) and "Protocol not known" in str(error):
+        return f"no installed package reads {place.protocol}:// URLs"
+    return _connection(error, place) or _plain(error)
+
+
+def _plain(error: BaseException) -> str:
+    """Return what an error says, without the names of classes as far as it says anything."""
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    said = said.strip().partition("\n")[0].rstrip(". :")
+    name = type(error).__name__
+    if isinstance(error, _BUGS):
+        return f"reading failed unexpectedly ({name}: {said})"
+    return said or f"reading failed without a message ({name})"
+
+
+def _connection(error: BaseException, place: Place) -> str | None:
+    """Return the words for what happened on the way to a server."""
+    import aiohttp
+
+    requests: Any = sys.modules.get("requests.exceptions")  # some file systems use it
+    if requests is not None and isinstance(error, requests.ConnectionError):
+        return f"no connection to {place.authority} could be made"
+    if isinstance(error, socket.gaierror | aiohttp.ClientConnectorDNSError):
+        return f"the host {place.host} cannot be found"
+    if isinstance(error, UnicodeError | aiohttp.InvalidURL):
+        return f"{place.host} is no name that a host can have"
+    if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError):
+        return f"no secure connection to {place.authority} could be made ({_tls(error)})"
+    if isinstance(error, TimeoutError):
+        return "the server did not answer in time"
+    if isinstance(error, aiohttp.ClientConnectorError | ConnectionRefusedError):
+        return f"no connection to {place.authority or place.path} could be made"
+    if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ClientConnectionError):
+        return "the connection ended before all bytes came"
+    if isinstance(error, EOFError) or (isinstance(error, ConnectionError) and error.errno):
+        return "the connection ended before all bytes came"
+    if isinstance(error, aiohttp.ClientResponseError):
+        return "the server sent an answer that is not valid HTTP"
+    return None
+
+
+def _tls(error: BaseException) -> str:
+    """Return the reason that OpenSSL gives, such as ``"self-signed certificate"``."""
+    inner = getattr(error, "certificate_error", None) or getattr(error, "os_error", error)
+    said = getattr(inner, "verify_message", "") or getattr(inner, "reason", "") or str(inner)
+    return str(said).replace("_", " ").lower().splitlines()[0]
+
+
+def _denied(error: BaseException) -> str:
+    return str(error) if isinstance(error, Denied) else "access is denied"
+
+
+def _advice(place: Place) -> str:
+    """Say which option would help, where there is one."""
+    options = _CREDENTIALS.get(place.protocol)
+    if options is None:
+        return ""
+    name = f"{place.protocol}://{place.authority}"
+    return f'; storage_options={{"{name}": {options}}} gives credentials'
+
+
+def too_long(size: int, limit: int, ranges: bool = True) -> LimitError:
+    """Say that more came, or would come, than one read may take.
+
+    Parameters
+    ----------
+    size, limit
+        In bytes.
+    ranges
+        Whether the server gives parts of files; if not, all before a range comes, too.
+    """
+    if not ranges:
+        return LimitError(
+            "the server does not support byte ranges and sends the file from its start, "
+            f"{size:,} bytes up to here, more than the limit of {limit:,} for one read (limits: "
+            "fetch_bytes)"
+        )
+    return LimitError(
+        f"it has {size:,} bytes or more, above the limit of {limit:,} for one read (limits: "
+        "fetch_bytes)"
+    )
+
+
+def said_of(error: Diagnostic) -> str:
+    """Say in a sentence why a key of the source is not in the set."""
+    return f"The reference of {error.key} cannot be used: {error}"
+
+
+SLOWEST = 2**12
+"""Bytes in a second that are worth waiting for."""
+_STEP = 0.1
+"""Seconds between two changes of the time; most reads take less, and need none."""
+_read_time: ContextVar[ReadTime | None] = ContextVar("read_time", default=None)
+
+
+class Pieces:
+    """Bytes in the pieces in which they came: to join them before parts are cut is one copy more.
+
+    Parameters
+    ----------
+    pieces
+        In their order.
+    size
+        Of the whole target; None if it is not known.
+    """
+
+    def __init__(self, pieces: list[bytes], size: int | None = None) -> None:
+        self._pieces = pieces
+        self.size = size
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return list(accumulate(map(len, self._pieces), initial=0))
+
+    def cut(self, start: int = 0, stop: int | None = None) -> bytes:
+        """Return the bytes from `start` to `stop`, or as many of them as there are."""
+        if len(self._pieces) == 1:
+            return self._pieces[0][start:stop]
+        size = self._starts[-1]
+        stop = size if stop is None else min(stop, size)
+        if start >= stop:
+            return b""
+        first, last = bisect_right(self._starts, start) - 1, bisect_left(self._starts, stop) - 1
+        views = [memoryview(piece) for piece in self._pieces[first : last + 1]]
+        views[-1] = views[-1][: stop - self._starts[last]]
+        views[0] = views[0][start - self._starts[first] :]
+        return b"".join(views)
+
+
+class ReadTime:
+    """The time that one read may take, retries included, as a context.
+
+    Whatever comes adds the time that it took, up to that at `SLOWEST`: large files may take long,
+    and a server that stops, or sends a byte now and then, ends the read.
+
+    Parameters
+    ----------
+    seconds
+        As `Limits.read_seconds`.
+
+    Raises
+    ------
+    TooLate
+        If the time is over.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._timeout = asyncio.timeout(seconds)
+        self._loop = asyncio.get_running_loop()
+        self._last = self._loop.time()
+        self._count = self._new = 0
+        self._token: Token[ReadTime | None]
+
+    async def __aenter__(self) -> None:
+        self._token = _read_time.set(self)
+        await self._timeout.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        _read_time.reset(self._token)
+        try:
+            await self._timeout.__aexit__(kind, error, trace)
+        except TimeoutError:
+            late = TooLate(
+                f"no complete answer came within {self._seconds:,g} seconds, retries included "
+                "(limits: read_seconds)"
+            )
+            late.count = self._count
+            raise late from None
+
+    def add(self, count: int) -> None:
+        """Note that bytes came."""
+        self._count += count
+        self._new += count
+        now = self._loop.time()
+        when = self._timeout.when()
+        if now - self._last < _STEP or when is None or self._timeout.expired():
+            return
+        self._timeout.reschedule(when + min(now - self._last, self._new / SLOWEST))
+        self._last, self._new = now, 0
+
+
+def note_bytes(count: int) -> None:
+    """Note that bytes of the read came that runs here."""
+    read_time = _read_time.get()
+    if read_time is not None:
+        read_time.add(count)

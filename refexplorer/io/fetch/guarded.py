@@ -1,0 +1,463 @@
+"""Reading the reference set itself from a URL: one's own, or one that a visitor typed."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+from collections.abc import Awaitable, Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+
+from fsspec import AbstractFileSystem, filesystem
+from fsspec.core import url_to_fs
+from fsspec.implementations.local import LocalFileSystem
+from fsspec.spec import AbstractBufferedFile
+
+from refexplorer.errors import AccessError, LimitError, SlowSourceError, SourceError
+from refexplorer.formats.finding.several import is_web
+from refexplorer.formats.finding.source_finding import read_path, read_source
+from refexplorer.formats.finding.url_finding import DOCUMENTS
+from refexplorer.formats.forms.form import options_for
+from refexplorer.formats.forms.other_files import PROBE, kind_of, refuse_other, refuse_zarr
+from refexplorer.formats.forms.zarr_web import WEB_MARKS
+from refexplorer.formats.icechunk.storage import MARKS
+from refexplorer.io.access.policy import AccessPolicy, is_public
+from refexplorer.io.access.urls import (
+    Options,
+    StorageOptions,
+    is_private,
+    parse,
+    protocol_of,
+    shown,
+)
+from refexplorer.io.fetch import stores as versioned
+from refexplorer.io.fetch.background import NoLoopError, wait_for
+from refexplorer.io.fetch.failures import ReadTime, TooLate, cause
+from refexplorer.io.fetch.http import HttpReader
+from refexplorer.io.fetch.stores import RemoteReader, open_resolved
+from refexplorer.limits import Limits
+
+if TYPE_CHECKING:
+    from refexplorer.formats.files.compression import Progress
+    from refexplorer.formats.forms.form import Locate
+    from refexplorer.formats.source import Source
+    from refexplorer.io.access.urls import Place
+    from refexplorer.io.fetch.failures import Pieces
+    from refexplorer.limits import Limits
+
+_PIECE = 2**20
+_BULK = ("chunks",)
+"""The folder of an Icechunk repository that holds data alone."""
+
+
+class GuardedFiles:
+    """Opens what a policy allows, and of each file the very path that the policy checked.
+
+    Nothing in a name is expanded: ``~`` and ``$HOME`` are names of files like any other.
+
+    Parameters
+    ----------
+    policy
+        What may be read.
+    """
+
+    guarded = True
+
+    def __init__(self, policy: AccessPolicy) -> None:
+        self._policy = policy
+
+    def place(self, name: str) -> Path:
+        """Return the path that a name leads to, links resolved.
+
+        Raises
+        ------
+        AccessError
+            If it may not be read.
+        """
+        return Path(self._policy.allowed(name).path)
+
+    def open(self, path: str) -> BinaryIO:
+        """Open a file where its path leads now, if it may be read there.
+
+        Raises
+        ------
+        OSError
+            If not, or if it cannot be read.
+        """
+        try:
+            return open_resolved(self._policy.place(path).path)
+        except AccessError:
+            why = "it leads outside what this page may open"
+            raise PermissionError(errno.EACCES, why, path) from None
+
+    def filesystem(self) -> LocalFileSystem:
+        """Return them for fsspec."""
+        return _GuardedFileSystem(self)
+
+    @contextmanager
+    def unchanging(self, folder: Path, limits: Limits) -> Iterator[Path]:
+        """Lend a copy of the metadata of an Icechunk repository, whose package follows links.
+
+        Raises
+        ------
+        LimitError
+            If there is more of it than `Limits.document_bytes`.
+        """
+        with TemporaryDirectory(prefix="refexplorer-") as copy:
+            rest = limits.document_bytes
+            for name in _names(folder, _BULK):
+                target = Path(copy) / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with self.open(str(folder / name)) as source, target.open("wb") as file:
+                    while piece := source.read(_PIECE):
+                        rest -= len(piece)
+                        if rest < 0:
+                            raise LimitError(
+                                f"The metadata of {folder.name} has more than "
+                                f"{limits.document_bytes:,} bytes; `Limits.document_bytes` "
+                                "raises the limit."
+                            )
+                        file.write(piece)
+            yield Path(copy)
+
+
+class _GuardedFileSystem(LocalFileSystem):  # type: ignore[misc]
+    """Guarded files as fsspec wants them, read-only."""
+
+    cachable = False
+
+    def __init__(self, files: GuardedFiles) -> None:
+        super().__init__()
+        self._files = files
+
+    def _open(self, path: str, mode: str = "rb", **_: Any) -> BinaryIO:
+        return self._files.open(path)
+
+    def find(self, path: str, *_: Any, **__: Any) -> list[str]:
+        """List the files below a folder; no linked folder is entered."""
+        return [str(Path(path) / name) for name in _names(Path(path))]
+
+
+def _names(folder: Path, without: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield the files below a folder, relative to it, in order."""
+    for place, folders, names in os.walk(folder):
+        inner = Path(place).relative_to(folder)
+        folders[:] = sorted(set(folders).difference(without if place == str(folder) else ()))
+        yield from ((inner / name).as_posix() for name in sorted(names))
+
+
+_BLOCK = 2**23
+
+
+class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
+    """Reads with another filesystem; a read that takes too long ends, with its requests.
+
+    Parameters
+    ----------
+    filesystem
+        Any of fsspec's.
+    seconds
+        As `Limits.read_seconds`, for each call and for each block of an open file.
+    """
+
+    cachable = False
+
+    def __init__(self, filesystem: AbstractFileSystem, seconds: float) -> None:
+        super().__init__()
+        self.protocol = filesystem.protocol
+        self._filesystem = filesystem
+        self._seconds = seconds
+
+    def info(self, path: str, **named: Any) -> dict[str, Any]:
+        """Describe a file."""
+        return cast(dict[str, Any], self._ask("info", path, **named))
+
+    def exists(self, path: str, **named: Any) -> bool:
+        """Ask whether there is a file."""
+        return bool(self._ask("exists", path, **named))
+
+    def ls(self, path: str, detail: bool = True, **named: Any) -> list[Any]:
+        """List a folder."""
+        return cast(list[Any], self._ask("ls", path, detail=detail, **named))
+
+    def find(self, path: str, **named: Any) -> Any:
+        """List the files in a folder and all folders in it."""
+        return self._ask("find", path, **named)
+
+    def cat_file(
+        self, path: str, start: int | None = None, end: int | None = None, **named: Any
+    ) -> bytes:
+        """Return a byte range."""
+        if versioned.is_s3(self._filesystem) and end is not None and not named:
+            # which notes each piece, so that a slow line is no stalled one
+            work = versioned.read(self._filesystem, path, start or 0, end)
+            return cast(bytes, self._in_time(path, work)[0])
+        return cast(bytes, self._ask("cat_file", path, start=start, end=end, **named))
+
+    def _open(self, path: str, mode: str = "rb", **named: Any) -> Any:
+        size = self.info(path).get("size")
+        if size is None:
+            return io.BytesIO(self.cat_file(path))
+        return AbstractBufferedFile(self, path, mode, size=size, **{"block_size": _BLOCK} | named)
+
+    def _ask(self, name: str, *given: Any, **named: Any) -> Any:
+        filesystem = self._filesystem
+        if filesystem.async_impl:
+            work = getattr(filesystem, f"_{name}")(*given, **named)
+        else:
+            work = versioned.in_thread(getattr(filesystem, name), *given, **named)
+        return self._in_time(given[0], work)
+
+    def _in_time(self, path: str, work: Awaitable[Any]) -> Any:
+        async def in_time() -> Any:
+            async with ReadTime(self._seconds):
+                return await work
+
+        try:
+            return wait_for(in_time())
+        except TooLate as error:
+            raise SlowSourceError(f"{shown(path)} cannot be read: {error}.") from None
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return path
+
+
+Answer = TypeVar("Answer")
+_HERE = ("memory", ("file", "local"))
+"""Protocols of filesystems that wait for nobody."""
+
+
+def read_guarded(
+    source: str, policy: AccessPolicy, limits: Limits, progress: Progress | None = None
+) -> Source:
+    """Find and read a source that somebody else chose: only where the policy allows.
+
+    Parameters
+    ----------
+    source
+        A path or URL.
+    policy
+        What may be read.
+    limits
+        What it may cost.
+    progress
+        As for `open_references`.
+
+    Raises
+    ------
+    AccessError
+        If it may not be read.
+    SourceError
+        If it cannot be.
+    """
+    files = GuardedFiles(policy)
+    locate = _guarded(policy, limits)
+    if protocol_of(source) in (None, "file"):
+        return read_path(source, limits, files, progress, locate)
+    return read_source(source, None, limits, locate, files=files, progress=progress)
+
+
+def _guarded(policy: AccessPolicy, limits: Limits) -> Locate:
+    """Return how a URL is read; stores are read anonymously."""
+    options = Options({}, None)
+
+    def locate(url: str) -> tuple[AbstractFileSystem, str]:
+        place = policy.place(url)
+        if place.protocol in ("http", "https"):
+            return _HttpFiles(policy, options, limits), place.url
+        found = wait_for(RemoteReader(policy, options).filesystem(place))
+        return StoreFiles(found, limits.read_seconds), found._strip_protocol(place.url)
+
+    return locate
+
+
+def typed(options: StorageOptions, limits: Limits) -> Locate:
+    """Return how a URL is read that its reader typed: of a web server in one request.
+
+    A parquet store has more files than one, and is left to fsspec, as other protocols are; a URL
+    whose name does not tell that it is JSON costs one request more to find out.
+
+    Parameters
+    ----------
+    options
+        As for `Targets`.
+    limits
+        `Limits.document_bytes` and `Limits.read_seconds` bound the read of a file.
+    """
+
+    def locate(url: str) -> tuple[AbstractFileSystem, str]:
+        if not is_web(url):
+            found, path = url_to_fs(url, **options_for(url, options))
+            is_here = "::" in url or found.protocol in _HERE
+            return found if is_here else StoreFiles(found, limits.read_seconds), path
+        policy = _TypedPolicy(url)
+        place = policy.place(url)
+        files = _HttpFiles(policy, Options(options, url), limits)
+        if not place.path.endswith(DOCUMENTS) and files.has(f"{url.rstrip('/')}/.zmetadata"):
+            given = Options(options, url).of(place)[1]
+            return StoreFiles(filesystem(place.protocol, **given), limits.read_seconds), url
+        return files, place.url
+
+    return locate
+
+
+class _TypedPolicy(AccessPolicy):
+    """Allows the server that was typed, wherever it is, and what it leads to on the internet."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self._host = parse(url).host
+
+    def place(self, url: str) -> Place:
+        """Return the parsed URL; `AccessError` if it is an address inside, not the one typed."""
+        place = parse(url)
+        if not (place.host == self._host or is_public(place)):
+            raise _led_inside(place.host, url)
+        return place
+
+    def check_address(
+        self, protocol: str, host: str, address: str, port: int | None = None
+    ) -> None:
+        """Refuse an address inside the network, unless the host was typed, with any port."""
+        if host != self._host and is_private(address):
+            raise _led_inside(address, f"{protocol}://{host}")
+
+
+def _led_inside(host: str, url: str) -> AccessError:
+    return AccessError(
+        f"The server redirects to {shown(url)}, which is inside this machine or network "
+        f"({host}); open that URL itself if you mean it.",
+        target=url,
+        grant="",
+    )
+
+
+class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
+    """The files of HTTP servers, by their URLs, as far as a policy allows."""
+
+    protocol = ("http", "https")
+    cachable = False
+
+    def __init__(self, policy: AccessPolicy, options: Options, limits: Limits) -> None:
+        super().__init__()
+        self._policy = policy
+        self._reader = HttpReader(policy, options, documents=True)
+        self._limit, self._seconds = limits.document_bytes, limits.read_seconds
+        self._sizes: dict[str, int] = {}
+        self._told: dict[str, bytes] = {}
+
+    def has(self, path: str) -> bool:
+        """Ask whether there is a file."""
+        place = self._policy.place(path)
+        try:
+            self._asked(place, self._reader.facts(place))
+        except SlowSourceError:
+            raise
+        except SourceError:
+            return False
+        return True
+
+    def info(self, path: str, **_: object) -> dict[str, Any]:
+        """Describe a file without asking for its size: reading it finds out whether it is there.
+
+        That of a data file is known, since its first bytes were read.
+        """
+        return {"name": path, "type": "file", "size": self._sizes.get(path)}
+
+    def cat_file(
+        self, path: str, start: int | None = None, end: int | None = None, **_: object
+    ) -> bytes:
+        """Return a byte range."""
+        place, start = self._policy.place(path), start or 0
+        return self._asked(place, self._reader.read(place, start, end, self._limit)).cut()
+
+    def exists(self, path: str, **_: object) -> bool:
+        """Find no parquet store: its files would have to be listed. Icechunk and Zarr list nothing.
+
+        Raises
+        ------
+        SourceError
+            If the name is that of one.
+        """
+        if path.removesuffix("/.zmetadata").endswith((".parq", ".parquet", "/.zmetadata")):
+            raise SourceError(
+                f"{shown(path)} is part of a parquet store, which cannot be listed on a web "
+                "server; open a copy on disk or in a bucket."
+            )
+        names = (*MARKS, *WEB_MARKS)
+        return path.endswith(tuple(f"/{name}" for name in names)) and self.has(path)
+
+    def _open(self, path: str, mode: str = "rb", **_: object) -> io.BytesIO:
+        place, begun = self._policy.place(path), b""
+        if path in self._told:
+            return io.BytesIO(self._told.pop(path))
+        if not place.path.endswith(DOCUMENTS):
+            head = self._probe(place)
+            if kind_of(head.cut(0, PROBE)) is not None:
+                self._note_size(place)
+                return io.BytesIO(head.cut(0, PROBE))
+            if head.size is not None and head.size <= PROBE:
+                return io.BytesIO(head.cut())
+            if head.size is not None:
+                begun = head.cut()  # which is not read once more
+        try:
+            most = self._limit - len(begun)
+            data = self._asked(place, self._reader.read(place, len(begun), None, most))
+        except LimitError:
+            raise LimitError(
+                f"{shown(path)} has more than {self._limit:,} bytes; `Limits.document_bytes` "
+                "raises the limit."
+            ) from None
+        whole = begun + data.cut()
+        if not place.path.endswith(DOCUMENTS):
+            self._told[path] = whole  # it is opened once to find out what it is, and then read
+        return io.BytesIO(whole)
+
+    def _note_size(self, place: Place) -> None:
+        """Ask for the size of a data file, and whether parts of it can be read at all."""
+        facts = self._asked(place, self._reader.facts(place))
+        if not facts.ranges or facts.size is None:
+            raise SourceError(
+                f"{shown(place.url)} is a data file on a server that sends no byte ranges, so "
+                "that no chunk of it could be read by itself; download it and open the copy."
+            )
+        self._sizes[place.url] = facts.size
+
+    def _probe(self, place: Place) -> Pieces:
+        """Return the first bytes, unless they show a file of data, which may be large."""
+        url = place.url.rstrip("/")
+        name = url.rpartition("/")[2]
+        try:
+            head = self._asked(place, self._reader.read(place, 0, PROBE, self._limit))
+            if kind_of(head.cut(0, PROBE)) is None:
+                refuse_other(name, head.cut(0, PROBE))
+        except SourceError:
+            refuse_zarr(name, lambda key: self.has(f"{url}/{key}"))
+            raise
+        return head
+
+    def _asked(self, place: Place, work: Coroutine[Any, Any, Answer]) -> Answer:
+        async def in_time() -> Answer:
+            async with ReadTime(self._seconds):
+                return await work
+
+        try:
+            return wait_for(in_time())
+        except (AccessError, LimitError):
+            raise
+        except TooLate as error:
+            raise SlowSourceError(f"{shown(place.url)} cannot be read: {error}.") from None
+        except Exception as error:
+            if isinstance(error, NoLoopError):
+                work.close()  # it never began
+            raise SourceError(
+                f"{shown(place.url)} cannot be read: {cause(error, place)}."
+            ) from None
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return path

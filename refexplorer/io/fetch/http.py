@@ -1,0 +1,487 @@
+"""Byte ranges over HTTP, in one place: what is allowed is checked again at each redirect."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+import weakref
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import Any, ParamSpec, TypeVar
+
+import aiohttp
+from fsspec.asyn import get_loop
+from yarl import URL
+
+from refexplorer.errors import AccessError, FetchError, RefexplorerError
+from refexplorer.io.access.policy import AccessPolicy, guarded_connector
+from refexplorer.io.access.urls import Options, Place, parse, protocol_of, shown
+from refexplorer.io.fetch.answers import (
+    HEAD,
+    SELF_DESCRIBING,
+    START,
+    TEXT,
+    ContentRange,
+    check_encoding,
+    check_length,
+    check_start,
+    check_type,
+    check_whole,
+    is_text,
+    part_of,
+)
+from refexplorer.io.fetch.failures import (
+    Denied,
+    Facts,
+    Passing,
+    Pieces,
+    Versions,
+    http_failure,
+    note_bytes,
+    retry_after,
+    too_long,
+)
+
+_policy: ContextVar[AccessPolicy | None] = ContextVar("policy", default=None)
+"""Of who reads now: filesystems and their sessions are shared."""
+
+
+class _Refused(BaseException):
+    """Ends a request whose library would catch any other error, and repeat the request."""
+
+    def __init__(self, refusal: RefexplorerError) -> None:
+        super().__init__()
+        self.refusal = refusal
+
+
+@contextmanager
+def follow_allowed(policy: AccessPolicy) -> Iterator[None]:
+    """Let the requests inside follow redirects to where a policy allows, and to no other host.
+
+    Raises
+    ------
+    AccessError
+        If a redirect leads to a place that is not allowed.
+    FetchError
+        If it leads to none that is read.
+    """
+    token = _policy.set(policy)
+    try:
+        yield
+    except _Refused as refused:
+        raise refused.refusal from None
+    finally:
+        _policy.reset(token)
+
+
+def redirect_target(response: aiohttp.ClientResponse, location: str) -> str:
+    """Return where a redirect leads, which is never a local file: no grant may follow from it."""
+    try:
+        url = str(response.url.join(URL(location)))
+    except ValueError:
+        raise FetchError("the server redirects to an invalid URL") from None
+    if protocol_of(url) not in ("http", "https"):
+        raise FetchError(
+            f"the server redirects to {shown(url)}, but only http and https are followed"
+        )
+    return url
+
+
+async def check_addresses(policy: AccessPolicy, place: Place) -> None:
+    """Raise `AccessError` if the host of a target has an address that is not allowed."""
+    await asyncio.to_thread(_check_addresses, policy, place)
+
+
+def _check_addresses(policy: AccessPolicy, place: Place) -> None:
+    for *_, address in socket.getaddrinfo(place.host, None):
+        policy.check_address(place.protocol, place.host, str(address[0]), place.port)
+
+
+def hdfs_proxy(server: Place, given: Any) -> Callable[[str], str]:
+    """Return what WebHDFS passes each URL through: the policy is asked for data nodes.
+
+    Parameters
+    ----------
+    server
+        The name node, which was asked for already.
+    given
+        The ``data_proxy`` of the options: of hosts or a function, as fsspec describes it.
+    """
+
+    def allow(url: str) -> str:
+        if callable(given):
+            url = given(url)
+        for name, other in given.items() if isinstance(given, Mapping) else ():
+            url = url.replace(name, other, 1)
+        place, policy = parse(url), _policy.get()
+        if (place.host, place.port) != (server.host, server.port):
+            if policy is None:
+                raise AccessError(f"The name node leads to {shown(url)}.", target=url, grant="")
+            _check_addresses(policy, policy.place(url))
+        return url
+
+    return allow
+
+
+async def _ask_policy(
+    session: object, context: object, redirect: aiohttp.TraceRequestRedirectParams
+) -> None:
+    """Refuse a redirect to another host that is not allowed, before it is followed."""
+    headers, policy = redirect.response.headers, _policy.get()
+    location = headers.get("Location") or headers.get("URI")
+    if location is None:
+        return
+    try:
+        url = redirect_target(redirect.response, location)
+        if URL(url).origin() == redirect.response.url.origin():
+            return
+        if policy is None:
+            raise AccessError(f"The store redirects to {shown(url)}.", target=url, grant="")
+        await check_addresses(policy, policy.place(url))
+    except RefexplorerError as error:
+        if policy is None:
+            raise
+        raise _Refused(error) from None
+
+
+@cache
+def redirect_trace() -> aiohttp.TraceConfig:
+    """Return what makes a session of aiohttp ask the policy."""
+    trace = aiohttp.TraceConfig()
+    trace.on_request_redirect.append(_ask_policy)
+    trace.freeze()
+    return trace
+
+
+@cache
+def s3_session_class() -> type[Any]:
+    """Return the class of sessions of S3 that ask the policy."""
+    from aiobotocore.httpsession import AIOHTTPSession
+
+    class S3Session(AIOHTTPSession):  # type: ignore[misc]
+        async def _get_session(self, proxy_url: str | None) -> aiohttp.ClientSession:
+            # there is no public way to the session; a test has a store that redirects
+            session: aiohttp.ClientSession = await super()._get_session(proxy_url)
+            if redirect_trace() not in session.trace_configs:
+                session.trace_configs.append(redirect_trace())
+            return session
+
+    return S3Session
+
+
+# sock_read sets a timer for each piece that comes: for 1,000 ranges of 64 kB that took 1.02 times
+# the processor time of a watch of our own, which is the noise of the machine
+TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=30)
+"""Seconds without any byte; a large file over a slow line may take as long as it needs."""
+ATTEMPTS = 4
+FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0
+"""Seconds between attempts: at most, and doubled each time; any part of it, so that requests that
+failed together do not come back together."""
+LONGEST_ASKED = 30.0
+"""Seconds that are waited besides if a server asks for it; for one that asks for more nobody waits.
+"""
+REDIRECTS = 10
+"""As many as aiohttp follows itself; here the access policy is asked before each."""
+Answer = TypeVar("Answer")
+Asked = ParamSpec("Asked")
+_REDIRECTED = frozenset({301, 302, 303, 307, 308})
+# 2^64 has 20 digits; a server could send any number of them, and `int` refuses above 4,300
+_DIGITS = 20
+_BUFFER = 2**20
+"""Bytes that wait in memory before a server is told to pause."""
+# a decompressed answer would no longer be the bytes at the offsets that a reference names
+_CLIENT: dict[str, Any] = {"timeout": TIMEOUT, "read_bufsize": _BUFFER, "auto_decompress": False}
+_FILESYSTEM = frozenset(
+    {
+        "client_kwargs", "get_client", "simple_links", "block_size", "same_scheme", "encoded",
+        "size_policy", "cache_type", "cache_options", "asynchronous", "loop",
+        "skip_instance_cache", "use_listings_cache", "listings_expiry_time", "max_paths",
+    }
+)  # fmt: skip
+"""Options for fsspec's filesystem, which say nothing about a request."""
+_PASSING = (
+    Passing,
+    TimeoutError,
+    ConnectionError,
+    aiohttp.ServerDisconnectedError,
+    aiohttp.ClientPayloadError,
+    aiohttp.ClientOSError,
+)
+"""What may be otherwise a moment later."""
+_LASTING = (aiohttp.ClientSSLError, ConnectionRefusedError)
+"""Those of them that will not."""
+
+
+class HttpReader:
+    """Reads on fsspec's event loop, with one session for each set of options.
+
+    Parameters
+    ----------
+    policy
+        Asked for every redirect, and for each address that a host name turns out to have.
+    options
+        As fsspec's: ``client_kwargs`` for the session, the rest for each request.
+    documents
+        Whether what is read tells by its content what it is, as reference sets do: it may be gzip
+        or zstd, and of any type.
+    """
+
+    def __init__(self, policy: AccessPolicy, options: Options, documents: bool = False) -> None:
+        self._policy = policy
+        self._options = options
+        self._documents = documents
+        self._versions = Versions()
+        self._begun: set[str] = set()
+        self._sessions: dict[str, tuple[aiohttp.ClientSession, dict[str, Any]]] = {}
+
+    async def read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
+        """Return the bytes from `start` to `end` (None: to the end of the file).
+
+        What may pass (a busy server, a broken connection) is tried again, a little later each
+        time.
+
+        Raises
+        ------
+        AccessError
+            If a redirect or an address leads to a place that is not allowed.
+        FetchError
+            If the server answers with anything else than these bytes: also where that is a web
+            page, an encoding of the file or another range, with a status of success.
+        LimitError
+            If more than `limit` bytes come.
+        """
+        return await _patiently(self._read, place, start, end, limit)
+
+    async def facts(self, place: Place) -> Facts:
+        """Return the facts of a file; its first bytes are requested, as some servers refuse HEAD.
+
+        Raises
+        ------
+        AccessError, FetchError
+            As `read`.
+        """
+        return await _patiently(self._facts, place)
+
+    async def _read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
+        response, asked = await self._answer(place, start, end)
+        try:
+            self._refuse(response, start, asked, place)
+            self._check_form(response, place, pages=self._documents)
+            span = _span(response, start, end)
+            self._versions.check(place.url, _version(response), span.size)
+            data, head = await _body(response, span, start, end, limit)
+        finally:
+            response.release()
+        if head and not self._documents:
+            check_start(head, place)
+        elif not self._documents and is_text(data.cut(0, TEXT)) and place.url not in self._begun:
+            await self._facts(place)  # the middle of a page has nothing else that shows it
+            self._begun.add(place.url)
+        return data
+
+    async def _facts(self, place: Place) -> Facts:
+        count = 1 if self._documents else START
+        try:
+            response, asked = await self._answer(place, 0, count)
+            async with response:
+                self._refuse(response, 0, asked, place)
+                self._check_form(response, place)
+                found = _facts(response, _span(response, 0, count))
+                if not self._documents:
+                    check_start(await _start(response, count), place)
+                return found
+        except _Empty:
+            return Facts(0)
+
+    def _check_form(
+        self, response: aiohttp.ClientResponse, place: Place, pages: bool = False
+    ) -> None:
+        """Refuse what is not the file itself."""
+        allowed = SELF_DESCRIBING if self._documents else frozenset[str]()
+        for name in ("Content-Encoding", "Transfer-Encoding"):
+            check_encoding(name, ",".join(response.headers.getall(name, ())), allowed)
+        if not pages:
+            check_type(response.headers, place)
+
+    async def _answer(
+        self, place: Place, start: int, end: int | None
+    ) -> tuple[aiohttp.ClientResponse, Place]:
+        """Ask for a range and follow redirects, each with the options that are meant for it.
+
+        Returns where the answer comes from, too.
+        """
+        asked = place
+        for _ in range(REDIRECTS):
+            redirected = asked.authority != place.authority
+            session, options = self._session(asked, redirected)
+            headers = _headers(options, start, end)
+            response = await session.get(asked.url, **options | {"headers": headers})
+            if response.status not in _REDIRECTED:
+                return response, asked
+            location = response.headers.get("Location")
+            if location is None:
+                return response, asked
+            response.release()
+            asked = self._policy.place(redirect_target(response, location))
+        raise FetchError("the server redirects endlessly")
+
+    def _refuse(
+        self, response: aiohttp.ClientResponse, start: int, asked: Place, place: Place
+    ) -> None:
+        """Raise unless the answer has bytes; say which options would help, and were not sent."""
+        try:
+            _refuse(response, start)
+        except Denied as error:
+            withheld = self._options.withheld_text(asked, asked.authority != place.authority)
+            raise Denied(f"{error}{withheld}", asked) from None
+
+    def _session(
+        self, place: Place, redirected: bool
+    ) -> tuple[aiohttp.ClientSession, dict[str, Any]]:
+        """Return the session for a target, and the options of a request."""
+        name, options = self._options.of(place, redirected)
+        if name not in self._sessions:
+            client = _CLIENT | options.get("client_kwargs", {})
+            client.setdefault("cookie_jar", aiohttp.DummyCookieJar())
+            session = aiohttp.ClientSession(connector=guarded_connector(self._policy), **client)
+            # a function of the module: a bound method would keep this reader alive for good
+            weakref.finalize(self, _close, session)
+            request = {key: options[key] for key in options if key not in _FILESYSTEM}
+            self._sessions[name] = session, request | {"allow_redirects": False}
+        return self._sessions[name]
+
+
+class _Empty(FetchError):
+    """The file ends before the range."""
+
+
+async def _patiently(
+    ask: Callable[Asked, Awaitable[Answer]], *asked: Asked.args, **named: Asked.kwargs
+) -> Answer:
+    """Ask again, a little later each time, while the failure is one of the moment."""
+    for attempt in range(ATTEMPTS - 1):
+        try:
+            return await ask(*asked, **named)
+        except _PASSING as error:
+            asked_for = error.wait if isinstance(error, Passing) else 0.0
+            if _is_lasting(error) or asked_for > LONGEST_ASKED:
+                raise
+            longest = min(LONGEST_WAIT, FIRST_WAIT * 2**attempt)
+            await asyncio.sleep(asked_for + random.uniform(0, longest))
+    return await ask(*asked, **named)
+
+
+def _is_lasting(error: Exception) -> bool:
+    """Say whether a connection cannot be made, now or a moment later."""
+    if isinstance(error, aiohttp.ClientConnectorError) and not isinstance(error, _LASTING):
+        return not isinstance(error.os_error, ConnectionResetError | TimeoutError)
+    return isinstance(error, _LASTING)
+
+
+def _headers(options: dict[str, Any], start: int, end: int | None) -> dict[str, str]:
+    # a compressed answer would be unpacked, and its offsets would be others
+    headers = dict(options.get("headers", {})) | {"Accept-Encoding": "identity"}
+    if start or end is not None:
+        headers["Range"] = f"bytes={start}-{'' if end is None else end - 1}"
+    return headers
+
+
+def _refuse(response: aiohttp.ClientResponse, start: int) -> None:
+    """Raise unless the answer has bytes."""
+    if response.status in (200, 206):
+        return
+    if response.status == 416:
+        raise _unsatisfied(response, start)
+    wait = retry_after(response.headers.get("Retry-After"))
+    raise http_failure(response.status, response.reason, wait)
+
+
+def _unsatisfied(response: aiohttp.ClientResponse, start: int) -> FetchError:
+    """Return what a server says that has no such range; it may not say why."""
+    said = response.headers.get("Content-Range", "").rpartition("/")[2]
+    size = int(said) if said.isascii() and said.isdigit() and len(said) < _DIGITS else None
+    if not start and (size == 0 or said in ("", "*")):
+        return _Empty("the file is empty (416)")
+    if size is not None and start >= size:
+        return FetchError(f"the range begins past the end of the file, which has {size:,} bytes")
+    return http_failure(416, response.reason)
+
+
+def _span(response: aiohttp.ClientResponse, start: int, end: int | None) -> ContentRange:
+    """Return which part of the file comes: all of it if the server ignores ranges.
+
+    The end of all of it may not be known, and is 0 then.
+    """
+    length = response.content_length
+    if response.status == 200:
+        check_whole(response.headers)
+        return ContentRange(0, length or 0, length)
+    span = part_of(response.headers, start, end)
+    check_length(span, length)
+    return span
+
+
+def _facts(response: aiohttp.ClientResponse, span: ContentRange) -> Facts:
+    """Return the facts in the headers of an answer with one byte."""
+    tags = response.headers.get("ETag"), response.headers.get("Last-Modified")
+    return Facts(span.size, *tags, ranges=response.status == 206)
+
+
+async def _start(response: aiohttp.ClientResponse, count: int) -> bytes:
+    """Return the first bytes of an answer, and leave the rest."""
+    head = b""
+    async for piece in response.content.iter_any():
+        note_bytes(len(piece))
+        head += piece
+        if len(head) >= count:
+            break
+    return head[:count]
+
+
+def _version(response: aiohttp.ClientResponse) -> str | None:
+    return response.headers.get("ETag") or response.headers.get("Last-Modified")
+
+
+async def _body(
+    response: aiohttp.ClientResponse, span: ContentRange, start: int, end: int | None, limit: int
+) -> tuple[Pieces, bytes]:
+    """Read the bytes from `start` to `end` and leave most of the rest.
+
+    Returns what the file begins with as well, as far as it came. What comes before `start`, of a
+    server that ignores ranges, is thrown away. A part of no more than was
+    asked for is read to the end of the body, where it shows whether that is as long as it says.
+    """
+    skip = start - span.first
+    wanted = None if end is None else end - span.first
+    length = response.content_length
+    announced = length or 0 if wanted is None else min(wanted, length or wanted)
+    if announced > limit:
+        raise too_long(announced, limit, ranges=response.status == 206 or not skip)
+    said = span.end - span.first if response.status == 206 else None
+    enough = None if wanted is None or (said is not None and said <= wanted) else wanted
+    pieces, count, size, head = list[bytes](), 0, span.size, b""
+    async for piece in response.content.iter_any():
+        note_bytes(len(piece))
+        if not span.first and count < HEAD:
+            head += piece[:HEAD]
+        pieces.append(piece[max(skip - count, 0) :])
+        count += len(piece)
+        if (enough is not None and count >= enough) or (said is not None and count > said):
+            break
+        if count > limit:
+            raise too_long(count, limit)
+    else:
+        size = count if said is None else size  # the whole file came
+    if said is not None and (enough is None or count < enough):
+        check_length(span, count)
+    return Pieces(pieces, size), head
+
+
+def _close(session: aiohttp.ClientSession) -> None:
+    """Close on the session's own loop, without waiting: this runs in the garbage collector."""
+    loop = get_loop()
+    if loop.is_running():
+        asyncio.run_coroutine_threadsafe(session.close(), loop)

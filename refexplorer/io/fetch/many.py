@@ -1,0 +1,222 @@
+"""Many references at once: merged, some at a time, with progress, and stopped when asked to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from time import monotonic
+
+from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.io.fetch.background import POLL, NoLoopError, Stopped, wait_for
+from refexplorer.io.fetch.failures import Pieces
+from refexplorer.io.fetch.ranges import RangeRequest, Wanted, merged
+from refexplorer.io.fetch.stores import LocalFile
+from refexplorer.io.fetch.targets import Targets, complete, explained, held
+from refexplorer.markup import size_text
+from refexplorer.spec.references import Base64, Inline, Reference
+
+CONCURRENCY = 24
+"""Requests at a time: enough to hide the way to a server, few enough for a server to bear."""
+
+Fetched = dict[str, bytes | RefexplorerError]
+"""The bytes of each key, or why there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchProgress:
+    """The progress of a fetch.
+
+    Attributes
+    ----------
+    chunks, chunk_count
+        References done, and all of them.
+    bytes, byte_count
+        Bytes that came for them, and all that will come; None where whole files are among them,
+        whose size is not known before.
+    """
+
+    chunks: int
+    chunk_count: int
+    bytes: int
+    byte_count: int | None
+
+    def __str__(self) -> str:
+        of = "" if self.byte_count is None else f" of {size_text(self.byte_count)}"
+        return f"{size_text(self.bytes)}{of}"
+
+
+Advance = Callable[[FetchProgress], bool]
+"""Called in the thread that waits, about ten times a second and at the end; False stops."""
+Arrived = Callable[[str, bytes | RefexplorerError], None]
+"""Called with a key and its bytes, or why there are none, in the thread that reads."""
+
+
+def fetch_many(
+    targets: Targets,
+    references: Mapping[str, Reference],
+    advance: Advance = lambda progress: True,
+    arrived: Arrived | None = None,
+) -> Fetched:
+    """Return the bytes of several references, each by its key, or the error that names why not.
+
+    Ranges of a target that touch, or have a small gap between them, are read in one request.
+
+    Parameters
+    ----------
+    targets
+        Reads them.
+    references
+        By key.
+    advance
+        Is told how far it is; if it returns False, open requests end and what has not come is
+        left out of the result.
+    arrived
+        Is given each key as it comes; nothing is kept then, and the result is empty.
+
+    Raises
+    ------
+    LimitError
+        If they are known to have more than `Limits.fetch_bytes` in all.
+    """
+    fetched: Fetched = {}
+    run = _FetchRun(targets, references, advance, arrived or fetched.__setitem__)
+    try:
+        run.read_local()
+        run.read_remote()
+        run.tell()
+    except Stopped:
+        pass
+    return fetched
+
+
+class _FetchRun:
+    """One call of `fetch_many`."""
+
+    def __init__(
+        self,
+        targets: Targets,
+        references: Mapping[str, Reference],
+        advance: Advance,
+        arrived: Arrived,
+    ) -> None:
+        self._targets = targets
+        self._advance = advance
+        self._arrived = arrived
+        self._done = set[str]()
+        self._count = len(references)
+        self._bytes = 0
+        self._told = 0.0
+        self._place_of = cache(targets.policy.place)
+        prepared = (self._prepared(key, reference) for key, reference in references.items())
+        wanted = [each for each in prepared if each is not None]
+        known = self._bytes + sum(each.end - each.start for each in wanted if each.end is not None)
+        self._byte_count = None if any(each.end is None for each in wanted) else known
+        if known > targets.limit:
+            raise LimitError(
+                f"{self._count:,} references have {known:,} bytes, more than the limit of "
+                f"{targets.limit:,} for one read (limits: fetch_bytes)."
+            )
+        requests = list(merged(wanted))
+        self._local = [each for each in requests if each.place.protocol == "file"]
+        self._remote = [each for each in requests if each.place.protocol != "file"]
+
+    def read_local(self) -> None:
+        """Read local files, each opened once."""
+        for _, group in groupby(self._local, key=lambda request: request.place.url):
+            requests = list(group)
+            try:
+                with self._targets.local.opened(requests[0].place) as file:
+                    for request in requests:
+                        self._read_local(file, request)
+            except (OSError, RefexplorerError) as error:
+                for request in requests:
+                    self._fail(request, error)
+
+    def read_remote(self) -> None:
+        """Read all else, several requests at a time."""
+        if not self._remote:
+            return
+        try:
+            wait_for(self._read_remote(), self._goes_on)
+        except NoLoopError as error:
+            for request in self._remote:
+                self._fail(request, error)
+
+    def tell(self) -> None:
+        """Say how far it is; raise `Stopped` if that is far enough."""
+        if not self._goes_on():
+            raise Stopped
+
+    def _prepared(self, key: str, reference: Reference) -> Wanted | None:
+        """Return the range to read; what needs no reading, or cannot be read, is done."""
+        try:
+            if isinstance(reference, Inline | Base64):
+                self._keep(key, held(key, reference))
+                return None
+            wanted = self._targets.wanted(key, reference, place_of=self._place_of)
+        except RefexplorerError as error:
+            self._done_with(key, error)
+            return None
+        if wanted.start == wanted.end:
+            self._keep(key, b"")
+            return None
+        return wanted
+
+    def _read_local(self, file: LocalFile, request: RangeRequest) -> None:
+        try:
+            data = file.read(request.start, request.end, self._targets.limit)
+            self._finish(request, Pieces([data], file.size))
+        except (OSError, RefexplorerError) as error:
+            self._fail(request, error)
+        if monotonic() - self._told >= POLL:
+            self.tell()
+
+    async def _read_remote(self) -> None:
+        requests = iter(self._remote)
+
+        async def work() -> None:
+            for request in requests:
+                try:
+                    data = await self._targets.read(request.place, request.start, request.end)
+                except Exception as error:  # each protocol has errors of its own
+                    self._fail(request, error)
+                else:  # an error of who is given it is no failure of the target
+                    self._finish(request, data)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(CONCURRENCY, len(self._remote))):
+                group.create_task(work())
+
+    def _goes_on(self) -> bool:
+        self._told = monotonic()
+        return self._advance(
+            FetchProgress(len(self._done), self._count, self._bytes, self._byte_count)
+        )
+
+    def _finish(self, request: RangeRequest, data: Pieces) -> None:
+        for part in request.parts:
+            try:
+                self._keep(part.key, complete(part, request.cut(data, part), data.size))
+            except RefexplorerError as error:
+                self._done_with(part.key, error)
+
+    def _keep(self, key: str, data: bytes) -> None:
+        if self._bytes + len(data) > self._targets.limit:
+            raise LimitError(
+                f"{key} was not kept, since one read may take at most {self._targets.limit:,} "
+                "bytes in all (limits: fetch_bytes)."
+            )
+        self._bytes += len(data)
+        self._done_with(key, data)
+
+    def _fail(self, request: RangeRequest, error: Exception) -> None:
+        for part in request.parts:
+            if part.key not in self._done:
+                self._done_with(part.key, explained(part, error))
+
+    def _done_with(self, key: str, found: bytes | RefexplorerError) -> None:
+        self._done.add(key)
+        self._arrived(key, found)

@@ -1,0 +1,474 @@
+"""Byte ranges of what fsspec's filesystems reach: S3, GCS, Azure, memory and others."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import ftplib
+import logging
+import os
+import stat
+import weakref
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import PurePath
+from typing import Any, BinaryIO, TypeVar
+from urllib.parse import urlsplit
+
+from refexplorer.errors import FetchError
+from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access.urls import OBJECT_STORES, Options, Place
+from refexplorer.io.fetch import stores as versioned
+from refexplorer.io.fetch.answers import HEAD, check_encoding, check_sent, check_start
+from refexplorer.io.fetch.background import beside
+from refexplorer.io.fetch.failures import (
+    Denied,
+    Facts,
+    Pieces,
+    Versions,
+    http_failure,
+    note_bytes,
+    too_long,
+)
+from refexplorer.io.fetch.http import (
+    check_addresses,
+    follow_allowed,
+    hdfs_proxy,
+    redirect_trace,
+    s3_session_class,
+)
+
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY)
+"""Where it exists, a folder need not be readable for the way to lead through it."""
+
+
+def open_resolved(path: str) -> BinaryIO:
+    """Open a regular file by a path that was resolved and checked before.
+
+    No link is followed: one that is there now was put there since, and would lead to what nobody
+    checked.
+
+    Raises
+    ------
+    OSError
+        If there is no such file, it may not be read, or a link is on the way.
+    """
+    descriptor = _descriptor(path)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", path)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _descriptor(path: str) -> int:
+    if os.open not in os.supports_dir_fd:  # Windows
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        if os.path.realpath(path) == path:
+            return descriptor
+        os.close(descriptor)
+        raise OSError(errno.ELOOP, "it was replaced by a link while it was opened", path)
+    *folders, name = PurePath(path).parts[1:]
+    at = os.open(os.sep, _FOLDER | os.O_DIRECTORY)
+    try:
+        for folder in folders:
+            above, at = at, os.open(folder, _FOLDER | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+            os.close(above)
+        # A pipe would wait for a writer here.
+        return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
+    finally:
+        os.close(at)
+
+
+class LocalReader:
+    """Reads at once, in the thread that asks."""
+
+    def __init__(self) -> None:
+        self._versions = Versions()
+
+    @contextmanager
+    def opened(self, place: Place) -> Iterator[LocalFile]:
+        """Open a file for one or several reads.
+
+        Raises
+        ------
+        OSError
+            If there is no such file, or it may not be read.
+        FetchError
+            If it changed since it was opened first.
+        """
+        with open_resolved(place.path) as file:
+            found = os.fstat(file.fileno())
+            self._versions.check(place.path, f"{found.st_size} bytes of {_modified(found)}")
+            yield LocalFile(file, found.st_size)
+
+    def facts(self, place: Place) -> Facts:
+        """Return the facts of a file; OSError if there is none."""
+        with open_resolved(place.path) as file:
+            found = os.fstat(file.fileno())
+        return Facts(found.st_size, modified=_modified(found))
+
+
+class LocalFile:
+    """An open file of known size in bytes."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._file = file
+        self.size = size
+
+    def read(self, start: int, end: int | None, limit: int) -> bytes:
+        """Return the bytes from `start` to `end`; what lies past the end is not asked for.
+
+        Raises
+        ------
+        LimitError
+            If more than `limit` bytes would come.
+        """
+        stop = self.size if end is None else min(end, self.size)
+        if stop - start > limit:
+            raise too_long(self.size, limit)
+        if stop <= start:
+            return b""
+        self._file.seek(start)
+        return self._file.read(stop - start)
+
+
+def _modified(found: os.stat_result) -> str:
+    return datetime.fromtimestamp(found.st_mtime, UTC).isoformat()
+
+
+_READS_AT_A_TIME = 24
+"""Reads at a time of a filesystem that is not asynchronous, each in a thread."""
+_BROKEN_CONNECTION = (EOFError, ConnectionError, ftplib.Error)
+"""What a connection says that a server closed, since it was not used for a while."""
+_USERS = frozenset({"user", "username", "password"})
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(eq=False)
+class _FtpConnection:
+    """A filesystem, and how many may read with it."""
+
+    filesystem: Any
+    turn: asyncio.Semaphore
+    has_answered: bool = False
+
+
+class RemoteReader:
+    """Reads on fsspec's event loop; a filesystem is made when its first target is read.
+
+    Each belongs to one authority: it is made with what fsspec takes from the URL, and options can
+    name no other. Retries are those of each filesystem. An ``endpoint_url`` comes only from the
+    options, so from who gives them, and no target can change it.
+
+    Parameters
+    ----------
+    policy
+        Asked for the addresses of hosts.
+    options
+        For `fsspec.filesystem`.
+    """
+
+    def __init__(self, policy: AccessPolicy, options: Options) -> None:
+        self._policy = policy
+        self._options = options
+        self._versions = Versions()
+        self._connections: dict[tuple[str, str], _FtpConnection] = {}
+        self._making: dict[tuple[str, str], asyncio.Lock] = {}
+
+    async def read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
+        """Return the bytes from `start` to `end` (None: to the end of the file).
+
+        Raises
+        ------
+        AccessError
+            If the host has an address that is not allowed, or a redirect leads to such a place.
+        FetchError
+            If S3 or GCS says that the object changed since it was read first, or sends something
+            else than these bytes; of other stores, if more than these bytes come.
+        LimitError
+            If more than `limit` bytes come.
+        """
+        stop = start + limit + 1 if end is None else end
+        data, version, size = await self._ask(
+            place, lambda filesystem: versioned.read(filesystem, place.url, start, stop)
+        )
+        self._versions.check(place.url, version, size)
+        if end is not None and len(data) > end - start:
+            raise FetchError(
+                f"the store sent {len(data):,} bytes, but {end - start:,} were requested"
+            )
+        if len(data) > limit:
+            raise too_long(limit + 1, limit)
+        if not start and place.protocol in OBJECT_STORES:
+            check_start(data[:HEAD], place)
+        return Pieces([data], size)
+
+    async def facts(self, place: Place) -> Facts:
+        """Return the facts of a file."""
+        return await self._ask(place, lambda filesystem: versioned.facts(filesystem, place.url))
+
+    async def filesystem(self, place: Place) -> Any:
+        """Return the filesystem that reads a target; it was not asked anything yet.
+
+        Raises
+        ------
+        AccessError
+            If the host has an address that is not allowed.
+        FetchError
+            If none can be made, or the options do not say which place they are for.
+        """
+        return (await self._connect(place)).filesystem
+
+    async def _ask(self, place: Place, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
+        """Ask a filesystem.
+
+        One whose connection broke is replaced, and asked once more if it had answered before.
+        """
+        with follow_allowed(self._policy):
+            while True:
+                connection = await self._connect(place)
+                if connection.filesystem.async_impl:
+                    return await ask(connection.filesystem)
+                async with connection.turn:
+                    if connection not in self._connections.values():
+                        continue
+                    try:
+                        answer = await ask(connection.filesystem)
+                    except (FileNotFoundError, PermissionError):
+                        raise
+                    except BaseException as error:  # also who waits no more: bytes are on the way
+                        self._forget(connection)
+                        if not (connection.has_answered and isinstance(error, _BROKEN_CONNECTION)):
+                            raise
+                    else:
+                        connection.has_answered = True
+                        return answer
+
+    def _forget(self, connection: _FtpConnection) -> None:
+        self._connections = {
+            key: each for key, each in self._connections.items() if each is not connection
+        }
+
+    async def _connect(self, place: Place) -> _FtpConnection:
+        import fsspec
+
+        await asyncio.to_thread(fsspec.get_filesystem_class, place.protocol)
+        if place.host:
+            await check_addresses(self._policy, place)
+        name, options = self._options.of(place)
+        key = name, _root(place, options)
+        async with self._making.setdefault(key, asyncio.Lock()):
+            if key not in self._connections:
+                try:
+                    made = await versioned.in_thread(_make_filesystem, key[1], place, name, options)
+                except ftplib.error_perm as error:
+                    raise Denied(
+                        f"the server refuses the login ({str(error)[:3]})"
+                        f"{self._options.withheld_text(place)}"
+                    ) from None
+                turns = (
+                    1 if place.protocol == "ftp" else _READS_AT_A_TIME
+                )  # ftplib has one connection
+                connection = _FtpConnection(made, asyncio.Semaphore(turns))
+                session = None if made.async_impl else getattr(made, "session", None)
+                if session is not None:  # of requests, which leaves sockets open
+                    weakref.finalize(connection, session.close)
+                self._connections[key] = connection
+            return self._connections[key]
+
+
+def _root(place: Place, options: dict[str, Any]) -> str:
+    """Return the URL of the server, with the user that it names unless options have one."""
+    own = place.host and not _USERS & options.keys()
+    authority = urlsplit(place.url).netloc if own else place.authority
+    return f"{place.protocol}://{authority}/"
+
+
+def _check_hdfs(name_node: str, response: Any, **_: object) -> None:
+    """Refuse an error of a data node, which fsspec takes for data, and a redirect anywhere."""
+    is_name_node = response.url.startswith(name_node)
+    if response.is_redirect and not (is_name_node and "op=OPEN" in response.url):
+        response.close()
+        raise FetchError("the server redirects to another one, which is not followed")
+    if not (is_name_node or response.ok):
+        response.close()
+        response.raise_for_status()
+
+
+def _make_filesystem(root: str, place: Place, name: str, options: dict[str, Any]) -> Any:
+    """Return a filesystem made with what fsspec takes from the URL."""
+    import fsspec
+
+    given = dict(options)
+    if place.protocol == "s3":
+        given = versioned.s3_options(given)
+    elif place.protocol == "gs":
+        given = versioned.gcs_options(given)
+    elif not fsspec.get_filesystem_class(place.protocol).async_impl:
+        given["skip_instance_cache"] = True  # the connection is used by nobody else
+    if place.protocol == "webhdfs":
+        given["data_proxy"] = hdfs_proxy(place, given.get("data_proxy"))
+    where = f"{place.protocol}://{place.authority}"
+    advice = f'name the place, as in storage_options={{"{where}": …}}'
+    try:
+        made, _ = fsspec.url_to_fs(root, **{place.protocol: given})
+    except TypeError as error:
+        raise FetchError(
+            f"the URL and the storage options do not name one server ({error}); {advice}"
+        ) from None
+    is_of_url = bool(made.storage_options.keys() - options.keys())
+    is_shared = place.protocol in OBJECT_STORES or place.protocol == "memory"
+    if options and name == place.protocol and not (is_of_url or is_shared):
+        raise FetchError(
+            f"the URL does not say which server the storage options of {name} are for; {advice}"
+        )
+    if place.protocol == "webhdfs":
+        made.session.hooks["response"].append(partial(_check_hdfs, made.url))
+    return made
+
+
+# gcsfs logs each refusal with a traceback, which Python writes to stderr where no log is set up
+logging.getLogger("gcsfs").addHandler(logging.NullHandler())
+
+Reply = TypeVar("Reply")
+_PIECE = 2**20
+_STORED = "X-Goog-Stored-Content-Encoding"
+
+TaggedBytes = tuple[bytes, str | None, int | None]
+"""Bytes, what changes with the content of their object, and its size; None if the store does not
+tell."""
+
+
+def gcs_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options for gcsfs with which no answer is unpacked, or has to be, unless asked for."""
+    given = options.get("session_kwargs", {})
+    headers = {"Accept-Encoding": "identity"} | given.get("headers", {})
+    traces = [*given.get("trace_configs", ()), redirect_trace()]
+    kept = {"auto_decompress": False, **given, "headers": headers, "trace_configs": traces}
+    return {**options, "session_kwargs": kept}
+
+
+def s3_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options for s3fs with which redirects are followed as the policy allows."""
+    given = options.get("config_kwargs", {})
+    return {**options, "config_kwargs": {"http_session_cls": s3_session_class(), **given}}
+
+
+async def read(filesystem: Any, url: str, start: int, end: int) -> TaggedBytes:
+    """Return the bytes from `start` to `end` of an object; raises what the filesystem raises."""
+    if is_s3(filesystem):
+        return await _read_s3(filesystem, url, start, end)
+    if _is_gcs(filesystem):
+        return await _read_gcs(filesystem, url, start, end)
+    if filesystem.async_impl:
+        return await filesystem._cat_file(url, start=start, end=end), None, None
+    return await in_thread(filesystem.cat_file, url, start=start, end=end), None, None
+
+
+async def facts(filesystem: Any, url: str) -> Facts:
+    """Return the facts of an object.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    """
+    if _is_gcs(filesystem):
+        bucket, key, _ = filesystem.split_path(url)
+        found = await _ask_gcs(filesystem, "b/{}/o/{}", bucket, key, json_out=True)
+        return Facts(int(found["size"]), found.get("etag"), found.get("updated"))
+    if filesystem.async_impl:
+        found = await filesystem._info(url)
+    else:
+        found = await in_thread(filesystem.info, url)
+    if found.get("type") == "directory":
+        raise FileNotFoundError(url)
+    etag = found.get("ETag") or found.get("etag")
+    modified = found.get("LastModified") or found.get("created")
+    return Facts(found.get("size"), etag and str(etag), modified and str(modified))
+
+
+async def in_thread(call: Callable[..., Reply], *given: Any, **named: Any) -> Reply:
+    """Call what waits for a server, in a thread that does not keep the program from ending."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Reply] = loop.create_future()
+
+    def answer(error: BaseException | None, found: Any) -> None:
+        if future.done():  # nobody waits any more
+            return
+        future.set_result(found) if error is None else future.set_exception(error)
+
+    def work() -> None:
+        error, found = None, None
+        try:
+            found = call(*given, **named)
+        except Exception as raised:
+            error = raised
+        with suppress(RuntimeError):  # the loop is gone: the program ends
+            loop.call_soon_threadsafe(answer, error, found)
+
+    beside(work, "refexplorer-store")
+    return await future
+
+
+def is_s3(filesystem: Any) -> bool:
+    """Say whether a filesystem reads S3."""
+    return hasattr(filesystem, "_call_s3")
+
+
+def _is_gcs(filesystem: Any) -> bool:
+    return "gs" in filesystem.protocol and hasattr(filesystem, "_call")
+
+
+async def _read_s3(filesystem: Any, url: str, start: int, end: int) -> TaggedBytes:
+    from s3fs.core import _error_wrapper  # repeats a body that broke off, as its own reads do
+
+    bucket, key, version = filesystem.split_path(url)
+    which = {"VersionId": version} if version else {}
+
+    async def read() -> tuple[bytes, Any]:
+        span = f"bytes={start}-{end - 1}"
+        answer = await filesystem._call_s3(
+            "get_object", Bucket=bucket, Key=key, Range=span, **which
+        )
+        pieces = list[bytes]()
+        async with answer["Body"] as body:
+            async for piece in body.iter_chunks(_PIECE):
+                pieces.append(piece)
+                note_bytes(len(piece))
+        return b"".join(pieces), answer
+
+    data, answer = await _error_wrapper(read, retries=filesystem.retries)
+    size = check_sent(answer.get("ContentRange"), start, end, len(data))
+    return data, answer.get("ETag"), size
+
+
+async def _read_gcs(filesystem: Any, url: str, start: int, end: int) -> TaggedBytes:
+    asked = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "gzip"}
+    headers, data = await _ask_gcs(filesystem, filesystem.url(url), headers=asked)
+    sent, stored = headers.get("Content-Encoding", ""), headers.get(_STORED, "")
+    if sent != stored:
+        check_encoding(_STORED, stored)
+        check_encoding("Content-Encoding", sent)
+    size = check_sent(headers.get("Content-Range"), start, end, len(data))
+    return data, headers.get("X-Goog-Generation") or headers.get("ETag"), size
+
+
+async def _ask_gcs(filesystem: Any, path: str, *names: str, **options: Any) -> Any:
+    from gcsfs.retry import HttpError
+
+    try:
+        return await filesystem._call("GET", path, *names, **options)
+    except HttpError as error:
+        raise http_failure(int(error.code), error.message) from None
+    except OSError as error:
+        if str(error).startswith("Forbidden"):
+            raise http_failure(403, None) from None
+        raise

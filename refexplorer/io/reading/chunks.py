@@ -1,0 +1,494 @@
+"""Chunks of an array as they come: their ranges merged, fetched together, decoded in threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from enum import StrEnum
+from queue import Empty, Full, Queue
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from refexplorer.errors import AccessError, DecodeError, RefexplorerError
+from refexplorer.io.decode.chunk_shapes import Index, check_size, region
+from refexplorer.io.decode.pipelines import VALUES
+from refexplorer.io.decode.sizes import is_bounded
+from refexplorer.io.decode.steps import Step, steps
+from refexplorer.io.fetch.background import POLL
+from refexplorer.io.fetch.many import Advance, FetchProgress, fetch_many
+from refexplorer.io.fetch.targets import Targets, held
+from refexplorer.io.reading.filesystem import NoReference, naming_bugs, of_unlisted
+from refexplorer.io.reading.zarr_refusals import check_array, sentence_of, undecodable
+from refexplorer.io.reading.zarr_store import DecodedView, store
+from refexplorer.masking import masks_repr
+from refexplorer.refset.contents import SetLike
+from refexplorer.spec.references import Base64, Inline, Reference
+
+if TYPE_CHECKING:
+    import numpy as np
+    import zarr
+
+    from refexplorer.spec.zarr_metadata import ArrayMeta
+
+ArrayValues = np.ndarray[Any, Any]
+_PLAIN = frozenset("biufcmMSU")
+"""Kinds of data types whose bytes are the values, so that Zarr adds nothing to the codecs."""
+
+
+class ArrayDecoder:
+    """Decodes the chunks of one array, from several threads.
+
+    Zarr takes a millisecond or so for a chunk, more than most take to be decoded. What the steps
+    here cannot decode Zarr is asked for, and its words are the ones that are said.
+
+    Parameters
+    ----------
+    refs, array
+        The opened set, and an array of it.
+    targets
+        Reads what references point to.
+
+    Attributes
+    ----------
+    view
+        The keys of the set.
+
+    Raises
+    ------
+    DecodeError
+        If Zarr cannot open the array.
+    LimitError
+        If its chunks are larger than the limits.
+    """
+
+    def __init__(self, refs: SetLike, array: ArrayMeta, targets: Targets) -> None:
+        check_size(array, refs.limits)
+        self.array = array
+        self.targets = targets
+        self._given = _GivenBytes(targets, refs)
+        self.view = DecodedView(refs, self._given)
+        self._opened = _open(self.view, array)
+        self._steps = self._own_steps(refs)
+        self._lock = threading.Lock()
+        self._filled: object = None
+        self._is_filled = False
+
+    @property
+    def fill_value(self) -> object:
+        """The fill value, as Zarr gives it."""
+        return self._opened.fill_value
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The data type of the values."""
+        return self._opened.dtype
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the bytes are the values, so that the steps here decode as Zarr does."""
+        return self.dtype.kind in _PLAIN
+
+    def decode(self, index: Index, data: bytes) -> ArrayValues:
+        """Return the values of a chunk, cut to the shape of the array.
+
+        Raises
+        ------
+        RefexplorerError
+            If its bytes cannot be decoded, or would inflate beyond the limits.
+        """
+        if self._steps:
+            try:
+                values: Any = data
+                for step in self._steps:
+                    values = step.run(values)
+                return np.asarray(values[self._inside(index)], self.dtype)
+            except Exception:  # Zarr meets the same, and says it
+                pass
+        with self._given.holding(self.array.chunk_key(index), data):
+            return self._by_zarr(index)
+
+    def fill(self, index: Index) -> ArrayValues:
+        """Return the values of a chunk that the set has no reference for."""
+        with self._lock:
+            if not self._is_filled:
+                found = self._by_zarr(index)
+                if not found.size:
+                    return found
+                self._filled, self._is_filled = found.flat[0], True
+        shape = tuple(part.stop - part.start for part in region(self.array, index))
+        return np.full(shape, self._filled, self.dtype)
+
+    def _by_zarr(self, index: Index) -> ArrayValues:
+        try:
+            return np.asarray(self._opened[region(self.array, index)])
+        except RefexplorerError:
+            raise
+        except Exception as error:
+            key = self.array.chunk_key(index)
+            raise undecodable(self.view.references, key, sentence_of(error)) from error
+
+    def _inside(self, index: Index) -> tuple[slice, ...]:
+        return tuple(slice(0, part.stop - part.start) for part in region(self.array, index))
+
+    def _own_steps(self, refs: SetLike) -> list[Step]:
+        """Return the steps that decode as Zarr does, none of which needs a process of its own."""
+        if not self.is_plain:
+            return []
+        try:
+            found = steps(self.array, refs.limits)
+        except RefexplorerError:
+            return []
+        is_known = all(each.stage.name == VALUES or is_bounded(each.stage.name) for each in found)
+        return found if is_known else []
+
+
+class _GivenBytes(Targets):
+    """Gives the bytes that are here, and asks for all else."""
+
+    def __init__(self, targets: Targets, refs: SetLike) -> None:
+        super().__init__(targets.policy, None, refs.limits)
+        self._targets = targets
+        self._held: dict[str, bytes] = {}
+
+    def holding(self, key: str, data: bytes) -> _Holding:
+        """Have the bytes of a key inside a ``with``."""
+        return _Holding(self._held, key, data)
+
+    def fetch(
+        self, key: str, reference: Reference, start: int = 0, end: int | None = None
+    ) -> bytes:
+        """Return bytes that are here; read those that are not."""
+        found = self._held.get(key)
+        if found is None:
+            return self._targets.fetch(key, reference, start, end)
+        return found[start:end]
+
+
+class _Holding:
+    def __init__(self, held: dict[str, bytes], key: str, data: bytes) -> None:
+        self._held, self._key, self._data = held, key, data
+
+    def __enter__(self) -> None:
+        self._held[self._key] = self._data
+
+    def __exit__(self, *_: object) -> None:
+        self._held.pop(self._key, None)
+
+
+def _open(view: DecodedView, array: ArrayMeta) -> zarr.Array[Any]:
+    import zarr
+
+    try:
+        return zarr.open_array(
+            store(view), path=array.path, mode="r", zarr_format=3 if array.zarr_format == 3 else 2
+        )
+    except RefexplorerError:
+        raise
+    except Exception as error:
+        raise DecodeError(
+            f"Zarr cannot open {array.path or 'the root array'}: {sentence_of(error)}"
+        ) from error
+
+
+class ChunkState(StrEnum):
+    """The state of a chunk after reading it."""
+
+    FETCHED = "fetched"
+    FILL = "fill"
+    FAILED = "failed"
+
+
+@masks_repr
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The values of a chunk or an array, and their state.
+
+    Attributes
+    ----------
+    index
+        The chunk; None for a whole array.
+    values
+        As Zarr decodes them, cut to the shape of the array; None if all failed.
+    state
+        Of a whole array: fetched if any chunk was, else failed if any did.
+    message
+        Why (the first) chunk failed.
+    states
+        What became of each chunk.
+    fill
+        The fill value of the array, as Zarr decodes it.
+    """
+
+    index: Index | None
+    values: np.ndarray[Any, Any] | None
+    state: ChunkState
+    message: str | None = None
+    states: dict[Index, ChunkState] = field(default_factory=dict)
+    fill: object = None
+
+    def count(self, state: ChunkState) -> int:
+        """Return how many chunks are in a state."""
+        return sum(found is state for found in self.states.values())
+
+
+def overall(states: dict[Index, ChunkState]) -> ChunkState:
+    """Return the state of a whole: fetched if any chunk was, else failed if any did."""
+    found = set(states.values())
+    return next(
+        (state for state in (ChunkState.FETCHED, ChunkState.FAILED) if state in found),
+        ChunkState.FILL,
+    )
+
+
+DECODERS = 2
+"""Threads that decode: codecs let others run, and more would not help the two cores that most
+machines of visitors and Binder have."""
+_BATCH_BYTES = 2**26
+"""Encoded bytes that are fetched before those before them are decoded."""
+_UNKNOWN = 2**20
+"""What a whole file counts for, whose size is not known."""
+_WAITING = 16
+"""Decoded chunks that wait for who reads them."""
+
+
+def read_chunk(refs: SetLike, path: str, index: Index, targets: Targets) -> Reading:
+    """Read and decode one chunk.
+
+    Returns
+    -------
+    Reading
+        The state is ``fill`` if the source has no reference for the chunk, and ``failed``, with a
+        sentence, if its bytes cannot be read or decoded, or if its reference cannot be used.
+
+    Raises
+    ------
+    KeyError
+        If there is no such array.
+    DecodeError
+        If its metadata cannot be used, or its grid has no such chunk.
+    AccessError
+        If the target may not be read yet.
+    """
+    array = array_at(refs, path)
+    if not array.contains(index):
+        raise DecodeError(f"{path} has no chunk {list(index)}; its grid is {list(array.grid)}.")
+    try:
+        (found,) = read_chunks(ArrayDecoder(refs, array, targets), [index])
+    except AccessError:
+        raise
+    except RefexplorerError as error:
+        return failed(index, error)
+    return found
+
+
+def array_at(refs: SetLike, path: str) -> ArrayMeta:
+    """Return the metadata of an array; say what is wrong where there is some that is none.
+
+    Raises
+    ------
+    KeyError
+        If there is no such array.
+    DecodeError
+        If its metadata cannot be used.
+    """
+    if path not in refs.arrays():
+        for name in (".zarray", "zarr.json"):
+            key = f"{path}/{name}".lstrip("/")
+            reference = refs.get(key)
+            if isinstance(reference, Inline | Base64):
+                check_array(key, held(key, reference))
+    return refs.array(path)
+
+
+def read_chunks(
+    decoder: ArrayDecoder,
+    indices: Sequence[Index],
+    advance: Advance = lambda progress: True,
+) -> Iterator[Reading]:
+    """Yield chunks in the order in which they come, each with its state.
+
+    Parameters
+    ----------
+    decoder
+        Of the array; ranges that touch, or nearly, share a request to its targets.
+    indices
+        In the grid of chunks.
+    advance
+        Is told how far fetching is, about ten times a second, in the thread that asks for the next
+        chunk; if it returns False, open requests end and nothing more comes.
+
+    Raises
+    ------
+    AccessError
+        If a target may not be read yet.
+    """
+    wanted: dict[str, tuple[Index, Reference]] = {}
+    for index in indices:
+        key = decoder.array.chunk_key(index)
+        try:
+            with naming_bugs(key):
+                wanted[key] = index, decoder.view.reference(key)
+        except NoReference:
+            yield _filled(decoder, index)
+        except RefexplorerError as error:
+            yield failed(index, error)
+    if wanted:
+        yield from _ChunkStream(decoder, wanted, advance).readings()
+
+
+def _filled(decoder: ArrayDecoder, index: Index) -> Reading:
+    try:
+        values = decoder.fill(index)
+    except RefexplorerError as error:
+        return failed(index, error)
+    state = ChunkState.FILL
+    return Reading(index, values, state, None, {index: state}, decoder.fill_value)
+
+
+def failed(index: Index, error: RefexplorerError) -> Reading:
+    """Return what stands for a chunk that could not be read."""
+    state = ChunkState.FAILED
+    return Reading(index, None, state, str(error), {index: state})
+
+
+class _ChunkStream:
+    """One call of `read_chunks`: a thread fetches, some decode, one is given what they made."""
+
+    def __init__(
+        self,
+        decoder: ArrayDecoder,
+        wanted: Mapping[str, tuple[Index, Reference]],
+        advance: Advance,
+    ) -> None:
+        self._decoder = decoder
+        self._targets = decoder.targets
+        self._wanted = wanted
+        self._advance = advance
+        self._made: Queue[Reading | BaseException] = Queue(_WAITING)
+        self._stop = threading.Event()
+        self._pool = ThreadPoolExecutor(DECODERS, "refexplorer-decode")
+        self._progress: FetchProgress | None = None
+
+    def readings(self) -> Iterator[Reading]:
+        """Yield what is made, until all is or it is stopped."""
+        context = copy_context()
+        thread = threading.Thread(
+            target=context.run, args=[self._fetch], name="refexplorer-fetch", daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError:  # no thread can be started, as in a browser
+            yield from self._readings_here()
+            return
+        left = len(self._wanted)
+        try:
+            while left:
+                if self._progress is not None and not self._advance(self._progress):
+                    return
+                try:
+                    found = self._made.get(timeout=POLL)
+                except Empty:
+                    continue
+                if isinstance(found, BaseException):
+                    raise found
+                left -= 1
+                yield found
+        finally:
+            self._stop.set()
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _readings_here(self) -> Iterator[Reading]:
+        """Yield them one after the other, without threads."""
+        for batch in self._batches():
+            came: list[tuple[str, bytes | RefexplorerError]] = []
+            fetch_many(
+                self._targets, batch, self._advance, lambda *each, into=came: into.append(each)
+            )
+            for key, data in came:
+                found = self._found(key, data)
+                if isinstance(found, BaseException):
+                    raise found
+                yield found
+            if len(came) < len(batch):  # it was stopped
+                return
+
+    def _fetch(self) -> None:
+        try:
+            for batch in self._batches():
+                decoding: list[Future[None]] = []
+
+                def arrived(
+                    key: str, data: bytes | RefexplorerError, into: list[Future[None]] = decoding
+                ) -> None:
+                    if self._stop.is_set():
+                        return
+                    try:
+                        into.append(self._pool.submit(self._decode, key, data))
+                    except RuntimeError:  # the program is at its end: no thread takes more work
+                        self._decode(key, data)
+
+                fetch_many(self._targets, batch, self._fetching, arrived)
+                wait(decoding)
+                if self._stop.is_set():
+                    return
+        except BaseException as error:  # it is for who waits
+            if not self._stop.is_set():
+                self._put(error)
+
+    def _batches(self) -> Iterator[dict[str, Reference]]:
+        """Yield what is fetched at a time, so that the bytes that wait stay few."""
+        most = min(_BATCH_BYTES, self._targets.limit)
+        batch: dict[str, Reference] = {}
+        size = 0
+        for key, (_, reference) in self._wanted.items():
+            more = _UNKNOWN if reference.size is None else reference.size
+            if batch and size + more > most:
+                yield batch
+                batch, size = {}, 0
+            batch[key] = reference
+            size += more
+        yield batch
+
+    def _fetching(self, progress: FetchProgress) -> bool:
+        self._progress = progress
+        return not self._stop.is_set()
+
+    def _decode(self, key: str, data: bytes | RefexplorerError) -> None:
+        self._put(self._found(key, data))
+
+    def _found(self, key: str, data: bytes | RefexplorerError) -> Reading | BaseException:
+        index, reference = self._wanted[key]
+        if isinstance(data, AccessError):
+            return data
+        if not isinstance(data, RefexplorerError):
+            return self._decoded(index, data)
+        error = of_unlisted(self._decoder.view.references, key, reference, data)
+        return (
+            _filled(self._decoder, index)
+            if isinstance(error, NoReference)
+            else failed(index, error)
+        )
+
+    def _decoded(self, index: Index, data: bytes) -> Reading | BaseException:
+        try:
+            values = self._decoder.decode(index, data)
+        except AccessError as error:
+            return error
+        except RefexplorerError as error:
+            return failed(index, error)
+        except BaseException as error:  # it is for who waits
+            return error
+        state = ChunkState.FETCHED
+        return Reading(index, values, state, None, {index: state}, self._decoder.fill_value)
+
+    def _put(self, found: Reading | BaseException) -> None:
+        while not self._stop.is_set():
+            try:
+                self._made.put(found, timeout=POLL)
+            except Full:
+                continue
+            return

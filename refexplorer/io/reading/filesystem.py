@@ -1,0 +1,244 @@
+"""A reference set as a file system.
+
+fsspec's own `ReferenceFileSystem` works over `refs.to_v0()`, but it lists by visiting every key,
+picks filesystems without asking, hides errors in its own, and looks for each range among all
+requests. This one lists a level at a time, so that 10^12 generated keys stay lazy, and reads
+through `Targets`, so that nothing is read without leave and no failure is taken for a missing
+chunk (which Zarr would fill).
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fsspec import AbstractFileSystem
+
+from refexplorer.errors import DecodeError, FetchError, InternalError, RefexplorerError, cause_of
+from refexplorer.io.decode.codecs import METADATA_NAMES, refuse_unsafe
+from refexplorer.io.fetch.background import Stopped
+from refexplorer.io.fetch.failures import AS_S3, Denied, NotThere, said_of
+from refexplorer.io.fetch.many import fetch_many
+from refexplorer.io.fetch.targets import Targets
+from refexplorer.refset.contents import SetLike, internals, require_lookup
+from refexplorer.spec.lint import is_metadata
+from refexplorer.spec.references import Reference, Url
+
+
+class NoReference(FileNotFoundError):
+    """The set has no reference for a key: the one error that Zarr may take for a fill value."""
+
+
+def of_unlisted(
+    refs: SetLike, key: str, reference: Reference, error: RefexplorerError
+) -> RefexplorerError | NoReference:
+    """Return what an error means where nobody could list which chunks were written.
+
+    A file that the server has not is no reference then; all else stays a failure.
+    """
+    if not isinstance(reference, Url) or not refs.source.may_lack(reference.url):
+        return error
+    if isinstance(error, NotThere):
+        return NoReference(key)
+    return Denied(f"{error} {AS_S3}") if isinstance(error, Denied) else error
+
+
+class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
+    """A read-only file system whose files are the keys of a reference set.
+
+    Parameters
+    ----------
+    refs
+        The opened set; it is asked for one key or one page of a level at a time.
+    targets
+        Reads the bytes.
+    """
+
+    protocol = "refexplorer"
+    cachable = False
+
+    def __init__(self, refs: SetLike, targets: Targets) -> None:
+        super().__init__()
+        self.references = refs
+        self.targets = targets
+
+    def cat_file(
+        self, path: str, start: int | None = None, end: int | None = None, **_: object
+    ) -> bytes:
+        """Return the bytes of a key, or a slice of them; negative offsets count from its end.
+
+        Raises
+        ------
+        NoReference
+            If the set has no such key; Zarr then takes the fill value.
+        RefexplorerError
+            If it has, and its bytes cannot be read.
+        """
+        key = self._strip_protocol(path)
+        with naming_bugs(key):
+            return self._bytes(key, start, end)
+
+    def _bytes(self, key: str, start: int | None, end: int | None) -> bytes:
+        """Return the bytes of a key, or a slice of them; errors as `cat_file`, or a bug's."""
+        reference = self.reference(key)
+        is_from_end = (start or 0) < 0 or (end or 0) < 0
+        if is_from_end and reference.size is not None:
+            start, end, _ = slice(start, end).indices(reference.size)
+            end, is_from_end = max(start, end), False
+        try:
+            if is_from_end:
+                return self.targets.fetch(key, reference)[start:end]
+            data = self.targets.fetch(key, reference, start or 0, end)
+        except RefexplorerError as error:
+            said = of_unlisted(self.references, key, reference, error)
+            raise said from cause_of(said, error)
+        if key.rpartition("/")[2] in METADATA_NAMES:
+            refuse_unsafe(key, data)
+        return data
+
+    def cat(
+        self, path: str | list[str], recursive: bool = False, on_error: str = "raise", **_: object
+    ) -> Any:
+        """Return the bytes of a key, or of a list of keys by key; ranges that touch are merged.
+
+        Parameters
+        ----------
+        path
+            A list is read with several requests at a time.
+        recursive
+            Must be False.
+        on_error
+            ``"raise"``, ``"omit"`` or ``"return"`` (the error, in place of the bytes).
+        """
+        if recursive:
+            raise NotImplementedError("a reference set cannot be read as one file")
+        if isinstance(path, str):
+            return self.cat_file(path)
+        with naming_bugs(f"{len(path):,} keys"):
+            found = self._cat_many({each: self._strip_protocol(each) for each in path})
+        failed = {each: data for each, data in found.items() if isinstance(data, Exception)}
+        if failed and on_error == "raise":
+            raise next(iter(failed.values()))
+        return {
+            each: data for each, data in found.items() if on_error != "omit" or each not in failed
+        }
+
+    def _cat_many(self, keys: dict[str, str]) -> dict[str, bytes | Exception]:
+        """Return the bytes, or why there are none, of each path; a path may be said in two ways."""
+        references: dict[str, Reference] = {}
+        found: dict[str, bytes | Exception] = {}
+        for key in keys.values():
+            try:
+                references[key] = self.reference(key)
+            except (NoReference, FetchError) as error:
+                found[key] = error
+        for key, data in fetch_many(self.targets, references).items():
+            found[key] = data
+            if isinstance(data, RefexplorerError):
+                found[key] = of_unlisted(self.references, key, references[key], data)
+        return {path: _safe(key, found[key]) for path, key in keys.items()}
+
+    def reference(self, key: str) -> Reference:
+        """Return the reference of a key.
+
+        Raises
+        ------
+        NoReference
+            If the set has no such key.
+        FetchError
+            If it was rejected.
+        """
+        reference = self.references.get(key)
+        if reference is not None:
+            return reference
+        if (error := self.references.left_out(key)) is not None:
+            raise FetchError(said_of(error))
+        if key in self.references:
+            raise InternalError(
+                f"The set lists {key}, but looking it up does not find it; this "
+                "is a bug in refexplorer, please report it."
+            )
+        if not is_metadata(key):  # Zarr asks for names of metadata that no set has
+            require_lookup(internals(self.references).opened)
+        raise NoReference(key)
+
+    def exists(self, path: str, **_: object) -> bool:
+        """Say whether there is a key or a folder; an error is none that says no."""
+        try:
+            self.info(path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def info(self, path: str, **_: object) -> dict[str, Any]:
+        """Describe a key or a folder; the size of a whole file is None, since it is not asked."""
+        key = self._strip_protocol(path)
+        if key in self.references:
+            return {"name": key, "type": "file", "size": self.reference(key).size}
+        try:
+            self.references.children(key, 0, 0)
+        except KeyError:
+            raise FileNotFoundError(key) from None
+        return {"name": key, "type": "directory", "size": 0}
+
+    def ls(self, path: str, detail: bool = True, **_: object) -> list[Any]:
+        """List one level."""
+        key = self._strip_protocol(path)
+        try:
+            nodes = self.references.children(key).rows
+        except KeyError:
+            raise FileNotFoundError(key) from None
+        if not detail:
+            return [node.path for node in nodes]
+        return [
+            {
+                "name": node.path,
+                "type": "directory" if node.children else "file",
+                "size": node.size,
+            }
+            for node in nodes
+        ]
+
+    def _open(self, path: str, mode: str = "rb", **_: object) -> io.BytesIO:
+        if mode != "rb":
+            raise OSError("a reference set is read-only")
+        return io.BytesIO(self.cat_file(path))
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return path.removeprefix("refexplorer://").strip("/")
+
+
+@contextmanager
+def naming_bugs(what: str) -> Iterator[None]:
+    """Let an error of refexplorer's own inner parts out as what it is.
+
+    Zarr and fsspec's mapper take `KeyError` and `FileNotFoundError`, whatever raised them, for
+    "no such chunk", and a fill value is read where a bug was.
+
+    Raises
+    ------
+    InternalError
+        For all that is neither `NoReference` nor an error with a sentence.
+    """
+    try:
+        yield
+    except (NoReference, RefexplorerError, Stopped):
+        raise
+    except Exception as error:
+        cause = f"{type(error).__name__}: {error}"
+        raise InternalError(
+            f"Reading {what} failed inside refexplorer ({cause}); this is a bug, please report it."
+        ) from error
+
+
+def _safe(key: str, data: bytes | Exception) -> bytes | Exception:
+    """Return the bytes, or the error if they name a codec that is never used."""
+    if isinstance(data, bytes) and key.rpartition("/")[2] in METADATA_NAMES:
+        try:
+            refuse_unsafe(key, data)
+        except DecodeError as error:
+            return error
+    return data

@@ -1,0 +1,380 @@
+"""A part of an array, all of whose ranges are planned before the first is read."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from refexplorer.errors import DecodeError, LimitError, RefexplorerError
+from refexplorer.io.access.urls import Place, protocol_of
+from refexplorer.io.decode.chunk_shapes import Index, chunks_along, overlap, place_count
+from refexplorer.io.fetch.many import Advance
+from refexplorer.io.fetch.ranges import Wanted, merged
+from refexplorer.io.fetch.targets import Targets
+from refexplorer.io.reading.chunks import (
+    ArrayDecoder,
+    ArrayValues,
+    ChunkState,
+    Reading,
+    array_at,
+    overall,
+    read_chunks,
+)
+from refexplorer.markup import counted, size_text
+from refexplorer.masking import masks_repr
+from refexplorer.refset.contents import SetLike
+from refexplorer.spec.references import Base64, Inline, Range, Url
+
+if TYPE_CHECKING:
+    from refexplorer.spec.zarr_metadata import ArrayMeta
+
+ESTIMATED_CHUNKS = 10**6
+"""Chunks that are looked up to say what reading a part of an array takes."""
+_NAMED_TARGETS = 20
+
+
+@masks_repr
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The cost of a read, known without a request.
+
+    Attributes
+    ----------
+    bytes
+        Referenced and inline bytes, as stored; None if whole files are read, whose size is not
+        known.
+    requests
+        Reads of targets after ranges that touch are merged, as `fetch_many` does; inline data
+        takes none.
+    targets
+        The first URLs that are read.
+    label
+        A sentence for a button: ``"Read 57.3 kB from air.nc"``.
+    chunks
+        Keys that the set has a reference for.
+    """
+
+    bytes: int | None
+    requests: int
+    targets: tuple[str, ...]
+    label: str
+    chunks: int = 0
+
+
+def estimate_selection(
+    refs: SetLike, array: ArrayMeta, selection: Sequence[int | slice] = ()
+) -> Estimate:
+    """Estimate the cost of reading a part of an array.
+
+    Parameters
+    ----------
+    refs, array
+        The set, and an array of it.
+    selection
+        An integer or a slice for each dimension, as in ``values[0, 10:20]``; those that are left
+        out are read whole.
+
+    Raises
+    ------
+    LimitError
+        If the part has values of more than 10^6 chunks.
+    RefexplorerError
+        If the array has no such part.
+    """
+    name = array.path or "the root array"
+    if len(selection) > len(array.shape):
+        raise RefexplorerError(f"{name} has {len(array.shape)} dimensions, not {len(selection)}.")
+    parts = [*selection, *[slice(None)] * (len(array.shape) - len(selection))]
+    found = list(map(chunks_along, map(places_along, parts, array.shape), array.chunks))
+    count = math.prod(number for number, _ in found)
+    if count > ESTIMATED_CHUNKS:
+        raise LimitError(
+            f"This part of {name} has values of {count:,} chunks, more than the "
+            f"{ESTIMATED_CHUNKS:,} that are estimated; choose a smaller part."
+        )
+    indices = itertools.product(*(numbers for _, numbers in found))
+    return estimate_keys(refs, map(array.chunk_key, indices))
+
+
+def places_along(part: int | slice, extent: int) -> range:
+    """Return the places of one dimension that a part of it has."""
+    if isinstance(part, slice):
+        return range(extent)[part]
+    if not -extent <= part < extent:
+        raise RefexplorerError(
+            f"The index {part} is out of bounds for a dimension of size {extent}."
+        )
+    return range(part % extent, part % extent + 1)
+
+
+def estimate_keys(refs: SetLike, keys: Iterable[str]) -> Estimate:
+    """Estimate the cost of reading some keys; keys that the set does not have cost nothing."""
+    references = [found for key in keys if (found := refs.get(key)) is not None]
+    held = [reference for reference in references if isinstance(reference, Inline | Base64)]
+    remote = [item for item in references if not isinstance(item, Inline | Base64)]
+    targets = tuple(dict.fromkeys(item.url or "" for item in remote))
+    inside = sum(item.size for item in held)
+    outside = sum(item.size or 0 for item in remote)
+    unknown = any(item.size is None for item in remote)
+    label = _label(len(references), inside, outside, targets, unknown)
+    requests = sum(1 for _ in merged(map(_span, remote)))
+    shown = targets[:_NAMED_TARGETS]
+    size = None if unknown else inside + outside
+    return Estimate(size, requests, shown, label, len(references))
+
+
+def _span(reference: Url | Range) -> Wanted:
+    """Return the range to read for a reference, without resolving its URL."""
+    place = Place("", "", "", reference.url or "")
+    if isinstance(reference, Range):
+        start, end = reference.offset, reference.offset + reference.length
+        return Wanted("", place.url, place, start, end)
+    return Wanted("", place.url, place, 0, None)
+
+
+def _label(references: int, held: int, size: int, targets: tuple[str, ...], partly: bool) -> str:
+    if not references:
+        return "Show the fill value: the chunk has no reference"
+    if not targets:
+        return f"Decode {size_text(held)} held in the set"
+    where = short_name(targets[0]) if len(targets) == 1 else f"{len(targets):,} targets"
+    if not partly:
+        return f"Read {size_text(size)} from {where}"
+    return f"Read all of {where}" if not size else f"Read {size_text(size)} and more from {where}"
+
+
+def short_name(url: str) -> str:
+    """Name a target in a few characters: a local file by its name, others by their place."""
+    protocol = protocol_of(url)
+    if protocol in (None, "file"):
+        return url.rstrip("/").rpartition("/")[2] or url
+    host = url.partition("://")[2].partition("/")[0].rpartition("@")[2]
+    return f"{protocol}://{host}" if host else url
+
+
+SelectionPart = int | slice | EllipsisType
+"""Of one dimension an index or a slice; ``...`` stands for all that are not named."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayReading:
+    """The values of a part of an array, and what became of each chunk that it touches.
+
+    Attributes
+    ----------
+    values
+        As Zarr decodes them; a chunk without a reference is the fill value, one that failed is
+        zeros. `numpy.asarray` of the whole gives them, too.
+    states
+        What became of each chunk, by its index.
+    failures
+        Why chunks failed, by key.
+    fill
+        The fill value of the array, as Zarr decodes it.
+    """
+
+    values: ArrayValues
+    states: dict[Index, ChunkState]
+    failures: dict[str, str]
+    fill: object
+    _array: ArrayMeta
+    _places: tuple[range, ...]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> ArrayValues:
+        found = self.values if dtype is None else self.values.astype(dtype, copy=False)
+        return found.copy() if copy else found
+
+    def __repr__(self) -> str:
+        counts = ", ".join(
+            f"{counted(number, 'chunk')} {words}"
+            for state, words in _WORDS.items()
+            if (number := self.count(state))
+        )
+        shape = " by ".join(map(str, self.values.shape)) or "one value"
+        return f"<ArrayReading {shape} of {self.values.dtype}, {counts or 'no chunks'}>"
+
+    def count(self, state: ChunkState | str) -> int:
+        """Return how many chunks are in a state: ``"fetched"``, ``"fill"`` or ``"failed"``."""
+        return sum(found is ChunkState(state) for found in self.states.values())
+
+    def mask(self, state: ChunkState | str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Return which of the values are of chunks in a state."""
+        found = np.zeros(tuple(map(place_count, self._places)), bool)
+        for index, each in self.states.items():
+            if each is ChunkState(state):
+                found[overlap(self._array, self._places, index)[0]] = True
+        return found.reshape(self.values.shape)
+
+
+_WORDS = {
+    ChunkState.FETCHED: "fetched",
+    ChunkState.FILL: "without a reference",
+    ChunkState.FAILED: "failed",
+}
+
+
+def read_selection(
+    refs: SetLike,
+    path: str,
+    selection: SelectionPart | Sequence[SelectionPart],
+    targets: Targets,
+    *,
+    failed: str = "raise",
+    advance: Advance = lambda progress: True,
+) -> ArrayReading:
+    """Read a part of an array.
+
+    Parameters
+    ----------
+    refs, path
+        The opened set, and the path of an array.
+    selection
+        An integer or a slice for each dimension, as in ``values[0, 10:20]``.
+    targets
+        Reads the bytes.
+    failed
+        ``"raise"``, or ``"keep"``: what could be read is returned, and says what could not.
+    advance
+        Is told how far it is; False stops.
+
+    Raises
+    ------
+    KeyError
+        If there is no such array.
+    RefexplorerError
+        If the array has no such part, it was stopped, or a chunk failed and is not to be kept.
+    AccessError
+        If a target may not be read yet.
+    LimitError
+        If the part has values of more than 10^6 chunks, or does not fit into memory.
+    """
+    if failed not in ("raise", "keep"):
+        raise RefexplorerError(f"failed={failed!r} is neither 'raise' nor 'keep'.")
+    array = array_at(refs, path)
+    parts = _parts(array, selection)
+    places = tuple(map(_ascending, parts, array.shape))
+    indices = _touched(array, places)
+    decoder = ArrayDecoder(refs, array, targets)
+    made = Assembled(array, places, decoder.dtype)
+    for found in read_chunks(decoder, indices, advance):
+        if found.state is ChunkState.FAILED and failed == "raise":
+            raise DecodeError(found.message or f"A chunk of {path} failed.")
+        made.add(found)
+    if len(made.states) < len(indices):
+        raise RefexplorerError("Reading was stopped.")
+    kept = tuple(
+        place_count(each)
+        for each, part in zip(places, parts, strict=True)
+        if isinstance(part, slice)
+    )
+    return made.selected(kept)
+
+
+def _parts(
+    array: ArrayMeta, selection: SelectionPart | Sequence[SelectionPart]
+) -> list[int | slice]:
+    """Return an index or a slice for each dimension."""
+    given = list(selection) if isinstance(selection, Sequence) else [selection]
+    missing = len(array.shape) - sum(part is not Ellipsis for part in given)
+    if missing < 0 or sum(part is Ellipsis for part in given) > 1:
+        name = array.path or "the root array"
+        raise RefexplorerError(
+            f"{name} has {counted(len(array.shape), 'dimension')}, not {len(given)}."
+        )
+    at = next((i for i, part in enumerate(given) if part is Ellipsis), len(given))
+    full = [*given[:at], *[slice(None)] * missing, *given[at + 1 :]]
+    return [part if isinstance(part, slice) else int(part) for part in full if part is not Ellipsis]
+
+
+def _ascending(part: int | slice, extent: int) -> range:
+    if isinstance(part, slice) and part.step is not None and part.step < 1:
+        raise RefexplorerError(f"The step of a slice has to be positive, and is {part.step}.")
+    return places_along(part, extent)
+
+
+def _touched(array: ArrayMeta, places: tuple[range, ...]) -> list[Index]:
+    along = [chunks_along(each, chunk) for each, chunk in zip(places, array.chunks, strict=True)]
+    count = math.prod(number for number, _ in along)
+    if count > ESTIMATED_CHUNKS:
+        raise LimitError(
+            f"This part of {array.path or 'the root array'} has values of {count:,} chunks, more "
+            f"than the {ESTIMATED_CHUNKS:,} that are read at once; choose a smaller part."
+        )
+    return list(itertools.product(*(numbers for _, numbers in along)))
+
+
+class Assembled:
+    """The values of a part of an array, put together from its chunks.
+
+    Parameters
+    ----------
+    array
+        The array.
+    places
+        The part, along each dimension, ascending.
+    dtype
+        The data type of the values; None for that of the first chunk.
+    """
+
+    def __init__(
+        self, array: ArrayMeta, places: tuple[range, ...], dtype: np.dtype[Any] | None = None
+    ) -> None:
+        self._array = array
+        self._places = places
+        self._values: ArrayValues | None = None
+        if dtype is not None or not all(places):
+            self._values = self._blank(dtype or np.dtype(float))
+        self._fill: object = None
+        self.states: dict[Index, ChunkState] = {}
+        self.failures: dict[str, str] = {}
+
+    def add(self, found: Reading) -> None:
+        """Put the values of a chunk where they belong."""
+        assert found.index is not None
+        self.states[found.index] = found.state
+        if found.state is ChunkState.FAILED:
+            self.failures[self._array.chunk_key(found.index)] = found.message or "It failed."
+        if found.values is None:
+            return
+        if self._values is None:
+            self._values = self._blank(found.values.dtype)
+        into, of = overlap(self._array, self._places, found.index)
+        self._values[into] = found.values[of]
+        self._fill = found.fill
+
+    def reading(self) -> Reading:
+        """Return the values that were read; None if all failed."""
+        failed = [index for index, state in self.states.items() if state is ChunkState.FAILED]
+        message = self.failures[self._array.chunk_key(min(failed))] if failed else None
+        state = overall(self.states)
+        return Reading(None, self._values, state, message, self.states, self._fill)
+
+    def selected(self, shape: tuple[int, ...]) -> ArrayReading:
+        """Return the values in a shape without the dimensions that an index was given for."""
+        assert self._values is not None
+        values = self._values.reshape(shape)
+        return ArrayReading(
+            values, self.states, self.failures, self._fill, self._array, self._places
+        )
+
+    def _blank(self, dtype: np.dtype[Any]) -> ArrayValues:
+        shape = tuple(map(place_count, self._places))
+        try:
+            return np.zeros(shape, dtype)
+        except (MemoryError, OverflowError, ValueError):
+            size = math.prod(shape) * dtype.itemsize
+            if not size:
+                raise LimitError(
+                    "This part has no values, but a dimension longer than an array can have: "
+                    "choose a smaller part."
+                ) from None
+            raise LimitError(
+                f"This part takes {size_text(size)}, more than there is memory for: choose a "
+                "smaller part."
+            ) from None

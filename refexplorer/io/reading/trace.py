@@ -1,0 +1,373 @@
+"""The trace of a key or a value: document, reference, bytes, codecs, value; where it breaks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from refexplorer.errors import AccessError, DecodeError, FetchError, RefexplorerError
+from refexplorer.io.decode.chunk_shapes import Index
+from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.markup import code, counted, escape, items, shown
+from refexplorer.masking import masks_repr, secrets_of
+from refexplorer.spec.derivation import SHOWN, TraceStep
+from refexplorer.spec.references import Range, Url
+
+if TYPE_CHECKING:
+    from refexplorer.io.decode.steps import Step
+    from refexplorer.io.fetch.many import Advance
+    from refexplorer.io.fetch.targets import Targets
+    from refexplorer.io.reading.shards import Shard
+    from refexplorer.io.reading.trace_value import ValueOrigin
+    from refexplorer.refset.contents import SetLike
+    from refexplorer.spec.references import Reference
+    from refexplorer.spec.zarr_metadata import ArrayMeta
+
+HEAD = 64
+"""Bytes that a step keeps from the start of what it makes."""
+
+
+@masks_repr
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The way to a key, a chunk or one value, step by step.
+
+    Attributes
+    ----------
+    key
+        The key.
+    steps
+        In order; after one that fails there are none.
+    origin
+        ``refs``, ``gen[0]`` or ``parquet``; None where the document was not asked, and for a key
+        without a reference.
+    reference
+        The reference of the key as it is in V0; None without one.
+    state
+        ``fetched`` if all steps succeed, ``fill`` for a chunk without a reference, ``failed``; None
+        if nothing was read.
+    array, chunk
+        The array, and the index of the chunk in its grid; None if the key is no chunk.
+    values
+        The whole (inner) chunk, not cut at the edge of the array; None if there are none.
+    shard
+        The index of the shard, if an inner chunk was asked for.
+    index
+        The position of one value in the array; None if none was asked for.
+    cause
+        The reason for the value in one word or two.
+    sentence
+        The reason for the value in one sentence.
+    raw
+        The value as Zarr alone shows it; None if there is none.
+    shown
+        The value as xarray shows it by default: masked, scaled, times decoded. None if there is
+        none, or if xarray cannot decode it.
+    """
+
+    key: str
+    steps: tuple[TraceStep, ...]
+    origin: str | None = None
+    reference: Reference | None = None
+    state: ChunkState | None = None
+    array: str | None = None
+    chunk: Index | None = None
+    values: np.ndarray | None = field(default=None, compare=False)
+    shard: Shard | None = field(default=None, compare=False)
+    index: tuple[int, ...] | None = None
+    cause: ValueOrigin | None = None
+    sentence: str | None = None
+    raw: Any = None
+    shown: Any = None
+
+    @property
+    def message(self) -> str | None:
+        """Why it breaks, in one sentence; None if it does not."""
+        return next((step.message for step in self.steps if step.message is not None), None)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The texts of the address that are not shown: a template alone may be one."""
+        url = getattr(self.reference, "url", None)
+        return secrets_of(url) if url else ()
+
+    def seen(self) -> Trace:
+        """Return it as people see it, without secrets."""
+        secrets = self.secrets
+        return replace(self, steps=tuple(step.seen(secrets) for step in self.steps))
+
+    def after(self, derivation: Trace) -> Trace:
+        """Return it with the steps of the document in place of the reference."""
+        at = [step.name for step in self.steps].index("reference")
+        steps = (*self.steps[:at], *derivation.steps, *self.steps[at + 1 :])
+        return replace(self, steps=steps, origin=derivation.origin)
+
+    @property
+    def _head(self) -> str:
+        if self.index is not None:
+            return f"{self.array}[{', '.join(map(str, self.index))}]: {self.sentence}"
+        head = self.key if self.origin is None else f"{self.key} comes from {self.origin}"
+        return head if self.state is None else f"{head}: {self.state}"
+
+    def __repr__(self) -> str:
+        seen = self.seen()
+        set_fields = ((name, getattr(seen, name)) for name in self.__slots__)
+        shown_fields = (f"{name}={value!r}" for name, value in set_fields if value is not None)
+        return f"Trace({', '.join(shown_fields)})"
+
+    def __str__(self) -> str:
+        steps = (f"  {number}. {step}" for number, step in enumerate(self.seen().steps, 1))
+        return "\n".join([escape(self._head), *steps])
+
+    def _repr_html_(self) -> str:
+        steps = items((step._repr_html_() for step in self.seen().steps), "ol")
+        tail = shown(self._head[len(self.key) :]) if self._head.startswith(self.key) else None
+        head = shown(self._head) if tail is None else code(self.key, SHOWN) + tail
+        return f"<div>{head}{steps}</div>"
+
+
+def trace_key(
+    refs: SetLike,
+    key: str,
+    targets: Targets,
+    inner: Sequence[int] | EllipsisType | None = None,
+    advance: Advance = lambda progress: True,
+) -> Trace:
+    """Read a key, or an inner chunk of a shard, and decode it a step at a time.
+
+    No step may make more bytes than the chunk has, with some room for the codecs after it: what
+    would is stopped, and codecs that do not say beforehand are run in a process of their own.
+
+    Raises
+    ------
+    KeyError
+        If there is no such key, and no chunk that would have it.
+    DecodeError
+        If an inner chunk is asked for that there is not.
+    AccessError
+        If the target may not be read yet.
+    """
+    owner = refs.array_of(key)
+    array = None if owner is None else refs.array(owner[0])
+    index = None if owner is None else owner[1]
+    if array is not None and not array.contains(index or ()):
+        array = index = None
+    tracer = Tracer(refs, key, targets, array, index, advance)
+    if array is None and refs.get(key) is None and refs.left_out(key) is None:
+        raise KeyError(key)
+    return tracer.chunk() if inner is None else tracer.inner(inner)
+
+
+class Tracer:
+    """Takes steps until one fails."""
+
+    def __init__(
+        self,
+        refs: SetLike,
+        key: str,
+        targets: Targets,
+        array: ArrayMeta | None,
+        index: Index | None,
+        advance: Advance = lambda progress: True,
+    ) -> None:
+        self.refs, self.key, self.part, self.targets = refs, key, key, targets
+        self.array, self.index = array, index
+        self.steps: list[TraceStep] = []
+        self.raw: bytes | None = None
+        self.values: np.ndarray | None = None
+        self.shard: Shard | None = None
+        self.state = ChunkState.FETCHED
+        self._advance = advance
+        self.reference = self._at = refs.get(key)
+        self.rejection = refs.left_out(key) if self.reference is None else None
+
+    def chunk(self) -> Trace:
+        """Take every step to the values of the chunk."""
+        if self._has_reference():
+            self._decode(self.array)
+        return self.trace()
+
+    def inner(self, inner: Sequence[int] | EllipsisType) -> Trace:
+        """Read the index of the shard, and take every step of an inner chunk but of ``...``."""
+        from refexplorer.io.decode.pipelines import shard_layout
+        from refexplorer.io.reading.shards import Shard, check_inner, read_shard
+
+        if self.array is None:
+            raise DecodeError(f"{self.key} is no chunk of an array, so it is no shard.")
+        layout = shard_layout(self.array)
+        if layout is None:
+            raise DecodeError(
+                f"The chunks of {self.array.path} are no shards whose index can be read: its "
+                f"codecs are {', '.join(self.array.codecs) or 'none'}."
+            )
+        if not isinstance(inner, EllipsisType):
+            check_inner(self.key, inner, layout.grid)
+        if not self._has_reference() or self.reference is None:
+            grid, chunks, message = layout.grid, layout.inner.chunks, self.steps[-1].message
+            self.shard = Shard(self.key, self.state, grid, chunks, message=message)
+            return self.trace()
+        started = time.perf_counter()
+        shard = self.shard = read_shard(self.refs, self.key, self.reference, layout, self.targets)
+        seconds, size = time.perf_counter() - started, layout.size
+        self.state = shard.state
+        if shard.state is not ChunkState.FETCHED:
+            self._add("shard index", seconds, None, shard.message, str(shard))
+            return self.trace()
+        text = f"{counted(shard.count, 'inner chunk')}, {shard.empty:,} of them empty"
+        self._add("shard index", seconds, None, None, text, size)
+        if not isinstance(inner, EllipsisType):
+            self._inner_chunk(shard, tuple(inner), layout.inner)
+        return self.trace()
+
+    def _inner_chunk(self, shard: Shard, inner: tuple[int, ...], array: ArrayMeta) -> None:
+        try:
+            self._at = shard.inner(inner)
+        except DecodeError as error:
+            self._add("inner chunk", None, None, str(error))
+            return
+        if self._at is None:
+            self.state = ChunkState.FILL
+            text = "the shard has none: it reads as the fill value"
+            self._add("inner chunk", None, None, None, text)
+            return
+        self.part = f"{self.key} {list(inner)}"
+        self._add("inner chunk", None, None, None, place_text(self._at))
+        self._decode(array)
+
+    def trace(self) -> Trace:
+        """Return what was found."""
+        return Trace(
+            self.key,
+            tuple(self.steps),
+            reference=self.reference,
+            state=self.state,
+            array=None if self.array is None else self.array.path,
+            chunk=self.index,
+            values=self.values,
+            shard=self.shard,
+        )
+
+    def _has_reference(self) -> bool:
+        if self.reference is not None:
+            self._add("reference", None, None, None, place_text(self.reference))
+            return True
+        if self.rejection is not None:
+            from refexplorer.io.fetch.failures import said_of
+
+            self._add("reference", None, None, said_of(self.rejection))
+        else:
+            self.state = ChunkState.FILL
+            text = "no reference: this chunk reads as the fill value"
+            self._add("reference", None, None, None, text)
+        return False
+
+    def _decode(self, array: ArrayMeta | None) -> None:
+        """Read the bytes, and take the steps to the values of an array."""
+        from refexplorer.io.reading.filesystem import NoReference
+
+        try:
+            self.raw = self._step("raw bytes", self._read, time.perf_counter)
+        except NoReference:
+            self.state = ChunkState.FILL
+            text = "no such file (404): it was never written, and reads as the fill value"
+            self._add("raw bytes", None, None, None, text)
+            return
+        data: Any = self.raw
+        if data is None or array is None:
+            return
+        for step in self._decoding(array):
+            data = self._step(step.label, partial(step.run, data), time.process_time)
+            if data is None:
+                return
+        self.values = data if isinstance(data, np.ndarray) else None
+
+    def _decoding(self, array: ArrayMeta) -> list[Step]:
+        from refexplorer.io.decode.pipelines import VALUES
+        from refexplorer.io.decode.steps import steps
+
+        try:
+            return steps(array, self.refs.limits)
+        except RefexplorerError as error:
+            self._add(VALUES, None, None, str(error))
+            return []
+
+    def _step(self, name: str, run: Callable[[], Any], clock: Callable[[], float]) -> Any:
+        from refexplorer.io.decode.steps import said
+        from refexplorer.io.reading.filesystem import NoReference
+
+        started = clock()
+        try:
+            data = run()
+        except (AccessError, NoReference):
+            raise
+        except Exception as error:  # a codec raises what it likes
+            self._add(name, clock() - started, None, said(error))
+            return None
+        self._add(name, clock() - started, data, None, _form(data))
+        return data
+
+    def _add(
+        self,
+        name: str,
+        seconds: float | None,
+        data: Any,
+        message: str | None,
+        text: str = "",
+        size: int | None = None,
+    ) -> None:
+        if message is not None:
+            self.state = ChunkState.FAILED
+        if data is not None:
+            size = data.nbytes if isinstance(data, np.ndarray) else len(data)
+        self.steps.append(
+            TraceStep(
+                name,
+                self.part,
+                text,
+                reference=self._at,
+                size=size,
+                seconds=seconds,
+                head=b"" if data is None else _head(data),
+                message=message,
+            )
+        )
+
+    def _read(self) -> bytes:
+        from refexplorer.io.fetch.many import fetch_many
+        from refexplorer.io.reading.filesystem import of_unlisted
+
+        assert self._at is not None
+        found = fetch_many(self.targets, {self.part: self._at}, self._advance).get(self.part)
+        if isinstance(found, bytes):
+            return found
+        if found is None:
+            raise FetchError(f"{self.part} was not read: the read was stopped.")
+        raise of_unlisted(self.refs, self.part, self._at, found)
+
+
+def place_text(reference: Reference) -> str:
+    """Say where the bytes of a reference are."""
+    if isinstance(reference, Range):
+        end = reference.offset + reference.length
+        return f"Bytes {reference.offset:,} to {end:,} of {escape(reference.url or '', SHOWN)}."
+    if isinstance(reference, Url):
+        return f"All of {escape(reference.url or '', SHOWN)}."
+    return f"Inline: {reference.size:,} bytes in the set itself."
+
+
+def _head(data: Any) -> bytes:
+    if isinstance(data, np.ndarray):
+        return b"" if data.dtype.hasobject else data.reshape(-1)[:HEAD].tobytes()[:HEAD]
+    return bytes(data[:HEAD])
+
+
+def _form(data: Any) -> str:
+    if not isinstance(data, np.ndarray):
+        return ""
+    return f"{data.dtype if data.dtype.names else data.dtype.str} {list(data.shape)}"

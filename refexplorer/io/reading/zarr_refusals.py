@@ -1,0 +1,248 @@
+"""Refusals of Zarr and xarray, as a sentence that names the array.
+
+Their own errors come from their inner parts and seldom name one. Some would even pass for an
+answer: a `KeyError` tells Zarr that there is no such array, so that one whose metadata lacks a
+field would be missing from the dataset without a word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import Context
+from typing import Any
+
+from refexplorer import memory
+from refexplorer.errors import DecodeError, RefexplorerError
+from refexplorer.io.access.urls import shown
+from refexplorer.markup import escape
+from refexplorer.refset.contents import SetLike
+from refexplorer.spec.lint import is_metadata, parse_metadata
+from refexplorer.spec.references import Range, Url
+from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, read_array
+
+
+class LoopHere(asyncio.SelectorEventLoop):
+    """A loop that runs what another thread would give it as soon as it is given."""
+
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        """Call a function, and run all that comes of it."""
+        handle = self.call_soon(callback, *args, context=context)
+        if not self.is_running() and callback != self.stop:
+            outer = asyncio._get_running_loop()
+            asyncio._set_running_loop(None)  # that of a notebook's kernel waits meanwhile
+            try:
+                self.run_until_complete(asyncio.sleep(0))
+                while tasks := asyncio.all_tasks(self):
+                    self.run_until_complete(asyncio.wait(tasks))
+            finally:
+                asyncio._set_running_loop(outer)
+        return handle
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: object, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
+        """Call a function now, whoever was to call it."""
+        future = self.create_future()
+        try:
+            future.set_result(func(*args))
+        except Exception as error:  # it is for who waits
+            future.set_exception(error)
+        return future
+
+
+def ensure_loop() -> None:
+    """Let Zarr have its thread, or do without."""
+    from zarr.core import sync
+
+    with suppress(RuntimeError):  # no thread can be started
+        sync._get_loop()
+    with sync._get_lock():  # else a thread that is about to start looks like one that did not
+        thread = sync.iothread[0]
+        if (thread is not None and thread.is_alive()) or isinstance(sync.loop[0], LoopHere):
+            return
+        if sync.loop[0] is not None:
+            sync.loop[0].close()
+        sync.loop[0], sync.iothread[0] = LoopHere(), None
+
+
+_REQUIRED = {
+    ".zgroup": ("zarr_format",),
+    ".zarray": ("zarr_format", "shape", "chunks", "dtype", "order", "fill_value"),
+    "group": ("zarr_format",),
+    "array": (
+        "zarr_format", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value",
+        "codecs",
+    ),
+}  # fmt: skip
+"""Fields without which Zarr reads no metadata, by the name of the key or the type of the node."""
+_NUMBERS = ("scale_factor", "add_offset")
+_SHOWN = 300
+
+
+def check_metadata(key: str, text: bytes) -> None:
+    """Refuse the text of a metadata key that Zarr would not read.
+
+    Raises
+    ------
+    DecodeError
+        Naming the key and what is wrong.
+    """
+    document = _document(key, text)
+    name = key.rpartition("/")[2]
+    if name == ".zmetadata":
+        members = document.get("metadata")
+        if not isinstance(members, Mapping):
+            raise _refused(key, "`metadata` must be an object.")
+        for member, value in members.items():
+            if is_metadata(member):
+                check_metadata(member, json.dumps(value).encode())
+    elif name != ".zattrs":
+        _check_node(key, document, document.get("node_type") if name == "zarr.json" else name)
+
+
+def _check_node(key: str, document: Mapping[str, object], kind: object) -> None:
+    if not isinstance(kind, str) or kind not in _REQUIRED:
+        raise _refused(key, '`node_type` must be "array" or "group".')
+    for field in _REQUIRED[kind]:
+        if field not in document:
+            raise _refused(key, f"The field `{field}` is missing.")
+    if not isinstance(document.get("attributes", {}), dict | None):
+        raise _refused(key, "`attributes` must be an object.")
+    from zarr.core.group import GroupMetadata
+    from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
+
+    readers: dict[str, Any] = {".zarray": ArrayV2Metadata, "array": ArrayV3Metadata}
+    broken = _broken(document) if kind in readers else None
+    if broken is not None and broken.code == "bad-chunks":  # Zarr would divide by a length of 0
+        raise _refused(key, str(broken))
+    try:
+        readers.get(kind, GroupMetadata).from_dict(dict(document))
+    except Exception as error:  # it raises whatever its parts raise
+        raise _refused(key, str(broken or sentence_of(error))) from None
+
+
+def check_array(key: str, text: bytes) -> None:
+    """Refuse the text of a metadata key that holds an array which breaks a rule.
+
+    Raises
+    ------
+    DecodeError
+        Naming the key and the rule.
+    """
+    document = _document(key, text)
+    if document.get("node_type") != "group" and (broken := _broken(document)) is not None:
+        raise _refused(key, str(broken))
+
+
+def _document(key: str, text: bytes) -> Mapping[str, object]:
+    try:
+        document = parse_metadata(text.decode())
+    except UnicodeDecodeError:
+        raise _refused(key, "It is not UTF-8 text.") from None
+    if document is None:
+        raise _refused(key, "It is not a JSON object.")
+    return document
+
+
+def _broken(document: Mapping[str, object]) -> BadMetadata | None:
+    """Return the rule that the metadata of an array breaks, which says it better than Zarr."""
+    try:
+        read_array("", document)
+    except BadMetadata as bad:
+        return bad
+    return None
+
+
+def check_for_xarray(array: ArrayMeta, decoded: bool) -> None:
+    """Refuse an array of which xarray would say something that names nothing.
+
+    Parameters
+    ----------
+    array
+        The array.
+    decoded
+        Whether xarray is to unpack its values.
+
+    Raises
+    ------
+    DecodeError
+        Naming the array and what xarray cannot go by.
+    """
+    if max(array.shape, default=0) > sys.maxsize:
+        raise DecodeError(
+            f"xarray cannot open {array.path}: one of its dimensions has {max(array.shape):,} "
+            f"elements, more than {sys.maxsize:,}."
+        )
+    if not isinstance(array.attributes.get("coordinates", ""), str):
+        raise DecodeError(
+            f"xarray cannot open {array.path}: its attribute `coordinates` must be a text."
+        )
+    for name in _NUMBERS if decoded else ():
+        value = array.attributes.get(name, 1)
+        if isinstance(value, list) and len(value) == 1:  # HDF5 has no others; xarray takes these
+            value = value[0]
+        if not isinstance(value, int | float):
+            raise DecodeError(
+                f"xarray cannot unpack {array.path}: its attribute `{name}` must be a number; "
+                "mask_and_scale=False opens the values as they are stored."
+            )
+
+
+@contextmanager
+def saying_refusals(package: str, refs: SetLike) -> Iterator[None]:
+    """Say in a `DecodeError` what a package refuses about a set.
+
+    Parameters
+    ----------
+    package
+        How it is called.
+    refs
+        The set that it opens.
+    """
+    try:
+        yield
+    except (RefexplorerError, ImportError):
+        raise
+    except Exception as error:  # as above
+        name = refs.source.name
+        raise DecodeError(f"{package} cannot open {name}: {sentence_of(error)}") from error
+
+
+def undecodable(
+    refs: SetLike, key: str, why: str, kind: type[RefexplorerError] = DecodeError
+) -> RefexplorerError:
+    """Return the error of a chunk whose bytes are refused, with its key and its target."""
+    return kind(f"{key} could not be decoded: {why.rstrip('. ')}{_origin_text(refs, key)}.")
+
+
+def _origin_text(refs: SetLike, key: str) -> str:
+    """Say in brackets where the bytes of a key are from."""
+    try:
+        reference = refs.get(key)
+    except (LookupError, RefexplorerError):
+        return ""
+    if not isinstance(reference, Range | Url):
+        return " (inline)"
+    url = escape(shown(reference.url or ""), _SHOWN)
+    if isinstance(reference, Url):
+        return f" ({url})"
+    end = reference.offset + reference.length
+    return f" (bytes {reference.offset:,} to {end:,} of {url})"
+
+
+def sentence_of(error: BaseException) -> str:
+    """Return the first line of what another package says, with a full stop."""
+    if memory.is_lacking(error):
+        return memory.too_little()
+    said = str(error).strip().partition("\n")[0]
+    return escape(said or type(error).__name__, _SHOWN).rstrip(".") + "."
+
+
+def _refused(key: str, why: str) -> DecodeError:
+    return DecodeError(f"{key} cannot be used: {why}")

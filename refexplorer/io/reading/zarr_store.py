@@ -1,0 +1,584 @@
+"""The Zarr store of a reference set, and the codec pipeline that Zarr reads its arrays with.
+
+A pipeline is what Zarr lets other packages replace (``codec_pipeline.path``), for all arrays of a
+process. Those of other stores get Zarr's own here, and where another pipeline is configured, it
+stays; arrays of references are then read ten chunks at a time, and their errors name no chunk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from contextvars import ContextVar, copy_context
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import zarr
+from zarr.abc.store import (
+    ByteRequest,
+    OffsetByteRequest,
+    RangeByteRequest,
+    Store,
+    SuffixByteRequest,
+)
+from zarr.core.array import create_codec_pipeline
+from zarr.core.codec_pipeline import BatchedCodecPipeline
+from zarr.registry import register_pipeline
+
+from refexplorer.errors import DecodeError, FetchError, LimitError, RefexplorerError
+from refexplorer.io.decode.chunk_shapes import check_size
+from refexplorer.io.decode.codecs import METADATA_NAMES, require_codecs
+from refexplorer.io.decode.steps import Admission
+from refexplorer.io.fetch.background import ReaderThreads, Stopped, beside, goes_on
+from refexplorer.io.fetch.failures import said_of
+from refexplorer.io.fetch.many import fetch_many
+from refexplorer.io.fetch.targets import Targets
+from refexplorer.io.reading.filesystem import NoReference, ReferenceView, naming_bugs
+from refexplorer.io.reading.zarr_refusals import (
+    check_for_xarray,
+    check_metadata,
+    ensure_loop,
+    saying_refusals,
+    sentence_of,
+    undecodable,
+)
+from refexplorer.refset.contents import SetLike
+from refexplorer.spec.lint import is_metadata
+from refexplorer.spec.references import Range, Reference
+
+if TYPE_CHECKING:
+    import xarray
+    import zarr
+    from zarr.abc.codec import CodecPipeline
+    from zarr.core.buffer import Buffer, BufferPrototype
+    from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
+
+    from refexplorer.spec.zarr_metadata import ArrayMeta
+
+AHEAD_BYTES = 2**24
+"""Encoded bytes of a window that is read ahead; two windows may be on their way."""
+_AHEAD_KEYS = 4096
+_FEW = 2
+"""So many chunks are not worth a thread."""
+
+
+class SelectionPlan:
+    """The chunks of one selection, in the order in which Zarr asks for them, read by windows."""
+
+    def __init__(self, view: ReferenceView, keys: Sequence[str]) -> None:
+        self._view = view
+        self._window_of: dict[str, int] = {}
+        self._coming: dict[str, Future[bytes | RefexplorerError]] = {}
+        self._started = 0
+        self._left = deque(keys if len(keys) > _FEW else ())
+
+    def begin(self, asked: str) -> None:
+        """Start to read the window of a key, and the one after it."""
+        while self._left and self._window_of.get(asked, self._started) + 2 > self._started:
+            self._start(self._next_window())
+            self._started += 1
+
+    def peek(self, key: str) -> bytes | None:
+        """Return the bytes of a key if they are here; they are still to be taken."""
+        future = self._coming.get(key)
+        if future is None or not future.done() or future.exception() is not None:
+            return None
+        found = future.result()
+        return found if isinstance(found, bytes) else None
+
+    def take(self, key: str) -> bytes | RefexplorerError | None:
+        """Wait for the bytes of a key, or why there are none; None if it is not read ahead."""
+        future = self._coming.pop(key, None)
+        return None if future is None else future.result()
+
+    def _next_window(self) -> dict[str, Reference]:
+        """Return the references of the next window."""
+        window: dict[str, Reference] = {}
+        size = 0
+        while self._left and size < AHEAD_BYTES and len(window) < _AHEAD_KEYS:
+            key = self._left.popleft()
+            self._window_of[key] = self._started
+            reference = self._view.references.get(key)
+            if isinstance(reference, Range):  # the set holds others, or their size is not known
+                window[key] = reference
+                size += reference.length
+        return window
+
+    def _start(self, references: dict[str, Reference]) -> None:
+        self._coming.update((key, Future()) for key in references)
+        waiting = {key: self._coming[key] for key in references}
+
+        def arrived(key: str, found: bytes | RefexplorerError) -> None:
+            waiting.pop(key).set_result(found)
+
+        def read() -> None:
+            error: BaseException = Stopped()
+            try:
+                fetch_many(self._view.targets, references, lambda progress: goes_on(), arrived)
+            except BaseException as raised:  # it is for who waits
+                error = raised
+            for future in waiting.values():
+                future.set_exception(error)
+
+        beside(read, "refexplorer-ahead")
+
+
+current_plan: ContextVar[SelectionPlan | None] = ContextVar("current_plan", default=None)
+"""What the key that is read now belongs to."""
+
+
+_ROOT = (".zgroup", ".zarray", "zarr.json", ".zmetadata")
+
+
+class DecodedView(ReferenceView):
+    """The keys of a set as files for Zarr, which decodes what it is given without asking.
+
+    Chunks that would inflate to more than `Limits.chunk_bytes` are refused before it sees them,
+    and so are arrays with a codec that is not installed.
+    """
+
+    def __init__(self, refs: SetLike, targets: Targets) -> None:
+        super().__init__(refs, targets)
+        self._admission = Admission(refs.limits)
+
+    def at_once(self, key: str, plan: SelectionPlan) -> bytes | None:
+        """Return the bytes of a chunk that was read ahead, if nothing is left to be done."""
+        data = plan.peek(key)
+        owner = None if data is None else self.references.array_of(key)
+        if data is None or owner is None:
+            return None
+        array = self.references.array(owner[0])
+        if not self._admission.is_free(array, data):
+            return None
+        plan.take(key)
+        return data
+
+    def _bytes(self, key: str, start: int | None, end: int | None) -> bytes:
+        """Return the bytes of a key, or a slice of them, when they may be decoded.
+
+        Raises
+        ------
+        DecodeError
+            If Zarr would refuse the metadata, the array needs a codec that is not installed, or
+            its codecs refuse the bytes.
+        LimitError
+            If the bytes would inflate beyond the limit.
+        """
+        plan = current_plan.get()
+        data = None if plan is None or start is not None or end is not None else plan.take(key)
+        if isinstance(data, RefexplorerError):
+            raise data
+        if data is None:
+            data = super()._bytes(key, start, end)
+        if is_metadata(key):
+            if key.rpartition("/")[2] in METADATA_NAMES:
+                require_codecs(key, data)
+            check_metadata(key, data)
+        elif (owner := self.references.array_of(key)) is not None:
+            return self._admitted(key, self.references.array(owner[0]), data, start, end)
+        return data
+
+    def _admitted(
+        self, key: str, array: ArrayMeta, data: bytes, start: int | None, end: int | None
+    ) -> bytes:
+        check_size(array, self.references.limits)
+        try:
+            if start is None and end is None:
+                admitted: bytes = self._admission.chunk(array, data)
+                return admitted
+            if start is not None and start >= 0:
+                self._admission.part(array, data, start)
+        except (LimitError, DecodeError) as error:
+            raise undecodable(self.references, key, str(error), type(error)) from None
+        return data
+
+
+def store(view: DecodedView) -> ReferenceStore:
+    """Return the read-only Zarr store of the file system; Zarr takes long to import."""
+    from refexplorer.io.reading.zarr_store import reference_store
+
+    return reference_store(view)
+
+
+def to_zarr(refs: SetLike, targets: Targets, **options: Any) -> zarr.Group | zarr.Array[Any]:
+    """Open the set with Zarr (format 2 or 3): a group, or an array if the root is one.
+
+    Only metadata is read, which reference sets hold themselves. Values are read when they are
+    asked for; a chunk without a reference is the fill value, a chunk that cannot be read
+    raises.
+
+    Parameters
+    ----------
+    refs, targets
+        The opened set, and what reads the bytes.
+    options
+        Passed to `zarr.open`.
+
+    Raises
+    ------
+    DecodeError
+        If the set has no group or array at its root, or Zarr refuses what is there.
+    """
+    import zarr
+
+    _require_root(refs)
+    with saying_refusals("Zarr", refs):
+        return zarr.open(_store(refs, targets), mode="r", **options)
+
+
+def to_xarray(
+    refs: SetLike,
+    targets: Targets,
+    *,
+    group: str = "",
+    coordinates: bool = False,
+    **options: Any,
+) -> xarray.Dataset:
+    """Open a group of the set with xarray; nothing but metadata is read.
+
+    Parameters
+    ----------
+    refs, targets
+        The opened set, and what reads the bytes.
+    group
+        The path of a group; ``""`` is the root.
+    coordinates
+        Read the dimension coordinates from their targets now, as ``xarray.open_dataset`` does by
+        itself: `sel` needs their indexes, and times are decoded by their values.
+    options
+        Passed to `xarray.open_dataset`; ``chunks={}`` makes dask arrays.
+
+    Raises
+    ------
+    DecodeError
+        If there is no such group, or xarray refuses an array: it has no dimension names, without
+        which it has no place, or metadata that cannot be used.
+    """
+    import xarray
+
+    group = group.strip("/")
+    _require_group(refs, group)
+    paths = [path for path in refs.arrays() if path.rpartition("/")[0] == group]
+    _require_arrays(refs, paths, options)
+    # xarray's annotation leaves out the Zarr stores that its zarr engine takes
+    source: Any = _store(refs, targets)
+    given = _lazy(coordinates) | {"group": group or None} | options
+    with saying_refusals("xarray", refs):
+        return xarray.open_dataset(source, engine="zarr", **given)
+
+
+def to_datatree(
+    refs: SetLike,
+    targets: Targets,
+    *,
+    coordinates: bool = False,
+    **options: Any,
+) -> xarray.DataTree:
+    """Open all groups of the set as a tree of datasets; nothing but metadata is read.
+
+    Parameters
+    ----------
+    refs, targets, coordinates
+        As in `to_xarray`.
+    options
+        Passed to `xarray.open_datatree`.
+
+    Raises
+    ------
+    DecodeError
+        If xarray refuses an array, as in `to_xarray`.
+    """
+    import xarray
+
+    _require_group(refs, "")
+    _require_arrays(refs, refs.arrays(), options)
+    source: Any = _store(refs, targets)
+    with saying_refusals("xarray", refs):
+        return xarray.open_datatree(source, engine="zarr", **(_lazy(coordinates) | options))
+
+
+def _lazy(coordinates: bool) -> dict[str, Any]:
+    """Return the options that keep xarray from reading coordinates when it opens a store."""
+    # by default xarray reads the coordinates to index them, and times to decode their first values
+    return {
+        "consolidated": False,
+        "create_default_indexes": coordinates,
+        "decode_times": coordinates,
+    }
+
+
+def _store(refs: SetLike, targets: Targets) -> ReferenceStore:
+    return store(DecodedView(refs, targets))
+
+
+def _require_group(refs: SetLike, group: str) -> None:
+    """Refuse a path at which xarray would find nothing, or an array."""
+    if not group:
+        _require_root(refs)
+        if "" in refs.arrays():
+            raise DecodeError(
+                "The root of the set is an array, not a group; refs.to_zarr() opens it."
+            )
+        return
+    groups = {".zgroup", "zarr.json"}
+    if any(f"{group}/{name}" in refs for name in groups) and group not in refs.arrays():
+        return
+    what = "is an array" if group in refs.arrays() else "there is no such path"
+    raise DecodeError(f"{group!r} is not a group of the set: {what}.")
+
+
+def _require_root(refs: SetLike) -> None:
+    """Refuse a set at whose root Zarr finds nothing; what is there and broken it says itself."""
+    if any(name in refs or refs.left_out(name) is not None for name in _ROOT):
+        return
+    raise DecodeError(
+        "The set has no group at its root, so Zarr and xarray find nothing; add a key `.zgroup` "
+        'with {"zarr_format": 2}.'
+    )
+
+
+def _require_arrays(refs: SetLike, paths: Iterable[str], options: Mapping[str, Any]) -> None:
+    """Refuse what xarray would answer with an error of its inner parts."""
+    is_decoded = options.get("decode_cf") is not False and options.get("mask_and_scale", True)
+    for path in paths:
+        check_for_xarray(refs.array(path), is_decoded is not False)
+        if path and refs.array(path).dimensions is None:
+            if (error := refs.left_out(f"{path}/.zattrs")) is not None:
+                raise FetchError(said_of(error))
+            name = "dimension_names" if refs.array(path).zarr_format == 3 else "_ARRAY_DIMENSIONS"
+            raise DecodeError(
+                f"{path} has no {name}, which name the dimensions for xarray; "
+                f"refs.to_zarr()[{path!r}] reads it without them."
+            )
+
+
+_THREADS = 64
+"""More than Zarr's ``async.concurrency``, which is 10, and which people raise for far servers."""
+_KEYS = 10_000
+"""Keys that are listed before others on Zarr's loop have their turn."""
+_SETTING = "codec_pipeline.path"
+_DEFAULT = f"{BatchedCodecPipeline.__module__}.{BatchedCodecPipeline.__qualname__}"
+
+
+class ReferenceStore(Store):
+    """The keys of a set as a read-only store: of all errors `NoReference` alone means no chunk."""
+
+    supports_writes = False
+    supports_deletes = False
+    supports_listing = True
+
+    def __init__(self, view: DecodedView) -> None:
+        super().__init__(read_only=True)
+        self.view = view
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ReferenceStore) and self.view is other.view
+
+    __hash__ = Store.__hash__
+
+    def __repr__(self) -> str:
+        return f"<ReferenceStore({self.view.references.source.name})>"
+
+    async def get(
+        self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None
+    ) -> Buffer | None:
+        """Return the bytes of a key, those of a chunk together with the rest of its selection."""
+        if byte_range is None and (plan := current_plan.get()) is not None:
+            with naming_bugs(key):
+                plan.begin(key)
+                # half of the time that Zarr needs for a small chunk goes from thread to thread
+                if (data := self.view.at_once(key, plan)) is not None:
+                    return prototype.buffer.from_bytes(data)
+        # threads of its own: those of `asyncio.to_thread` are few, and all else shares them
+        read = partial(copy_context().run, self.view.cat_file, key, *_bounds(byte_range))
+        try:
+            data = await asyncio.get_running_loop().run_in_executor(_readers(), read)
+        except NoReference:
+            return None
+        return prototype.buffer.from_bytes(data)
+
+    async def get_partial_values(
+        self, prototype: BufferPrototype, key_ranges: Iterable[tuple[str, ByteRequest | None]]
+    ) -> list[Buffer | None]:
+        """Return parts of keys; Zarr's arrays never ask for them."""
+        return await asyncio.gather(*(self.get(key, prototype, part) for key, part in key_ranges))
+
+    async def get_ranges(self, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
+        """Yield parts of a shard, which Zarr asks for from 3.4 on.
+
+        Raises
+        ------
+        RefexplorerError
+            The first error of those that Zarr gives as a group.
+        """
+        try:
+            parts = super().get_ranges(*arguments, **options)  # type: ignore[misc, unused-ignore]
+            async for part in parts:
+                yield part
+        except BaseExceptionGroup as errors:
+            ours = errors.subgroup(RefexplorerError)
+            if ours is None:
+                raise
+            raise _first(ours) from None
+
+    async def exists(self, key: str) -> bool:
+        """Say whether the set has a key."""
+        return key in self.view.references
+
+    async def list(self) -> AsyncIterator[str]:
+        """Yield all keys."""
+        for number, key in enumerate(self.view.references):
+            if not number % _KEYS:
+                await asyncio.sleep(0)
+            yield key
+
+    async def list_prefix(self, prefix: str) -> AsyncIterator[str]:
+        """Yield the keys that begin with a text."""
+        async for key in self.list():
+            if key.startswith(prefix):
+                yield key
+
+    async def list_dir(self, prefix: str) -> AsyncIterator[str]:
+        """Yield the names of one level."""
+        try:
+            names = await asyncio.to_thread(self.view.ls, prefix, detail=False)
+        except FileNotFoundError:
+            return
+        for name in names:
+            yield name.rpartition("/")[2]
+
+    async def set(self, key: str, value: Buffer) -> None:
+        """Refuse to write."""
+        raise ValueError("A reference set is read-only.")
+
+    async def delete(self, key: str) -> None:
+        """Refuse to delete."""
+        raise ValueError("A reference set is read-only.")
+
+
+def _bounds(part: ByteRequest | None) -> tuple[int | None, int | None]:
+    """Return start and end of a part, as `ReferenceView.cat_file` takes them."""
+    match part:
+        case None:
+            return None, None
+        case RangeByteRequest(start, end):
+            return start, end
+        case OffsetByteRequest(offset):
+            return offset, None
+        case SuffixByteRequest(suffix):
+            return -suffix, None
+    raise TypeError(f"A part of a key is asked for in an unknown way: {part!r}.")
+
+
+class ChosenPipeline(BatchedCodecPipeline):
+    """Makes Zarr's own pipeline, or for the arrays of references one that merges their reads."""
+
+    @classmethod
+    def from_array_metadata_and_store(  # type: ignore[override]
+        cls, array_metadata: ArrayV2Metadata | ArrayV3Metadata, store: Store
+    ) -> CodecPipeline:
+        """Return the pipeline of an array."""
+        found: Any = create_codec_pipeline(array_metadata)
+        return found if _view_of(store) is None else MergingPipeline.from_codecs(found)
+
+    @classmethod
+    def from_codecs(cls, *arguments: Any, **options: Any) -> Any:
+        """Return Zarr's own pipeline, such as that of the inner chunks of a shard."""
+        return BatchedCodecPipeline.from_codecs(*arguments, **options)
+
+
+class MergingPipeline(BatchedCodecPipeline):
+    """Zarr's own pipeline, which lets the store see all chunks of a selection before the first.
+
+    Zarr asks a store for ten chunks at a time, too few to merge their ranges into few requests.
+    Errors are those of this package.
+    """
+
+    async def read(self, batch_info: Iterable[Any], *arguments: Any, **options: Any) -> Any:
+        """Read the chunks of a selection."""
+        batch = list(batch_info)
+        token = current_plan.set(self._plan(batch))
+        try:
+            return await super().read(batch, *arguments, **options)
+        finally:
+            current_plan.reset(token)
+
+    def _plan(self, batch: list[Any]) -> SelectionPlan | None:
+        """Return what reads chunks together; Zarr reads a shard that is needed in part by parts."""
+        store = getattr(batch[0][0], "store", None) if batch else None
+        if not isinstance(store, ReferenceStore):
+            return None
+        is_read_in_parts = self.supports_partial_decode
+        return SelectionPlan(
+            store.view,
+            [
+                place.path
+                for place, chunk, selection, *_ in batch
+                if not is_read_in_parts or _is_whole(selection, chunk.shape)
+            ],
+        )
+
+    async def read_batch(self, batch_info: Iterable[Any], *arguments: Any, **options: Any) -> Any:
+        """Read some chunks.
+
+        Raises
+        ------
+        RefexplorerError
+            With the key of the first chunk that cannot be decoded, and its target.
+        """
+        batch = list(batch_info)
+        try:
+            return await super().read_batch(batch, *arguments, **options)
+        except (RefexplorerError, Stopped):
+            raise
+        except Exception as error:  # a codec raises what it likes
+            place = batch[0][0]  # of more than one, where Zarr is set so, the first that fails
+            for each in batch if len(batch) > 1 else ():
+                try:
+                    await super().read_batch([each], *arguments, **options)
+                except Exception:
+                    place = each[0]
+                    break
+            view = _view_of(getattr(place, "store", None))
+            if view is None:
+                raise
+            raise undecodable(view.references, place.path, sentence_of(error)) from error
+
+
+def _is_whole(selection: Iterable[object], shape: Iterable[int]) -> bool:
+    """Say whether a selection in a chunk is all of it."""
+    return all(part == slice(0, size, 1) for part, size in zip(selection, shape, strict=False))
+
+
+def _view_of(store: object) -> ReferenceView | None:
+    """Return the files of a store: of ours, or of fsspec's wrapper over `refs.filesystem()`."""
+    if isinstance(store, ReferenceStore):
+        return store.view
+    files = getattr(getattr(store, "fs", None), "sync_fs", None)
+    return files if isinstance(files, ReferenceView) else None
+
+
+def reference_store(view: DecodedView) -> ReferenceStore:
+    """Return the store of a set."""
+    ensure_loop()
+    return ReferenceStore(view)
+
+
+@cache
+def _readers() -> ReaderThreads:
+    return ReaderThreads(_THREADS, "refexplorer-read")
+
+
+# here, so that it is done in a process that is given a store, too
+register_pipeline(ChosenPipeline)
+if zarr.config.get(_SETTING) == _DEFAULT:
+    zarr.config.set({_SETTING: f"{ChosenPipeline.__module__}.{ChosenPipeline.__qualname__}"})
+if hasattr(os, "register_at_fork"):  # a fork has no threads, and would wait for them for good
+    os.register_at_fork(after_in_child=_readers.cache_clear)
+
+
+def _first(error: BaseException) -> BaseException:
+    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error

@@ -1,0 +1,227 @@
+"""Files that a library reads in a process of its own, under limits of memory and time.
+
+Libraries of file formats are made for files that one trusts: bytes of a stranger can make them
+crash, loop, or take all memory. Here that ends the child, and is the reason why the file is not
+compared. `python -m refexplorer.io.sources.confined` is the child. It opens local
+files by the path that was checked, and asks for the bytes of all others, so it has no access to the
+network. h5py holds its lock while bytes are asked for; the child has no other thread that could
+wait for it, and this process does not take it. What remains: the child may do what its user may,
+and on Windows its memory is not limited.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from refexplorer.core.processes import (
+    OWN_MEMORY,
+    Answering,
+    Children,
+    LateError,
+    LostError,
+    limit_memory,
+    serve,
+)
+from refexplorer.errors import RefexplorerError
+from refexplorer.formats.datafiles.confined_references import reader
+from refexplorer.formats.datafiles.data_file import Unread, why_of
+from refexplorer.formats.datafiles.metadata_transfer import (
+    FileMetadata,
+    chunk_bytes,
+    chunks_of,
+    file_bytes,
+    value_bytes,
+    values_of,
+)
+from refexplorer.formats.datafiles.streams import RangeStream
+from refexplorer.io.fetch.stores import open_resolved
+from refexplorer.io.sources.target_file import BLOCK
+from refexplorer.markup import size_text
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from refexplorer.formats.datafiles.data_file import DataFile, FileArray, FileChunks, FileObject
+    from refexplorer.io.fetch.targets import Targets
+    from refexplorer.io.sources.target_file import TargetFile
+
+SECONDS = 60
+"""Time for one question; waiting for a server does not count."""
+CHILDREN = 8
+"""Processes at a time, as many as are needed: each waits for the server of its file."""
+_NAME = __spec__.name if __spec__ else __name__
+
+
+class ConfinedFile:
+    """A file that is read in a child process; its metadata are read at once.
+
+    Parameters
+    ----------
+    form
+        The format, as of `DataFile`.
+    targets
+        Say whether a local file changes meanwhile.
+    file
+        The file; it is closed with this.
+
+    Raises
+    ------
+    Unread
+        If the library cannot read it, or takes too much time or memory.
+    FetchError
+        If its bytes cannot be read; also later.
+    """
+
+    def __init__(self, form: str, targets: Targets, file: TargetFile) -> None:
+        self.form = form
+        self._targets, self._file = targets, file
+        self._metadata = FileMetadata(self._ask({"do": "describe"})[1])
+
+    def names(self) -> tuple[str, ...]:
+        """Return the paths of all arrays."""
+        return tuple(self._metadata.arrays)
+
+    def other_names(self) -> Mapping[str, str]:
+        """Return other names of arrays, and that which `names` has."""
+        return self._metadata.others
+
+    @property
+    def declared(self) -> int | None:
+        """How many objects the file has by its headers."""
+        return self._metadata.declared
+
+    def objects(self) -> Iterator[FileObject]:
+        """Yield everything in the file."""
+        yield from self._metadata.objects
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the attributes of all groups."""
+        return self._metadata.groups
+
+    def array(self, name: str) -> FileArray:
+        """Return the metadata of an array; KeyError, or `Unread`, if there are none."""
+        found = self._metadata.arrays[self._metadata.others.get(name, name)]
+        if isinstance(found, Unread):
+            raise found
+        return found
+
+    def chunks(self, name: str) -> FileChunks:
+        """Return the stored chunks of an array; errors as of `array`."""
+        name = self.array(name).name
+        found = self._metadata.chunks.get(name)
+        if found is None:
+            found = chunks_of(*self._ask({"do": "chunks", "name": name}))
+        if isinstance(found, Unread):
+            raise found
+        return found
+
+    def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
+        """Read values with the library of the format, neither masked nor scaled."""
+        array = self.array(name.partition("/")[0] if self.form == "GRIB" else name)
+        slices = [each.indices(n) for each, n in zip(selection, array.shape, strict=True)]
+        asked = name if self.form == "GRIB" else array.name
+        size = math.prod(len(range(*each)) for each in slices) * array.dtype.itemsize
+        if size > self._targets.limit:
+            raise Unread(
+                "cost",
+                f"The values would take {size_text(size)}, more than the limit of "
+                f"{size_text(self._targets.limit)} (limits: fetch_bytes).",
+            )
+        if array.name in self._metadata.values:
+            self._file.check_unchanged()
+            return self._metadata.values[array.name][selection]
+        self._file.begin_values()
+        return values_of(*self._ask({"do": "values", "name": asked, "selection": slices}))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _ask(self, head: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        failures: list[Exception] = []
+
+        def hear(said: dict[str, Any]) -> bytes:
+            try:
+                return self._file.read_at(*said["read"])
+            except (RefexplorerError, Unread) as error:
+                failures.append(error)
+                return b""  # the child is told so by what is missing
+
+        place = self._file.place
+        path = place.path if place.protocol == "file" else None
+        limits = {"limit": self._targets.limit, "path": path, "bytes": self._file.size}
+        try:
+            with _children.lend() as child:
+                said, data = child.ask(head | limits | {"form": self.form}, b"", SECONDS, hear)
+        except LateError:
+            raise Unread(
+                "cost",
+                f"Reading the metadata of this {self.form} file took longer than {SECONDS} s and "
+                "was stopped.",
+            ) from None
+        except LostError:
+            raise Unread(
+                "cost",
+                f"Reading the metadata of this {self.form} file took more memory than it may, or "
+                "crashed, and was stopped.",
+            ) from None
+        if failures:
+            raise failures[0]
+        if path is not None:
+            self._file.check_unchanged()
+        if "failed" in said:
+            raise Unread(said["why"], said["failed"])
+        return said, data
+
+
+_children = Children(_NAME, CHILDREN)
+
+
+def _work(head: dict[str, Any], data: bytes, answering: Answering) -> None:
+    limit_memory(OWN_MEMORY + 3 * head["limit"])
+    try:
+        with ExitStack() as stack:
+            answering.answer(*_answer(head, _opened(head, answering, stack)))
+    except MemoryError:
+        raise
+    except Unread as error:
+        answering.answer({"failed": error.sentence, "why": error.why}, b"")
+    except Exception as error:  # libraries raise what they like
+        words = f"{type(error).__name__}: {error}".partition("\n")[0].rstrip(". :")
+        failed = f"The file cannot be read: {words}."
+        answering.answer({"failed": failed, "why": why_of(error)}, b"")
+
+
+def _opened(head: dict[str, Any], answering: Answering, stack: ExitStack) -> DataFile:
+    file: IO[bytes]
+    if head["path"] is not None:
+        file = stack.enter_context(open_resolved(head["path"]))
+    else:
+
+        def ask(start: int, end: int) -> bytes:
+            return answering.ask({"read": [start, end]})
+
+        file = cast(
+            "IO[bytes]",
+            stack.enter_context(RangeStream(ask, head["bytes"], "the file", block=BLOCK)),
+        )
+    native = reader(head["form"].lower(), file)
+    stack.callback(native.close)
+    return native
+
+
+def _answer(head: dict[str, Any], file: DataFile) -> tuple[dict[str, Any], bytes]:
+    if head["do"] == "describe":
+        # of a file elsewhere what nobody asks for would take requests
+        return {}, file_bytes(file, with_values=head["path"] is not None)
+    if head["do"] == "chunks":
+        return chunk_bytes(file, head["name"])
+    selection = tuple(slice(*each) for each in head["selection"])
+    return value_bytes(file.values(head["name"], selection))
+
+
+if __name__ == "__main__":
+    serve(_work)

@@ -1,0 +1,142 @@
+"""Opening a target by what its first bytes say that it is."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.util import find_spec
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from refexplorer.formats.datafiles.data_file import Unread
+from refexplorer.formats.datafiles.netcdf3 import NetCdf3File
+from refexplorer.io.sources.confined import ConfinedFile
+from refexplorer.io.sources.target_file import MOST_BYTES, TargetFile
+from refexplorer.io.sources.zarr_files import find_array
+
+if TYPE_CHECKING:
+    from refexplorer.formats.datafiles.data_file import DataFile
+    from refexplorer.io.fetch.targets import Targets
+
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+_USERBLOCKS = 7
+"""Places after the start where HDF5 may begin: 512 bytes, and twice as many each time. Those beyond
+the first block of the file are not looked at: nobody writes so much before it."""
+_STARTS = {
+    b"II*\x00": "TIFF",
+    b"MM\x00*": "TIFF",
+    b"II+\x00": "TIFF",
+    b"MM\x00+": "TIFF",
+    b"GRIB": "GRIB",
+    b"SIMPLE  =": "FITS",
+    b"CDF\x01": "NetCDF3",
+    b"CDF\x02": "NetCDF3",
+    b"CDF\x05": "NetCDF3",
+}
+_SUFFIXES = {
+    **dict.fromkeys((".nc4", ".h5", ".hdf5", ".he5"), "HDF5"),
+    ".nc": "HDF5 and NetCDF3",
+    ".nc3": "NetCDF3",
+    **dict.fromkeys((".tif", ".tiff"), "TIFF"),
+    **dict.fromkeys((".grib", ".grib2", ".grb", ".grb2"), "GRIB"),
+    **dict.fromkeys((".fits", ".fit"), "FITS"),
+}
+_PAGE = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+_PACKAGES = {"HDF5": "h5py", "TIFF": "tifffile", "FITS": "astropy", "GRIB": "eccodes"}
+_OTHERS = ("FITS", "GRIB")
+"""Formats whose packages the extra does not bring."""
+
+
+def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> DataFile:
+    """Open a target to ask what it says of itself.
+
+    What a file of a stranger costs is bounded: by `most` over the network, by the numbers of
+    objects, attributes and bytes that each reader goes through, and, where a library reads it, by
+    the memory and time of a child process. No link to another file is followed. What remains is
+    that time and memory of the child, for each file; `confined_file` says more.
+
+    Parameters
+    ----------
+    targets
+        Reads it, as far as the access policy of the set allows.
+    url
+        The target, as in the set.
+    most
+        Bytes that may be read of it over the network for its metadata, and beside the limit of
+        what is decoded for the values of each question; None if the whole file may.
+
+    Raises
+    ------
+    AccessError
+        If it may not be read.
+    FetchError
+        If it cannot be read.
+    Unread
+        If it is of a format that is not compared, or that its library cannot read within the
+        limits, or if that is not installed.
+    """
+    file = TargetFile(targets, url, most)
+    try:
+        return _opened(targets, file)
+    except BaseException:
+        file.close()
+        raise
+
+
+def _opened(targets: Targets, file: TargetFile) -> DataFile:
+    form = _form(file)
+    if form is None:
+        chunk = find_array(targets, file)
+        if chunk is not None:
+            return chunk
+        raise _unknown_form(file)
+    if form == "NetCDF3":
+        return NetCdf3File(file)
+    package = _PACKAGES[form]
+    if not _is_installed(package):
+        wanted = package if form in _OTHERS else '"refexplorer[verify]"'
+        raise Unread(
+            "library",
+            f"{form} files are read with {package}, which is not installed: "
+            f"`pip install {wanted}`.",
+        )
+    return ConfinedFile(form, targets, file)
+
+
+def installed_packages() -> list[str]:
+    """Return the packages that are installed of those that read a format."""
+    return [package for package in _PACKAGES.values() if _is_installed(package)]
+
+
+@cache
+def _is_installed(package: str) -> bool:
+    """Look for a package; that takes as long as h5py takes to open a file, so it is done once."""
+    return find_spec(package) is not None
+
+
+def _unknown_form(file: TargetFile) -> Unread:
+    """Return why a file cannot be compared; a format that it should have shows damage."""
+    head = file.read_at(0, 512)
+    if _PAGE.match(head):
+        said = "The file is a web page, such as a server sends where it has no such file."
+        return Unread("damaged", said)
+    suffix = PurePosixPath(urlsplit(file.url).path).suffix.lower()
+    if (forms := _SUFFIXES.get(suffix)) is not None:
+        said = f"The file is named {suffix}, and does not begin as {forms} files do."
+        return Unread("damaged", said)
+    return Unread(
+        "format",
+        "The format of the file is none of those that are compared: HDF5, NetCDF3, TIFF, GRIB, "
+        "FITS, and chunks of Zarr arrays.",
+    )
+
+
+def _form(file: TargetFile) -> str | None:
+    head = file.read_at(0, 16)
+    for start, form in _STARTS.items():
+        if head.startswith(start):
+            return form
+    places = [0, *(512 << power for power in range(_USERBLOCKS))]
+    begins = (file.read_at(place, place + len(_HDF5)) == _HDF5 for place in places)
+    return "HDF5" if any(begins) else None

@@ -1,0 +1,359 @@
+"""Files that are chunks of a Zarr array, v2 or v3, whose metadata lie in a folder above.
+
+A shard is two arrays: that of its name, whose chunks are shards, and ``name/inner``, of which it
+has several chunks. Both know only the chunks that are in this file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from refexplorer.errors import AccessError, DecodeError, FetchError, LimitError
+from refexplorer.formats.datafiles.data_file import (
+    FileArray,
+    FileChunks,
+    FileFilter,
+    FileObject,
+    Unread,
+    UnreadReason,
+    why_of,
+)
+from refexplorer.io.decode.chunk_shapes import region
+from refexplorer.io.decode.codecs import is_installed, refuse_unsafe
+from refexplorer.io.decode.steps import steps
+from refexplorer.io.fetch.failures import Passing
+from refexplorer.io.sources.target_file import TargetFile
+from refexplorer.limits import Limits
+from refexplorer.markup import escape
+from refexplorer.spec.zarr_metadata import BadMetadata, read_array
+
+if TYPE_CHECKING:
+    from refexplorer.io.fetch.targets import Targets
+    from refexplorer.spec.zarr_metadata import ArrayMeta
+
+INNER = "/inner"
+METADATA_BYTES = 2**24
+_KEY_PARTS = 33
+"""Folders above a chunk: one for each dimension that NumPy can have, and ``c``."""
+_PART = re.compile(r"c|(c\.)?\d+(\.\d+)*")
+_LEVELS = frozenset({"level", "clevel", "cname", "blocksize", "shuffle", "preset", "acceleration"})
+"""Settings by which a codec compresses; what decodes finds them in the bytes."""
+_SELF_DESCRIBING = frozenset({"blosc", "zlib", "gzip", "zstd", "lz4", "bz2"})
+# how the index of a shard says that it has no such inner chunk
+_ABSENT = 2**64 - 1
+_FOLDERS = 10_000
+"""Folders whose metadata are kept, since a set has many chunks of an array."""
+
+Metadata = dict[str, Any]
+Documents = tuple[Metadata, Metadata]
+_known: WeakKeyDictionary[Targets, dict[str, Documents | None]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class _ShardLayout:
+    """How a shard is divided: the chunks in it, and where its index is."""
+
+    inner: ArrayMeta
+    counts: tuple[int, ...]
+    order: str
+    size: int
+    leads: bool
+
+
+class ZarrChunkFile:
+    """A chunk of a Zarr array.
+
+    Parameters
+    ----------
+    file
+        The target; it is closed with this.
+    array
+        The metadata of the array.
+    index
+        Of the chunk.
+    limit
+        Bytes that its values may take.
+
+    Raises
+    ------
+    Unread
+        If Zarr cannot read the metadata.
+    """
+
+    form = "Zarr"
+    declared = None
+
+    def __init__(
+        self, file: TargetFile, array: ArrayMeta, index: tuple[int, ...], limit: int
+    ) -> None:
+        self._file, self._index = file, index
+        self._limits = Limits(fetch_bytes=limit)
+        self._metas = {array.path: array}
+        self._shard: _ShardLayout | None = None
+        self._arrays = {array.path: _native(array)}
+        try:
+            self._shard = _shard_of(array)
+        except (BadMetadata, KeyError, TypeError, ValueError, AttributeError):
+            return
+        if self._shard is not None:
+            inner = self._shard.inner
+            self._metas[inner.path] = inner
+            self._arrays[inner.path] = _native(inner)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the name of the array; of a shard that of its inner chunks, too."""
+        return tuple(self._arrays)
+
+    def other_names(self) -> Mapping[str, str]:
+        """Return the root as another name of the array."""
+        return {"": next(iter(self._arrays))}
+
+    def objects(self) -> Iterator[FileObject]:
+        """Yield the array, and the inner one of a shard."""
+        for name in self.names():
+            yield FileObject(name, "array", self.array(name).shape, self._file.size)
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return no group: the file is a chunk."""
+        return {}
+
+    def array(self, name: str) -> FileArray:
+        """Return the metadata of the array; KeyError if there is none of this name."""
+        return self._arrays[self.other_names().get(name, name)]
+
+    def chunks(self, name: str) -> FileChunks:
+        """Return the chunks of the array that this file has.
+
+        Raises
+        ------
+        KeyError
+            If there is no array of this name.
+        Unread
+            If the index of a shard leads out of the file.
+        """
+        name = self.array(name).name
+        if self._shard is None or name != self._shard.inner.path:
+            indices = np.array([self._index], np.int64).reshape(1, -1)
+            return FileChunks(indices, np.zeros(1, np.int64), np.array([self._file.size]))
+        return self._parts(self._shard)
+
+    def _parts(self, shard: _ShardLayout) -> FileChunks:
+        start = 0 if shard.leads else self._file.size - shard.size
+        data = self._file.read_at(max(start, 0), max(start, 0) + shard.size)
+        if len(data) != shard.size:
+            raise Unread("damaged", "The file is too short for the index of a shard.")
+        count = math.prod(shard.counts)
+        entries = np.frombuffer(data, f"{shard.order}u8", 2 * count).reshape(-1, 2)
+        (there,) = np.nonzero(entries[:, 0] != _ABSENT)
+        offsets, lengths = entries[there].T
+        size = np.uint64(self._file.size)
+        if np.any(offsets > size) or np.any(lengths > size - offsets):
+            raise Unread("damaged", "The index of the shard leads out of the file.")
+        first = np.array(self._index, np.int64) * shard.counts
+        places = np.stack(np.unravel_index(there, shard.counts), axis=1).reshape(len(there), -1)
+        return FileChunks(first + places, offsets.astype(np.int64), lengths.astype(np.int64))
+
+    def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
+        """Decode values of one chunk that is in this file; errors as of `chunks`."""
+        meta, chunks = self._metas[self.array(name).name], self.chunks(name)
+        spans = [range(*each.indices(n)) for each, n in zip(selection, meta.shape, strict=True)]
+        starts = (span.start // chunk for span, chunk in zip(spans, meta.chunks, strict=True))
+        index = tuple(starts)
+        (found,) = np.nonzero((chunks.indices == np.array(index, np.int64)).all(axis=1))
+        places = region(meta, index)
+        inside = all(span.stop <= place.stop for span, place in zip(spans, places, strict=True))
+        if not len(found) or not inside:
+            raise Unread("expression", "The file has one chunk, and these values are of others.")
+        offset, length = int(chunks.offsets[found[0]]), int(chunks.lengths[found[0]])
+        data: Any = self._file.read_at(offset, offset + length)
+        try:
+            for step in steps(meta, self._limits):
+                data = step.run(data)
+        except Exception as error:  # codecs raise what they like
+            why = _why_undecoded(meta, error)
+            raise Unread(why, f"The chunk cannot be decoded: {_said(error)}.") from error
+        cut = (
+            slice(span.start - place.start, span.stop - place.start)
+            for span, place in zip(spans, places, strict=True)
+        )
+        return np.asarray(data).reshape(meta.chunks)[tuple(cut)]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def find_array(targets: Targets, file: TargetFile) -> ZarrChunkFile | None:
+    """Look for the array that a file may be a chunk of, by its name and what lies above it.
+
+    Raises
+    ------
+    Unread
+        If there is one that Zarr cannot read.
+    FetchError
+        If a server does not answer.
+    """
+    parts = file.url.split("/")
+    for count in range(1, min(len(parts), _KEY_PARTS + 1)):
+        if not _PART.fullmatch(parts[-count]):
+            return None
+        folder, key = "/".join(parts[:-count]), "/".join(parts[-count:])
+        found = _metadata(targets, folder)
+        if found is None:
+            continue
+        metadata, attributes = found
+        try:
+            array = read_array("", metadata, attributes)
+        except BadMetadata as error:
+            raise Unread(
+                "damaged", f"The metadata of the Zarr array are broken: {error}"
+            ) from error
+        index = array.chunk_index(key)
+        if index is not None and array.contains(index):
+            named = replace(array, path=parts[-count - 1])
+            return ZarrChunkFile(file, named, index, targets.limit)
+    return None
+
+
+def _metadata(targets: Targets, folder: str) -> Documents | None:
+    """Return the metadata and attributes of the array in a folder, if there is one."""
+    known = _known.setdefault(targets, {})
+    if folder not in known:
+        if len(known) >= _FOLDERS:
+            known.clear()
+        known[folder] = _documents(targets, folder)
+    return known[folder]
+
+
+def _documents(targets: Targets, folder: str) -> Documents | None:
+    document = _document(targets, f"{folder}/zarr.json")
+    if document is not None:
+        return (document, {}) if document.get("node_type") == "array" else None
+    document = _document(targets, f"{folder}/.zarray")
+    if document is None:
+        return None
+    return document, _document(targets, f"{folder}/.zattrs") or {}
+
+
+def _document(targets: Targets, url: str) -> Metadata | None:
+    """Read JSON; None if there is no such file, or it may not be read."""
+    try:
+        with TargetFile(targets, url, METADATA_BYTES) as file:
+            if file.size > METADATA_BYTES:
+                return None
+            text = file.readall()
+        refuse_unsafe(url, text)
+        found = json.loads(text)
+    except FetchError as error:
+        if isinstance(error.__cause__, Passing | TimeoutError):
+            raise
+        return None
+    except DecodeError as error:
+        raise Unread("format", str(error)) from error
+    except (AccessError, Unread, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _native(array: ArrayMeta) -> FileArray:
+    from zarr.core.dtype import get_data_type_from_json
+
+    written: Any = array.metadata
+    fill: Any
+    try:
+        if array.zarr_format == 3:
+            kind = get_data_type_from_json(written["data_type"], zarr_format=3)
+            fill = kind.from_json_scalar(written.get("fill_value"), zarr_format=3)
+        else:
+            name: Any = {"name": written["dtype"], "object_codec_id": _object_codec(written)}
+            kind = get_data_type_from_json(name, zarr_format=2)
+            given = written.get("fill_value")
+            fill = None if given is None else kind.from_json_scalar(given, zarr_format=2)
+        dtype = kind.to_native_dtype()
+    except Exception as error:  # Zarr's data types raise what they like
+        raise Unread(
+            "library", f"Zarr cannot read the data type {escape(array.dtype)}: {_said(error)}."
+        ) from error
+    codecs = list(_codecs(written))
+    if any(name == "bytes" and each.get("endian") == "big" for name, each in codecs):
+        dtype = dtype.newbyteorder(">")
+    filters = (FileFilter(name, _settings(name, each)) for name, each in codecs if name != "bytes")
+    return FileArray(
+        array.path,
+        array.shape,
+        array.chunks,
+        dtype,
+        tuple(filters),
+        fill.item() if isinstance(fill, np.generic) else fill,
+        array.dimensions,
+        dict(array.attributes),
+        order=str(written.get("order", "C")),
+    )
+
+
+def _why_undecoded(array: ArrayMeta, error: Exception) -> UnreadReason:
+    """Say whether a chunk is too large, or of a codec that is not installed; else it is damaged."""
+    if isinstance(error, LimitError):
+        return "cost"
+    names = (name for name, _ in _codecs(dict(array.metadata)) if name != "bytes")
+    has_all = all(is_installed(name, array.zarr_format) for name in names)
+    return why_of(error) if has_all else "library"
+
+
+def _object_codec(written: Metadata) -> str | None:
+    """Return the filter by which Zarr v2 tells what the objects of an array are."""
+    filters = written.get("filters") or [{}]
+    return filters[0].get("id") if written.get("dtype") == "|O" else None
+
+
+def _codecs(written: Metadata) -> Iterator[tuple[str, Metadata]]:
+    """Yield the codecs in the order of encoding: names and settings."""
+    if written.get("zarr_format") == 3:
+        for each in written["codecs"]:
+            codec = each if isinstance(each, dict) else {"name": each}
+            yield codec["name"].removeprefix("numcodecs."), codec.get("configuration") or {}
+        return
+    for codec in [*(written.get("filters") or []), written.get("compressor")]:
+        if codec:
+            yield codec["id"], {name: value for name, value in codec.items() if name != "id"}
+
+
+def _settings(name: str, given: Metadata) -> Metadata:
+    if name in _SELF_DESCRIBING:
+        return {}
+    return {key: value for key, value in given.items() if key not in _LEVELS}
+
+
+def _shard_of(array: ArrayMeta) -> _ShardLayout | None:
+    """Return how a chunk is divided; None if it is not, or by an index of an unknown kind."""
+    codecs = list(_codecs(dict(array.metadata))) if array.zarr_format == 3 else []
+    if [name for name, _ in codecs] != ["sharding_indexed"]:
+        return None
+    settings = codecs[0][1]
+    index = {each["name"]: each.get("configuration") or {} for each in settings["index_codecs"]}
+    if not index.keys() <= {"bytes", "crc32c"}:
+        return None
+    grid = {"name": "regular", "configuration": {"chunk_shape": settings["chunk_shape"]}}
+    changed = {"chunk_grid": grid, "codecs": settings["codecs"]}
+    inner = read_array(f"{array.path}{INNER}", dict(array.metadata) | changed)
+    counts = tuple(n // c for n, c in zip(array.chunks, inner.chunks, strict=True))
+    return _ShardLayout(
+        inner,
+        counts,
+        ">" if index.get("bytes", {}).get("endian") == "big" else "<",
+        16 * math.prod(counts) + (4 if "crc32c" in index else 0),
+        settings.get("index_location") == "start",
+    )
+
+
+def _said(error: BaseException) -> str:
+    words = str(error).strip().partition("\n")[0] or type(error).__name__
+    return escape(words.rstrip("."), 300)

@@ -1,0 +1,465 @@
+"""The arrays of a set: their metadata, and which chunks have a reference."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from math import prod
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.formats.buffers.arrow import flags_of, number_column
+from refexplorer.formats.buffers.spans import runs_of
+from refexplorer.formats.columns.chunk_names import chunk_indices
+from refexplorer.formats.columns.table import Table
+from refexplorer.refset.parquet_segment import Records
+from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, generated_tables
+from refexplorer.refset.tree import Folder, Tree
+from refexplorer.spec.gen.dimensions import Dimension
+from refexplorer.spec.gen.inversion import Digit, Number, span
+from refexplorer.spec.keys import folders_above, prefix
+from refexplorer.spec.lint import parse_metadata
+from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta, BadMetadata, read_array
+
+_OF_ARRAYS = (".zarray", "zarr.json")
+
+
+def arrays_of(table: Table) -> dict[str, ArrayMeta]:
+    """Return all arrays whose metadata can be read, by their paths."""
+    positions = (key.rpartition("/") for key in table.metadata)
+    paths = dict.fromkeys(path for path, _, name in positions if name in _OF_ARRAYS)
+    reader = ArrayReader(table)
+    found = ((path, reader.at(path)) for path in paths)
+    return {path: array for path, array in found if array is not None}
+
+
+class ArrayReader:
+    """A reader of array metadata that parses equal texts once.
+
+    Parameters
+    ----------
+    table
+        Holds the metadata keys.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._known: dict[tuple[str | None, ...], ArrayMeta | None] = {}
+
+    def at(self, path: str) -> ArrayMeta | None:
+        """Return the metadata of the array at a path; None if there is none that can be read."""
+        names = (".zarray", ".zattrs", "zarr.json")
+        texts = tuple(self._table.text(prefix(path) + name) for name in names)
+        if texts not in self._known:
+            self._known[texts] = _read(path, *map(_object, texts))
+        array = self._known[texts]
+        return array if array is None or array.path == path else replace(array, path=path)
+
+
+def _read(
+    path: str,
+    metadata: Mapping[str, object] | None,
+    attributes: Mapping[str, object] | None,
+    version_3: Mapping[str, object] | None,
+) -> ArrayMeta | None:
+    if metadata is None:
+        metadata = version_3
+        if metadata is None or metadata.get("node_type") != "array":
+            return None
+    try:
+        return read_array(path, metadata, attributes)
+    except BadMetadata:
+        return None
+
+
+def _object(text: str | None) -> Mapping[str, object] | None:
+    return None if text is None else parse_metadata(text)
+
+
+def count_by_arithmetic(segment: Generated, array: ArrayMeta) -> int | None:
+    """Count the keys inside the grid of an array; None if arithmetic does not tell."""
+    inverter = segment.item.inverter
+    if inverter is None or segment.overridden or not all(array.grid):
+        return None
+    groups = inverter.groups
+    numbers = [group for group in groups if isinstance(group, Number)]
+    places = _places(segment, array, len(groups))
+    if len(numbers) < len(groups) or places is None:
+        return None
+    dimensions = {each.name: each for each in segment.item.varying.dimensions}
+    if _may_pad(segment.item.key.text) and any(_is_short(each, dimensions) for each in numbers):
+        return None
+    sizes = [array.grid[place] for place in places]
+    pairs = list(zip(numbers, sizes, strict=True))
+    if all(_is_inside(number, size, dimensions) for number, size in pairs):
+        return segment.count
+    digits = [_plain_digit(number) for number in numbers]
+    names = [None if digit is None else digit[0] for digit in digits]
+    if None in names or len({*names}) < len(names) or len(names) < len(dimensions):
+        return None
+    return prod(
+        _count_between(dimensions[name].values, -number.constant, size - number.constant)
+        for name, (number, size) in zip(filter(None, names), pairs, strict=True)
+    )
+
+
+def _places(segment: Generated, array: ArrayMeta, groups: int) -> list[int] | None:
+    """Return which index each number of a key is; None if they are not told apart for certain."""
+    found = {_places_in(segment, row, array, groups) for row in (0, segment.count - 1)}
+    places = found.pop()
+    return None if found or places is None else list(places)
+
+
+def _places_in(
+    segment: Generated, row: int, array: ArrayMeta, groups: int
+) -> tuple[int, ...] | None:
+    key, inverter = segment.key_at(row), segment.item.inverter
+    match = None if inverter is None else inverter.match(key)
+    start = len(array.folder + array.prefix)
+    index = array.chunk_index(key)
+    if match is None or index is None or len(index) != len(array.grid):
+        return None
+    spans: dict[tuple[int, int], int] = {}
+    for place, text in enumerate(key[start:].split(array.separator)):
+        spans[start, start + len(text)] = place
+        start += len(text) + 1
+    places = tuple(spans.get(match.span(group), -1) for group in range(1, groups + 1))
+    fixed = set(range(len(index))) - {*places}
+    if -1 in places:
+        return None
+    return places if all(index[place] < array.grid[place] for place in fixed) else None
+
+
+def _may_pad(template: str) -> bool:
+    """Say whether a template may write zeros before a number, as `%02d` does; escapes hide it."""
+    return "%0" in template or "\\" in template
+
+
+def _is_short(number: Number, dimensions: Mapping[str, Dimension]) -> bool:
+    """Say whether a number may have fewer digits than others: no key of a chunk is padded."""
+    low, _ = _bounds(number, dimensions)
+    return low < int(10 ** (number.width - 1))
+
+
+def _is_inside(number: Number, size: int, dimensions: Mapping[str, Dimension]) -> bool:
+    """Say whether a number of a key is between 0 and a size, whatever the dimensions are."""
+    low, high = _bounds(number, dimensions)
+    return low >= 0 and high < size
+
+
+def _bounds(number: Number, dimensions: Mapping[str, Dimension]) -> tuple[int, int]:
+    """Return between which two a number of a key is, whatever the dimensions are."""
+    spans = [span(digit, factor, dimensions) for digit, factor in number.terms.items()]
+    low = number.constant + sum(low for low, _ in spans)
+    return low, number.constant + sum(high for _, high in spans)
+
+
+def _plain_digit(number: Number) -> Digit | None:
+    """Return the dimension that a number is, plus a constant; None if it is something else."""
+    digits = list(number.terms.items())
+    if len(digits) != 1 or digits[0][1] != 1 or digits[0][0][1:] != (1, None):
+        return None
+    return digits[0][0]
+
+
+def _count_between(values: range | tuple[int, ...], low: int, high: int) -> int:
+    """Count the values from `low` up to `high`."""
+    if isinstance(values, tuple):
+        return sum(low <= value < high for value in values)
+    return _count_of_range(values, low, high)
+
+
+def _count_of_range(values: range, low: int, high: int) -> int:
+    step, start = abs(values.step), values.start
+    stop = values.stop
+    if values.step < 0:  # the same values, ascending
+        size = max(0, -(-(start - stop) // step))
+        start, stop = start - step * (size - 1), start + 1
+    first = start + step * max(0, -(-(low - start) // step))
+    last = min(stop, high)
+    return max(0, -(-(last - first) // step))
+
+
+def pattern_of_grid(array: ArrayMeta) -> str:
+    """Return an RE2 pattern of the keys of chunks inside a grid without a length of 0."""
+    return re.escape(array.folder) + pattern_of_names(array)
+
+
+def pattern_of_names(array: ArrayMeta) -> str:
+    """Return the same without the folder."""
+    numbers = re.escape(array.separator).join(f"(?:{_below(size)})" for size in array.grid)
+    return re.escape(array.prefix) + numbers
+
+
+def _below(count: int) -> str:
+    """Return a pattern of the whole numbers below a count, without zeros in front."""
+    last = str(count - 1)
+    if len(last) == 1:
+        return f"[0-{last}]"
+    parts = [f"[0-9]|[1-9][0-9]{{1,{len(last) - 2}}}" if len(last) > 2 else "[0-9]"]
+    for position, digit in enumerate(last):
+        low = 0 if position else 1
+        if int(digit) > low:
+            rest = len(last) - position - 1
+            parts.append(f"{last[:position]}[{low}-{int(digit) - 1}][0-9]{{{rest}}}")
+    return "|".join([*parts, last])
+
+
+_TOGETHER = 1024
+_WORTH_IT = 16
+"""Rows that a run must have on average; else the keys are brought together first."""
+_MATCHED_RANK = 16
+"""Dimensions up to which a regular expression of the grid is small."""
+
+
+def is_counted(array: ArrayMeta) -> bool:
+    """Say whether what this module does is made for the grid of an array."""
+    return 0 < len(array.grid) <= _MATCHED_RANK and 0 not in array.grid
+
+
+def has_plain_names(array: ArrayMeta) -> bool:
+    """Say whether all chunks are directly in the folder of the array."""
+    return "/" not in array.prefix + array.separator
+
+
+def count_inside(keys: pa.LargeStringArray, array: ArrayMeta) -> int:
+    """Count the chunks inside the grid among any keys."""
+    return _count(keys, f"^{pattern_of_grid(array)}$")
+
+
+def count_in_folder(keys: pa.LargeStringArray, rows: np.ndarray, array: ArrayMeta) -> int:
+    """Count the chunks inside the grid among some of the keys, shape ``(n,)``, ascending.
+
+    These keys are directly in the folder of the array, which is not the root, and its chunks have
+    plain names. So each key has as many slashes as that folder, and a text of several of them
+    cannot be read as other keys of that folder: if all of it is chunks, each key is one.
+    """
+    # each run is one text for the regular expression: short ones cost more than copying the keys
+    if np.count_nonzero(np.diff(rows) != 1) > len(rows) // _WORTH_IT:
+        keys, rows = keys.take(number_column(rows)), np.arange(len(rows))
+    begins = _begins_of_runs(rows)
+    ends = np.append(begins[1:], len(rows))
+    texts = runs_of(keys, rows[begins], rows[ends - 1] + 1)
+    whole = _matches(texts, f"^(?:{pattern_of_grid(array)})*$")[::2]
+    in_whole = np.repeat(whole, ends - begins)
+    others = keys.take(number_column(rows[~in_whole]))
+    return int(np.count_nonzero(in_whole)) + count_inside(others, array)
+
+
+def count_in_folders(
+    keys: pa.LargeStringArray, rows: Sequence[np.ndarray], array: ArrayMeta
+) -> list[int]:
+    """Count the chunks inside the grid of one array, and of others whose chunks have its names.
+
+    Parameters
+    ----------
+    keys
+        Column of texts.
+    rows
+        For each of the arrays, which of the keys are directly in its folder.
+    array
+        One of them; its chunks have plain names.
+    """
+    names = keys.take(number_column(np.concatenate(rows)))
+    inside = _matches(names, f"(?:^|/){pattern_of_names(array)}$")
+    before = np.concatenate([[0], np.cumsum(inside)])
+    ends = np.cumsum([len(part) for part in rows])
+    counts: list[int] = np.diff(before[ends], prepend=0).tolist()
+    return counts
+
+
+def _begins_of_runs(rows: np.ndarray) -> np.ndarray:
+    """Return where runs of rows begin that follow each other, none too long."""
+    is_first = np.append(True, np.diff(rows) != 1)[: len(rows)]
+    is_first[::_TOGETHER] = True
+    return np.flatnonzero(is_first)
+
+
+def _count(keys: pa.LargeStringArray, pattern: str) -> int:
+    return int(np.count_nonzero(_matches(keys, pattern)))
+
+
+def _matches(keys: pa.LargeStringArray, pattern: str) -> np.ndarray:
+    return flags_of(pc.match_substring_regex(keys, pattern))
+
+
+LISTED_CHUNKS = 10_000
+FEW_KEYS = 1_000
+"""Of arrays with no more keys each, those of the same grid are counted together."""
+
+
+class ArrayIndex:
+    """The arrays of a tree; the metadata of each is read when it is first needed."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._reader = ArrayReader(tree.table)
+        self._read: dict[str, ArrayMeta | None] = {}
+        self._present: dict[str, int | None] = {}
+        self._counted: dict[str, int] = {}
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """Paths of all arrays whose metadata can be read, in the order of the tree."""
+        return tuple(f.path for f in self._tree.folders if self.get(f.path) is not None)
+
+    def get(self, path: str) -> ArrayMeta | None:
+        """Return the metadata of the array at a path; None if there is none that can be read."""
+        if path not in self._read:
+            there = self._tree.folder(path) is not None
+            self._read[path] = self._reader.at(path) if there else None
+        return self._read[path]
+
+    def of_key(self, key: str) -> tuple[ArrayMeta, tuple[int, ...]] | None:
+        """Return the array that a key is a chunk of and the chunk's index, or None."""
+        for path in folders_above(key):
+            array = self.get(path)
+            if array is not None:
+                index = array.chunk_index(key)
+                return None if index is None else (array, index)
+        return None
+
+    def chunk_rows(self, array: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
+        """Return the explicit chunk keys of an array with the right number of dimensions.
+
+        Returns
+        -------
+        rows, indices
+            Rows of the table, shape ``(n,)``, and chunk indices, shape ``(n, rank)`` int64;
+            they may lie outside the grid.
+        """
+        folder = self._tree.folder(array.path)
+        if folder is None or not array.shape:
+            return self._only_chunk(array)
+        return self._chunks_among(self._tree.rows_below(folder), array)
+
+    def chunk_row_blocks(
+        self, array: ArrayMeta, size: int
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield what `chunk_rows` returns, of no more than `size` keys at a time."""
+        folder = self._tree.folder(array.path)
+        if folder is None or not array.shape:
+            yield self._only_chunk(array)
+            return
+        rows = self._tree.rows_below(folder)
+        for start in range(0, len(rows), size):
+            yield self._chunks_among(rows[start : start + size], array)
+
+    def _only_chunk(self, array: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
+        """Return the chunk of an array without dimensions."""
+        row = self._tree.table.find(array.chunk_key(()))
+        rows = np.array([] if row is None else [row], np.int64)
+        return rows, np.empty((len(rows), 0), np.int64)
+
+    def _chunks_among(self, rows: np.ndarray, array: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
+        keys, start = self._tree.table.keys, array.folder + array.prefix
+        positions, indices = chunk_indices(keys, rows, start, array.separator, len(array.shape))
+        return rows if len(positions) == len(rows) else rows[positions], indices
+
+    def present(self, array: ArrayMeta) -> int | None:
+        """Count the chunks inside the grid that have a reference; record files are read.
+
+        None if too many generated keys would have to be made to tell. References of large gen
+        items are counted whether or not their templates fail.
+        """
+        if array.path not in self._present:
+            below, above = self._segments(array)
+            found = [_present_in(segment, array) for segment in below]
+            found += [_present_among(segment, array) for segment in above]
+            known = [count for count in found if count is not None]
+            is_known = len(known) == len(found)
+            self._present[array.path] = self._explicit(array) + sum(known) if is_known else None
+        return self._present[array.path]
+
+    def segments(self, array: ArrayMeta) -> list[Segment]:
+        """Return the segments that may hold chunks of an array."""
+        below, above = self._segments(array)
+        return [*below, *above]
+
+    def _segments(self, array: ArrayMeta) -> tuple[list[Segment], list[Segment]]:
+        """Return the segments of an array's folder, and those that also make keys of others."""
+        folder = self._tree.folder(array.path)
+        below = [] if folder is None else self._tree.segments_below(folder)
+        return below, _segments_above(folder)
+
+    def is_tidy(self, array: ArrayMeta) -> bool:
+        """Say whether each explicit key below an array is metadata or a chunk inside the grid."""
+        folder, table = self._tree.folder(array.path), self._tree.table
+        if folder is None:
+            return False
+        metadata = sum(array.folder + name in table.metadata for name in METADATA_NAMES)
+        return self._explicit(array) + metadata == len(self._tree.rows_below(folder))
+
+    def _explicit(self, array: ArrayMeta) -> int:
+        """Count the chunks inside the grid that have an explicit reference."""
+        if array.path not in self._counted:
+            self._counted[array.path] = self._count_explicit(array)
+        return self._counted[array.path]
+
+    def _count_explicit(self, array: ArrayMeta) -> int:
+        folder, keys = self._tree.folder(array.path), self._tree.table.keys
+        if folder is None or not is_counted(array):
+            _, indices = self.chunk_rows(array)
+            return int(array.inside(indices).sum())
+        if array.path and self._is_flat(array, folder):
+            return count_in_folder(keys, self._tree.rows_in(folder), array)
+        return count_inside(keys.take(number_column(self._tree.rows_below(folder))), array)
+
+    def _is_flat(self, array: ArrayMeta, folder: Folder) -> bool:
+        """Say whether all chunks of an array are directly in its folder, and no deeper key is."""
+        return has_plain_names(array) and self._tree.is_exact(folder)
+
+    def count(self, arrays: Iterable[ArrayMeta]) -> None:
+        """Count the explicit chunks of many small arrays, before each is asked for its own."""
+        alike: dict[str, list[tuple[ArrayMeta, np.ndarray]]] = {}
+        for array in arrays:
+            folder = self._tree.folder(array.path)
+            if folder is None or array.path in self._counted or not is_counted(array):
+                continue
+            rows = self._tree.rows_in(folder)
+            if len(rows) <= FEW_KEYS and self._is_flat(array, folder):
+                alike.setdefault(pattern_of_names(array), []).append((array, rows))
+        for group in alike.values():
+            members, rows_of = zip(*group, strict=True)
+            counts = count_in_folders(self._tree.table.keys, rows_of, members[0])
+            self._counted.update(zip((one.path for one in members), counts, strict=True))
+
+    def below(self, folder: Folder) -> list[ArrayMeta]:
+        """Return the arrays at a folder or below it."""
+        found = (self.get(f.path) for f in self._tree.folders[folder.number : folder.end])
+        return [array for array in found if array is not None]
+
+
+def _present_in(segment: Segment, array: ArrayMeta) -> int | None:
+    """Count the chunks of an array in a segment; None if they are too many to be told."""
+    if isinstance(segment, Records):
+        return segment.present
+    if isinstance(segment, Generated) and is_counted(array):
+        if segment.count <= EVALUATED_KEYS:
+            return sum(count_inside(table.keys, array) for table in generated_tables(segment))
+        return count_by_arithmetic(segment, array)
+    if segment.count > LISTED_CHUNKS:
+        return None
+    indices = (array.chunk_index(key) for key, _ in segment.iterate())
+    return sum(index is not None and array.contains(index) for index in indices)
+
+
+def _segments_above(folder: Folder | None) -> list[Segment]:
+    """Return the segments that also make keys of other folders, as ``{{v}}/{{i}}`` does."""
+    found: list[Segment] = []
+    while folder is not None and folder.parent is not None:
+        folder = folder.parent
+        found += folder.segments
+    return found
+
+
+def _present_among(segment: Segment, array: ArrayMeta) -> int | None:
+    """Count the chunks of one array among keys of several; None if they are too many."""
+    if array.chunk_count <= LISTED_CHUNKS < segment.count:
+        keys = (array.chunk_key(array.index_at(number)) for number in range(array.chunk_count))
+        return sum(segment.find(key) is not None for key in keys)
+    return _present_in(segment, array) if segment.count <= EVALUATED_KEYS else None

@@ -1,0 +1,429 @@
+"""The chunks of an array on their grid: what each refers to, whole or cut down to a picture."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.formats.columns.chunk_names import MOST_DIMENSIONS, run_of
+from refexplorer.formats.columns.references import KINDS, RANGE, URL, Columns
+from refexplorer.refset.grid_cells import GridView, Windows, blocks, reduce
+from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.refset.parquet_segment import Loaded, Records
+from refexplorer.refset.segments import (
+    EVALUATED_KEYS,
+    Generated,
+    Listing,
+    Segment,
+    code_targets,
+    evaluated,
+    listings,
+)
+from refexplorer.spec.keys import prefix
+from refexplorer.spec.zarr_metadata import ArrayMeta
+
+STATES = ("absent", *KINDS)
+"""What a chunk can be; a state is a position in this. A rejected one is absent, too."""
+DENSE_CHUNKS = 100_000_000
+_BLOCK = 2**16
+"""References of a block: few enough to stay in the caches of a processor."""
+# keys are read as numbers of up to 18 digits, which fit into 63 bits
+_READ = 10**18
+_INT64 = 2**63 - 1
+EXAMINED_CHUNKS = 2_048
+"""Generated chunks that one picture looks at when there are too many to evaluate all."""
+
+
+@dataclass(frozen=True)
+class ChunkColumns:
+    """n chunks of an array; all but those of `ChunkReferences.left_out` have a reference.
+
+    Attributes
+    ----------
+    indices
+        Shape ``(n, rank)`` int64; object in grids of more chunks than that numbers.
+    states
+        Positions in `STATES`, uint8.
+    targets
+        Positions in `ChunkReferences.urls`, -1 without a target, int64.
+    offsets, lengths
+        In bytes, -1 where there is none: no byte range, or the size of a whole file; int64, or
+        whole numbers of Python where one does not fit into 64 bits.
+    """
+
+    indices: np.ndarray
+    states: np.ndarray
+    targets: np.ndarray
+    offsets: np.ndarray
+    lengths: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def select(self, chosen: np.ndarray) -> ChunkColumns:
+        """Return the chunks where `chosen`, shape ``(n,)`` bool, is true."""
+        if chosen.all():
+            return self
+        return ChunkColumns(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+
+class ChunkReferences:
+    """The chunks of one array, read from columns when they are first asked for.
+
+    Parameters
+    ----------
+    opened
+        The set.
+    array
+        The metadata of the array.
+    """
+
+    def __init__(self, opened: OpenedSet, array: ArrayMeta) -> None:
+        self.array = array
+        self._opened = opened
+        self._codes: dict[str | None, int] = {}
+        self._listed, self._unlisted = _split(_segments_of(opened, array))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Chunks along each dimension."""
+        return self.array.grid
+
+    @property
+    def complete(self) -> bool:
+        """Whether all chunks are known; if not, gen items are evaluated picture by picture."""
+        return not self._unlisted
+
+    @property
+    def urls(self) -> tuple[str | None, ...]:
+        """The distinct targets met so far; None is the one that the reader names."""
+        self._all  # noqa: B018  the targets are met there
+        return tuple(self._codes)
+
+    @cached_property
+    def _explicit(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._opened.arrays.chunk_rows(self.array)
+
+    @cached_property
+    def _all(self) -> ChunkColumns:
+        rows, indices = self._explicit
+        parts = [self._chunks(indices, self._opened.table.columns.select(run_of(rows)))]
+        for segment in self._listed:
+            parts += self._of_segment(segment)
+        return _concatenated(parts)
+
+    @cached_property
+    def _is_inside(self) -> np.ndarray:
+        return self.array.inside(self._all.indices)
+
+    @cached_property
+    def chunks(self) -> ChunkColumns:
+        """The chunks inside the grid that have a reference."""
+        return self._all.select(self._is_inside)
+
+    def blocks(self) -> Iterator[ChunkColumns]:
+        """Yield `chunks`, in their order, a block at a time; none is kept.
+
+        Only `targets` are other numbers: ascending as those of `chunks`, but not all of them used.
+        References that come from several parts of a set are one block.
+        """
+        table = self._opened.table
+        if not self._listed:
+            for rows, indices in self._opened.arrays.chunk_row_blocks(self.array, _BLOCK):
+                if len(rows):
+                    columns = table.columns.select(run_of(rows))
+                    found = _columns(indices, columns, columns.targets.astype(np.int64))
+                    yield found.select(self.array.inside(indices))
+            return
+        only, *others = self._listed
+        if others or not isinstance(only, Records) or len(self._explicit[0]):
+            yield self.chunks
+            return
+        for loaded in only.groups(_BLOCK):
+            found = self._of_records(loaded)
+            yield found.select(self.array.inside(found.indices))
+
+    @cached_property
+    def outside(self) -> ChunkColumns:
+        """References of chunks that lie outside the grid: no reader looks at them."""
+        return self._all.select(~self._is_inside)
+
+    @cached_property
+    def left_out(self) -> ChunkColumns:
+        """The chunks inside the grid whose reference was rejected; in `states` they are absent.
+
+        Those of gen items that are evaluated picture by picture are not among them.
+        """
+        found = [self._opened.rejected.indices(self.array)]
+        for segment in self._listed:
+            if isinstance(segment, Records):
+                found.append(_unravel(segment.rejected_numbers(), self.array.narrow_grid))
+            elif isinstance(segment, Generated):
+                found.append(self._read(list(segment.failing()))[1])
+        indices = np.concatenate(found)
+        indices = indices[self.array.inside(indices)]
+        numbers, first = np.unique(self._numbers(indices), return_index=True)
+        is_absent = ~np.isin(numbers, self._numbers(self.chunks.indices))
+        return _without_reference(indices[first[is_absent]])
+
+    def _numbers(self, indices: np.ndarray) -> np.ndarray:
+        """Return the numbers of chunks, C order; of type object where 64 bits are too few."""
+        kind = np.int64 if self.array.chunk_count <= _INT64 else object
+        steps = [math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))]
+        numbers: np.ndarray = indices.astype(kind) @ np.array(steps, kind)
+        return numbers
+
+    def _of_segment(self, segment: Segment) -> Iterator[ChunkColumns]:
+        if isinstance(segment, Records):
+            yield self._of_records(segment.loaded)
+            return
+        assert isinstance(segment, Generated)
+        for listing in listings(segment):
+            yield self._of_listing(listing)
+
+    def _of_records(self, loaded: Loaded) -> ChunkColumns:
+        return self._chunks(_unravel(loaded.numbers, self.array.narrow_grid), loaded.columns)
+
+    def _of_listing(self, listing: Listing) -> ChunkColumns:
+        positions, indices = self._read(listing.keys)
+        return self._chunks(indices, listing.columns.select(positions))
+
+    def _read(self, keys: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return which keys are of chunks, shape ``(n,)``, and their indices, ``(n, rank)``."""
+        found = [self.array.chunk_index(key) for key in keys]
+        rank = len(self.shape)
+        positions = [
+            position
+            for position, index in enumerate(found)
+            if index is not None and _fits(index, rank)
+        ]
+        indices = np.array([found[position] for position in positions], np.int64).reshape(-1, rank)
+        return np.array(positions, np.int64), indices
+
+    def _chunks(self, indices: np.ndarray, columns: Columns) -> ChunkColumns:
+        return _columns(indices, columns, code_targets(columns, self._codes))
+
+    @property
+    def states(self) -> np.ndarray:
+        """The state of every chunk, an index into `STATES`, shape `shape` uint8."""
+        return self._dense(self.chunks.states, 0)
+
+    @property
+    def targets(self) -> np.ndarray:
+        """The target of every chunk, an index into `urls` or -1, shape `shape` int64."""
+        return self._dense(self.chunks.targets, -1)
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """The offset of every chunk in bytes or -1, shape `shape`; typed as in `ChunkColumns`."""
+        return self._dense(self.chunks.offsets, -1)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The length of every chunk in bytes or -1, shape `shape`; typed as in `ChunkColumns`."""
+        return self._dense(self.chunks.lengths, -1)
+
+    def _dense(self, values: np.ndarray, absent: int) -> np.ndarray:
+        if len(self.shape) > MOST_DIMENSIONS:
+            raise LimitError(
+                f"The grid of {self.array.path!r} has {len(self.shape)} dimensions, more than the "
+                f"{MOST_DIMENSIONS} of one array; `view` returns a part or a summary of it."
+            )
+        if max(self.array.chunk_count, *self.shape, 0) > DENSE_CHUNKS or not self.complete:
+            raise LimitError(
+                f"The {self.array.chunk_count:,} chunks of {self.array.path!r} are too many for "
+                "one array; `view` returns a part or a summary of them."
+            )
+        grid = np.full(self.array.chunk_count, absent, values.dtype)
+        grid[self._numbers(self.chunks.indices)] = values
+        return grid.reshape(self.shape)
+
+    def view(
+        self,
+        axes: Sequence[int] | None = None,
+        window: Windows | None = None,
+        cells: int = 256,
+    ) -> GridView:
+        """Return a picture of the grid, or of a part of it.
+
+        Parameters
+        ----------
+        axes
+            Up to two dimensions, for rows and columns; by default the two with most chunks. What
+            lies along the others is counted together.
+        window
+            ``(start, stop)`` for each dimension, in chunks; by default all.
+        cells
+            Most rows and most columns; where there are more chunks, they share cells.
+
+        Raises
+        ------
+        RefexplorerError
+            If an axis or a window is not one of the grid.
+        LimitError
+            If a gen item must be evaluated that cannot be searched.
+        """
+        drawn = self._axes(axes)
+        windows = self._windows(window)
+        total = math.prod(stop - start for start, stop in windows)
+        partly = not self.complete and total > EXAMINED_CHUNKS
+        sides = blocks(drawn, windows, min(cells, math.isqrt(EXAMINED_CHUNKS)) if partly else cells)
+        picture = reduce(self.chunks, sides, windows, len(STATES))
+        if self.complete:
+            return picture.with_absent()
+        ranges = [range(*window) for window in windows]
+        if partly:
+            ranges = [each[:1] for each in ranges]
+            for side in sides:
+                ranges[side.axis] = range(side.start, side.stop, side.step)
+        found, missing = self._examine(itertools.product(*ranges))
+        return picture.examined(reduce(found, sides, windows, len(STATES)), missing, partly)
+
+    def _examine(self, indices: Iterator[tuple[int, ...]]) -> tuple[ChunkColumns, np.ndarray]:
+        """Look chunks up one by one; return those of the unlisted gen items, and the absent."""
+        parts: list[ChunkColumns] = []
+        absent: list[tuple[int, ...]] = []
+        for index in indices:
+            found = self._opened.find(self.array.chunk_key(index))
+            if found is None:
+                absent.append(index)
+            elif isinstance(found[0], Generated) and any(found[0] is s for s in self._unlisted):
+                columns = evaluated(found[0], found[1])
+                parts.append(self._chunks(self._indices([index] * len(columns)), columns))
+        none = self.chunks.select(np.zeros(len(self.chunks), np.bool_))
+        return _concatenated([none, *parts]), self._indices(absent)
+
+    def _indices(self, listed: list[tuple[int, ...]]) -> np.ndarray:
+        is_narrow = self.shape == self.array.narrow_grid
+        return np.array(listed, np.int64 if is_narrow else object).reshape(-1, len(self.shape))
+
+    def _axes(self, axes: Sequence[int] | None) -> tuple[int, ...]:
+        rank = len(self.shape)
+        if axes is None:
+            several = [axis for axis, size in enumerate(self.shape) if size != 1]
+            longest = sorted(several or range(rank)[-1:], key=lambda axis: self.shape[axis])
+            return tuple(longest[-2:])
+        if len(set(axes)) != len(axes) or len(axes) > 2 or any(a not in range(rank) for a in axes):
+            raise RefexplorerError(
+                f"Choose up to two of the {rank} dimensions to draw, not {list(axes)}."
+            )
+        return tuple(axes)
+
+    def _windows(self, window: Windows | None) -> list[tuple[int, int]]:
+        if window is None:
+            return [(0, size) for size in self.shape]
+        fits = len(window) == len(self.shape) and all(
+            0 <= start < stop <= size
+            for (start, stop), size in zip(window, self.shape, strict=True)
+        )
+        if not fits:
+            raise RefexplorerError(
+                f"{list(window)} is not a window of a grid of {self.shape} chunks."
+            )
+        return [(start, stop) for start, stop in window]
+
+
+def _segments_of(opened: OpenedSet, array: ArrayMeta) -> list[Segment]:
+    """Return the segments that may hold chunks of an array."""
+    path = prefix(array.path)
+    return [
+        segment
+        for segment in opened.segments
+        if (isinstance(segment, Records) and segment.array.path == array.path)
+        or (
+            isinstance(segment, Generated)
+            and (path.startswith(prefix(segment.folder)) or segment.folder.startswith(path))
+        )
+    ]
+
+
+def _split(segments: Sequence[Segment]) -> tuple[list[Segment], list[Segment]]:
+    """Return the segments that are read as a whole, and the gen items that are too large for it."""
+    listed: list[Segment] = []
+    unlisted: list[Segment] = []
+    left = EVALUATED_KEYS
+    for segment in segments:
+        cost = segment.count if isinstance(segment, Generated) else 0
+        (listed if cost <= left else unlisted).append(segment)
+        left -= cost if cost <= left else 0
+    return listed, unlisted
+
+
+def _fits(index: tuple[int, ...], rank: int) -> bool:
+    """Say whether an index is read: as of explicit keys, numbers up to 18 digits."""
+    return len(index) == rank and max(index, default=0) < _READ
+
+
+def _columns(indices: np.ndarray, columns: Columns, targets: np.ndarray) -> ChunkColumns:
+    kinds = columns.kinds
+    offsets, lengths = columns.exact_offsets(), columns.exact_lengths()
+    if not (is_range := kinds == RANGE).all():
+        offsets = np.where(is_range, offsets, -1)
+        lengths = np.where(kinds == URL, -1, lengths)
+    return ChunkColumns(indices, kinds + np.uint8(1), targets, offsets, lengths)
+
+
+def _without_reference(indices: np.ndarray) -> ChunkColumns:
+    none = np.full(len(indices), -1, np.int64)
+    return ChunkColumns(indices, np.zeros(len(indices), np.uint8), none, none, none)
+
+
+def _concatenated(parts: Sequence[ChunkColumns]) -> ChunkColumns:
+    if len(parts) == 1:
+        return parts[0]
+    names = ChunkColumns.__dataclass_fields__
+    return ChunkColumns(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
+    )
+
+
+def _unravel(numbers: np.ndarray, grid: tuple[int, ...]) -> np.ndarray:
+    """Return the index of each chunk number, C order; the grid may be too large for numpy."""
+    indices = np.empty((len(numbers), len(grid)), np.int64)
+    for axis in reversed(range(len(grid))):
+        numbers, indices[:, axis] = np.divmod(numbers, grid[axis])
+    return indices
+
+
+class MissingCounts(NamedTuple):
+    """Counts of chunks: `missing` ones have no reference, `rejected` ones an error keeps out.
+
+    Both are None where too many generated keys would have to be made to tell them apart.
+    """
+
+    missing: int | None
+    rejected: int | None
+
+
+_UNKNOWN = MissingCounts(None, None)
+
+
+def missing_counts(opened: OpenedSet, array: ArrayMeta) -> MissingCounts:
+    """Count the chunks of an array that have no reference; record files are read."""
+    present = opened.arrays.present(array)
+    rejecting = [_rejects(segment) for segment in opened.arrays.segments(array)]
+    if present is None or None in rejecting or opened.rejected.is_uncounted(array.path):
+        return _UNKNOWN
+    unreferenced = max(0, array.chunk_count - present)
+    if unreferenced == 0 or not (any(rejecting) or opened.rejected.touches(array.path)):
+        return MissingCounts(unreferenced, 0)
+    rejected = min(len(ChunkReferences(opened, array).left_out), unreferenced)
+    return MissingCounts(unreferenced - rejected, rejected)
+
+
+def _rejects(segment: Segment) -> bool | None:
+    """Say whether a segment rejects keys; None if it has too many to know."""
+    if isinstance(segment, Records):
+        return len(segment.rejected_numbers()) > 0
+    if not isinstance(segment, Generated):
+        return False
+    if segment.count <= EVALUATED_KEYS:
+        return next(segment.failing(), None) is not None
+    return None if segment.item.failing or not segment.item.is_tried else False

@@ -1,0 +1,378 @@
+"""All that differs between two sets, in columns; rows and grids of it on demand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from refexplorer.errors import LimitError
+from refexplorer.formats.columns.chunk_names import chunk_indices
+from refexplorer.formats.columns.references import joined_columns
+from refexplorer.formats.columns.table import Table
+from refexplorer.limits import Limits
+from refexplorer.masking import masks_repr
+from refexplorer.refset.moves import (
+    ADDED,
+    CHANGES,
+    INLINED,
+    METADATA,
+    MOVED,
+    REMOVED,
+    SAME,
+    ArrayMove,
+    ChangeTree,
+    Compared,
+    Rename,
+    Shift,
+    compare,
+    find_array_moves,
+    find_renames,
+    find_shifts,
+)
+from refexplorer.refset.opened_set import OpenedSet, table_of, tables
+from refexplorer.refset.overriding import is_within
+from refexplorer.refset.segments import Generated, Segment
+from refexplorer.spec.diagnostics import pointer
+from refexplorer.spec.gen.item import FIELDS, GenItem
+from refexplorer.spec.lint import parse_metadata
+from refexplorer.spec.references import Base64, Inline, Reference
+from refexplorer.spec.templates.template import Template
+from refexplorer.spec.zarr_metadata import ArrayMeta
+
+_ABSENT = object()
+
+
+@masks_repr
+class FieldChange(NamedTuple):
+    """A field of the metadata of one key, as JSON; None where there is none.
+
+    Attributes
+    ----------
+    key
+        The metadata key.
+    field
+        JSON pointer to the field.
+    """
+
+    key: str
+    field: str
+    before: str | None
+    after: str | None
+
+
+def field_changes(key: str, before: object, after: object, at: str = "") -> Iterator[FieldChange]:
+    """Yield the innermost fields that differ between two parsed documents."""
+    if before == after and type(before) is type(after):
+        return
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for name in dict.fromkeys([*before, *after]):
+            inner = before.get(name, _ABSENT), after.get(name, _ABSENT)
+            yield from field_changes(key, *inner, at + pointer(name))
+    elif _are_alike(before, after):
+        for position, (first, second) in enumerate(zip(before, after, strict=True)):  # type: ignore[call-overload]
+            yield from field_changes(key, first, second, at + pointer(position))
+    else:
+        yield FieldChange(key, at, _text(before), _text(after))
+
+
+def _are_alike(before: object, after: object) -> bool:
+    """Say whether two lists hold as many objects each, such as codecs."""
+    lists = isinstance(before, list) and isinstance(after, list) and len(before) == len(after)
+    return lists and all(isinstance(part, dict) for part in [*before, *after])  # type: ignore[misc]
+
+
+def _text(value: object) -> str | None:
+    return None if value is _ABSENT else json.dumps(value, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Two sets, key by key.
+
+    Attributes
+    ----------
+    before, after
+        Their references, without those of gen items that both have.
+    pairs
+        Rows of the same key in `before` and `after`, shape ``(2, n)``.
+    removed, added
+        Rows of `before` and of `after` whose keys the other one has not.
+    alike
+        Gen items that both have, which are not expanded.
+    """
+
+    before: Table
+    after: Table
+    pairs: np.ndarray
+    removed: np.ndarray
+    added: np.ndarray
+    alike: tuple[Segment, ...]
+
+
+def match(before: OpenedSet, after: OpenedSet, limits: Limits) -> Matched:
+    """Find the keys that two sets share.
+
+    Raises
+    ------
+    LimitError
+        If more keys would have to be written out than `Limits.expanded_keys`.
+    """
+    alike = _alike(before.segments, after.segments)
+    first = _written_out(before.parts, {position for position, _ in alike}, limits)
+    second = _written_out(after.parts, {position for _, position in alike}, limits)
+    pairs, removed, added = _joined(first, second)
+    shared = tuple(before.segments[position] for position, _ in alike)
+    return Matched(first, second, pairs, removed, added, shared)
+
+
+def _alike(before: Sequence[Segment], after: Sequence[Segment]) -> list[tuple[int, int]]:
+    """Return the positions of gen items that make the same references on both sides."""
+    texts = {_meaning(segment): position for position, segment in enumerate(before)}
+    found = ((texts.get(_meaning(segment)), position) for position, segment in enumerate(after))
+    return [(first, position) for first, position in found if first is not None]
+
+
+def _meaning(segment: Segment) -> object:
+    """Return all that the references of a segment follow from; of other segments, themselves."""
+    if not isinstance(segment, Generated):
+        return id(segment)
+    item = segment.item
+    fields = [getattr(item, field) for field in FIELDS]
+    used = {name for field in fields if field is not None for name in _names(field, item)}
+    return (
+        tuple(None if field is None else field.text for field in fields),
+        tuple((dimension.name, dimension.values) for dimension in item.dimensions),
+        tuple((name, item.templates[name].text) for name in sorted(used)),
+        segment.overridden,
+    )
+
+
+def _names(template: Template, item: GenItem) -> Iterable[str]:
+    return (template.names | {name for name, _ in template.calls}) & item.templates.keys()
+
+
+def _written_out(parts: Sequence[Segment], skipped: set[int], limits: Limits) -> Table:
+    kept = [part for position, part in enumerate(parts, -1) if position not in skipped]
+    total = sum(part.bound for part in kept)
+    if total > limits.expanded_keys:
+        raise LimitError(
+            f"{total:,} keys would have to be compared one by one, more than the limit of "
+            f"{limits.expanded_keys:,}; `Limits.expanded_keys` raises the limit."
+        )
+    return table_of(kept)
+
+
+def _joined(before: Table, after: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the pairs, and the rows of each side that are in none."""
+    if before.keys.equals(after.keys):
+        rows, none = np.arange(before.count), np.empty(0, np.int64)
+        return np.stack([rows, rows]), none, none
+    found = after.index.find_many(before.keys)
+    first = np.flatnonzero(found >= 0)
+    second = found[first]
+    is_added = np.ones(after.count, np.bool_)
+    is_added[second] = False
+    return np.stack([first, second]), np.flatnonzero(found < 0), np.flatnonzero(is_added)
+
+
+GRID_CHUNKS = 100_000_000
+ABSENT = -1
+"""In a grid of changes: neither set has the chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyChange:
+    """The change of one key.
+
+    Attributes
+    ----------
+    key
+        The key.
+    change
+        One of `refexplorer.refset.moves.CHANGES`.
+    before, after
+        Its references; None where there is none.
+    """
+
+    key: str
+    change: str
+    before: Reference | None
+    after: Reference | None
+
+
+@dataclass(frozen=True)
+class Differences:
+    """The keys of two sets beside each other, and what became of each."""
+
+    matched: Matched
+    compared: Compared
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """Keys by their change, in the order of `CHANGES`; changes of no key are left out."""
+        found = np.bincount(self.compared.changes, minlength=len(CHANGES))
+        found[SAME] += sum(segment.count for segment in self.matched.alike)
+        found[REMOVED], found[ADDED] = len(self.matched.removed), len(self.matched.added)
+        return {name: int(n) for name, n in zip(CHANGES, found, strict=True) if n}
+
+    @cached_property
+    def _rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows before and after (-1 for none), ``(2, n)``, and changes ``(n,)`` of what differs."""
+        matched, changes = self.matched, self.compared.changes
+        changed = np.flatnonzero(changes != SAME)
+        pairs = matched.pairs[:, changed]
+        removed = np.stack([matched.removed, np.full(len(matched.removed), -1)])
+        order = np.argsort(np.concatenate([pairs[0], removed[0]]), kind="stable")
+        old = np.concatenate([pairs, removed], axis=1)[:, order]
+        was = np.concatenate([changes[changed], np.full(len(matched.removed), REMOVED)])[order]
+        added = np.stack([np.full(len(matched.added), -1), matched.added])
+        rows = np.concatenate([old, added], axis=1)
+        return rows, np.concatenate([was, np.full(len(matched.added), ADDED)]).astype(np.int8)
+
+    def of_change(self, change: str | None) -> np.ndarray:
+        """Return the numbers of the keys of one change, or of all that differ."""
+        changes = self._rows[1]
+        if change is None:
+            return np.arange(len(changes))
+        return np.flatnonzero(changes == CHANGES.index(change))
+
+    def rows(self, numbers: np.ndarray) -> Iterator[KeyChange]:
+        """Yield the changes of keys by their numbers among those that differ."""
+        rows, changes = self._rows
+        matched = self.matched
+        for number in numbers.tolist():
+            before, after = rows[:, number].tolist()
+            key = matched.before.key_at(before) if before >= 0 else matched.after.key_at(after)
+            yield KeyChange(
+                key,
+                CHANGES[changes[number]],
+                _reference(matched.before, before),
+                _reference(matched.after, after),
+            )
+
+    @cached_property
+    def tree(self) -> ChangeTree:
+        """The keys that differ, by folder; their rows there are their numbers here."""
+        rows, changes = self._rows
+        is_new = rows[0] < 0
+        sides = (
+            self.matched.before.select(rows[0][~is_new]),
+            self.matched.after.select(rows[1][is_new]),
+        )
+        keys = pa.chunked_array([side.keys for side in sides]).combine_chunks()
+        columns = joined_columns([side.columns for side in sides])
+        return ChangeTree(Table(keys, columns), changes)
+
+    @cached_property
+    def renames(self) -> tuple[Rename, ...]:
+        """The rules that explain most of the targets that moved."""
+        moved = self.compared.targets[:, self.compared.changes == MOVED]
+        pairs, counts = np.unique(moved, axis=1, return_counts=True)
+        urls = self.compared.urls
+        named = ((urls[first], urls[second]) for first, second in pairs.T.tolist())
+        return find_renames(
+            (first, second, keys)
+            for (first, second), keys in zip(named, counts.tolist(), strict=True)
+            if first is not None and second is not None
+        )
+
+    def arrays_moved(self, before: Iterable[str], after: Iterable[str]) -> tuple[ArrayMove, ...]:
+        """Return which of the arrays at these paths are there under another name."""
+        old, new = (side[side >= 0] for side in self._rows[0])
+        gone, come = self.matched.before.select(old), self.matched.after.select(new)
+        return find_array_moves(gone, come, (before, after))
+
+    @cached_property
+    def shifts(self) -> tuple[Shift, ...]:
+        """The shifts that most byte ranges share, also of those that moved."""
+        return find_shifts(self.compared.shifts[self.compared.shifts != 0])
+
+    @cached_property
+    def fields(self) -> tuple[FieldChange, ...]:
+        """The fields of metadata that changed."""
+        found: list[FieldChange] = []
+        for change in self.rows(self.of_change(CHANGES[METADATA])):
+            sides = (_parsed(change.before), _parsed(change.after))
+            found += field_changes(change.key, *sides)
+        return tuple(found)
+
+    def inlined(self) -> Iterator[tuple[int, KeyChange]]:
+        """Yield references that are text on one side only, with their position among the pairs."""
+        for position in np.flatnonzero(self.compared.changes == INLINED).tolist():
+            before, after = self.matched.pairs[:, position].tolist()
+            key = self.matched.before.key_at(before)
+            sides = _reference(self.matched.before, before), _reference(self.matched.after, after)
+            yield position, KeyChange(key, CHANGES[INLINED], *sides)
+
+    def decided(self, changes: Mapping[int, int]) -> Differences:
+        """Return the same with other changes for some positions among the pairs."""
+        decided = self.compared.changes.copy()
+        decided[list(changes)] = list(changes.values())
+        return replace(self, compared=replace(self.compared, changes=decided))
+
+    def grid(self, array: ArrayMeta) -> np.ndarray:
+        """Return the change of each chunk of an array, int8 of the shape of its grid.
+
+        Each is an index into `CHANGES`, or `ABSENT`.
+
+        Raises
+        ------
+        LimitError
+            If the grid is too large to be held.
+        """
+        if array.chunk_count > GRID_CHUNKS:
+            raise LimitError(
+                f"`{array.path}` has {array.chunk_count:,} chunks, and a grid of changes is "
+                f"made of at most {GRID_CHUNKS:,}."
+            )
+        grid = np.full(array.grid, ABSENT, np.int8)
+        matched = self.matched
+        for alike in tables(one for one in matched.alike if _are_near(one, array)):
+            _mark(grid, array, alike, np.arange(alike.count), SAME)
+        _mark(grid, array, matched.before, matched.pairs[0], self.compared.changes)
+        _mark(grid, array, matched.before, matched.removed, REMOVED)
+        _mark(grid, array, matched.after, matched.added, ADDED)
+        return grid
+
+
+def difference(before: OpenedSet, after: OpenedSet, limits: Limits) -> Differences:
+    """Compare two sets; errors as `match`."""
+    matched = match(before, after, limits)
+    return Differences(matched, compare(matched.before, matched.after, matched.pairs))
+
+
+def _reference(table: Table, row: int) -> Reference | None:
+    return table.reference_at(row) if row >= 0 else None
+
+
+def _parsed(reference: Reference | None) -> object:
+    assert isinstance(reference, Inline | Base64)
+    return parse_metadata(reference.data.decode(errors="replace"))
+
+
+def _are_near(segment: Segment, array: ArrayMeta) -> bool:
+    """Say whether a segment may have chunks of an array."""
+    folder = array.folder.rstrip("/")
+    return is_within(folder, segment.folder) or is_within(segment.folder, folder)
+
+
+def _mark(
+    grid: np.ndarray, array: ArrayMeta, table: Table, rows: np.ndarray, changes: np.ndarray | int
+) -> None:
+    """Write changes of rows of a table at the indices of their chunks."""
+    if not grid.ndim:
+        row = table.find(array.chunk_key(()))
+        for position in np.flatnonzero(rows == (-1 if row is None else row)):
+            grid[()] = changes if isinstance(changes, int) else changes[position]
+        return
+    start, rank = array.folder + array.prefix, grid.ndim
+    positions, indices = chunk_indices(table.keys, rows, start, array.separator, rank)
+    inside = np.all(indices < np.array(grid.shape), axis=1)
+    index = tuple(indices[inside].T)
+    grid[index] = changes if isinstance(changes, int) else changes[positions[inside]]

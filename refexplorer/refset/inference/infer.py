@@ -1,0 +1,363 @@
+"""The document that was found for a set, kept as text in blocks."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count, islice, product
+from keyword import iskeyword
+from string import ascii_letters, digits
+from typing import Any
+
+import numpy as np
+
+from refexplorer.errors import RefexplorerError
+from refexplorer.formats.columns.references import Columns
+from refexplorer.formats.columns.table import Table
+from refexplorer.formats.files.compression import Progress
+from refexplorer.formats.json.writer import json_text
+from refexplorer.refset.inference.groups import (
+    Group,
+    additive_grids,
+    even_grids,
+    full_grids,
+    groups_of,
+)
+from refexplorer.refset.inference.items import NAMES, FoundItem, literal, write_item
+from refexplorer.refset.opened_set import BLOCK, block_of
+from refexplorer.refset.segments import Generated
+from refexplorer.refset.writing.json import WatchBlocks, means_v1, written
+from refexplorer.refset.writing.references import retargeted
+from refexplorer.spec.document import UrlReader, read_document
+from refexplorer.spec.gen.item import GenItem
+from refexplorer.spec.references import BadReference
+from refexplorer.spec.templates.template import is_template, rendered_plain
+
+MOST_ITEMS = 1000
+BUDGET = 500
+"""Parts of the rows of one group that are looked at."""
+
+
+def find_items(table: Table, tell: Callable[[int], None]) -> list[FoundItem]:
+    """Return gen items that promise to be shorter than what they stand for.
+
+    Parameters
+    ----------
+    tell
+        Called with how many rows of the table were looked at, each of them twice.
+    """
+    found = [item for group in groups_of(table, tell) for item in islice(_items(group), MOST_ITEMS)]
+    return sorted(found, key=lambda item: -len(item.rows))[:MOST_ITEMS]
+
+
+def _items(group: Group) -> Iterator[FoundItem]:
+    """Yield the items of full grids that are shorter than their references; the rest stays."""
+    for grid in full_grids(group.fields, group.keys, BUDGET):
+        for additive in additive_grids(group.fields, grid, BUDGET):
+            for even in even_grids(group.fields, additive, group.keys, BUDGET):
+                item = write_item(group, even)
+                if item is not None and _saved(group, item) > 0:
+                    yield item
+
+
+def _saved(group: Group, item: FoundItem) -> int:
+    """Return how much shorter a gen item is than its references, with short templates."""
+    return len(item.rows) * (len(group.key) + 10 + 14 * group.ranges) - len(json_text(item.source))
+
+
+def proved(
+    sources: Sequence[Mapping[str, Any]],
+    templates: Mapping[str, str],
+    rows: Sequence[np.ndarray],
+    table: Table,
+    tell: Callable[[int], None],
+) -> list[int]:
+    """Return the positions of the gen items that make exactly the references they stand for.
+
+    Parameters
+    ----------
+    sources, templates
+        Sections of a document.
+    rows
+        For each gen item, the rows of the table that it is to make, in its order.
+    tell
+        Called with how many of these rows were compared.
+    """
+    document = read_document({"version": 1, "templates": templates, "gen": sources})
+    good: list[int] = []
+    seen = 0
+    for made in document.gen:
+        wanted = rows[made.number]
+        if (
+            made.certain
+            and made.count == len(wanted)
+            and all(_blocks(made, table, wanted, tell, seen))
+        ):
+            good.append(made.number)
+        seen += len(wanted)
+    return good
+
+
+def _blocks(
+    made: GenItem, table: Table, rows: np.ndarray, tell: Callable[[int], None], seen: int
+) -> Iterator[bool]:
+    """Say of each block of rows of the table whether a gen item makes it, in this order."""
+    for start in range(0, made.count, BLOCK):
+        tell(seen + start)
+        expanded = block_of(Generated(made), start, min(start + BLOCK, made.count))
+        wanted = table.select(rows[start : start + BLOCK])
+        yield wanted.keys.equals(expanded.keys) and _same(wanted.columns, expanded.columns)
+
+
+def _same(wanted: Columns, found: Columns) -> bool:
+    """Say whether two columns hold the same references to targets, row by row."""
+    first, second = wanted.targets, found.targets
+    if len(first) != len(second) or (first < 0).any() or (second < 0).any():
+        return False
+    positions = np.full(len(found.urls), -1, np.int64)
+    positions[second] = first
+    used = np.flatnonzero(positions >= 0)
+    return (
+        np.array_equal(positions[second], first)
+        and [wanted.urls[position] for position in positions[used]] == found.urls_at(used)
+        and np.array_equal(wanted.kinds, found.kinds)
+        and np.array_equal(wanted.offsets, found.offsets)
+        and np.array_equal(wanted.lengths, found.lengths)
+    )
+
+
+def urls_read_back(texts: Iterable[str], urls: Iterable[str], templates: Mapping[str, str]) -> bool:
+    """Say whether each jinja-str is read as the URL that it stands for."""
+    reader = UrlReader(read_document({"version": 1, "templates": templates}))
+    try:
+        return all(reader.read(text) == url for text, url in zip(texts, urls, strict=True))
+    except BadReference:
+        return False
+
+
+_TAKEN = {*NAMES, "self", "true", "false", "none", "loop", "do", "set", "call", "filter", "block"}
+_LETTERS = "u" + ascii_letters.replace("u", "")
+_DEFINITION = 6
+"""Characters around the name and text of a template in the document."""
+_BRACES = 4
+LONGEST = 2_000
+"""Characters of the text of a template: one may begin at each slash of a URL."""
+MOST_RENDERED = 50_000
+"""More distinct URLs keep their starts, since every reader would have to render each of them."""
+
+
+@dataclass(frozen=True)
+class Templates:
+    """Templates, and how URLs are written with them.
+
+    Attributes
+    ----------
+    texts
+        The templates section: names and jinja-strs.
+    names
+        The name of the template that stands for a URL or for the start of one.
+    """
+
+    texts: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def write(self, url: str) -> str:
+        """Return the jinja-str of a URL."""
+        start = url if url in self.names else self.start_of(url)
+        if not start:
+            return _as_template(url)
+        return f"{{{{{self.names[start]}}}}}{literal(url[len(start) :])}"
+
+    def write_start(self, text: str) -> str:
+        """Put a template into the place of the literal start of a jinja-str."""
+        start = self.start_of(text.partition("{{")[0])
+        return f"{{{{{self.names[start]}}}}}{text[len(start) :]}" if start else text
+
+    def start_of(self, url: str) -> str:
+        """Return the longest folder of a URL that has a template, or an empty text."""
+        start = folder(url[:LONGEST])
+        while start and start not in self.names:
+            start = folder(start[:-1])
+        return start
+
+    def add(self, start: str, names: Iterator[str]) -> None:
+        """Define a template."""
+        self.names[start] = name = next(names)
+        self.texts[name] = _as_template(start)
+
+
+def _as_template(text: str) -> str:
+    return literal(text) if is_template(text) or rendered_plain(text) != text else text
+
+
+def folder(url: str) -> str:
+    """Return a URL up to its last slash."""
+    return url[: url.rfind("/") + 1]
+
+
+def find_templates(urls: Sequence[str], uses: Sequence[int], heads: Iterable[str]) -> Templates:
+    """Choose templates that make the document shorter.
+
+    Parameters
+    ----------
+    urls, uses
+        The distinct URLs, and how many references name each.
+    heads
+        Literal starts of the URLs of gen items.
+    """
+    found, names = Templates(), _names()
+    left: Counter[str] = Counter()
+    for url, used in sorted(zip(urls, uses, strict=True), key=lambda pair: -pair[1]):
+        if _saves(url, used):
+            found.add(url, names)
+        elif len(urls) <= MOST_RENDERED:
+            left[folder(url)] += used
+    left.update(folder(head) for head in heads)
+    rest = {start: used for start, used in left.items() if start and not _saves(start, used)}
+    for start, used in left.most_common():
+        if start and _saves(start, used):
+            found.add(start, names)
+    common = folder(os.path.commonprefix(list(rest)))  # noqa: RUF071  cut at a slash
+    if common and common not in found.names and _saves(common, sum(rest.values())):
+        found.add(common, names)
+    return found
+
+
+def _saves(text: str, used: int) -> bool:
+    """Say whether a template of a name of two letters is shorter than the text in its places."""
+    return len(text) <= LONGEST and used * (len(text) - _BRACES - 2) > len(text) + _DEFINITION + 2
+
+
+def _names() -> Iterator[str]:
+    """Yield names that a template can spell, short ones first."""
+    for more in count():
+        for letters in product(_LETTERS, *[ascii_letters + digits] * more):
+            name = "".join(letters)
+            if name not in _TAKEN and not iskeyword(name):
+                yield name
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """A V1 document, or V0 where no template and no gen item makes it shorter.
+
+    Attributes
+    ----------
+    templates
+        The templates section.
+    gen
+        The gen items.
+    table
+        All references that the document is for.
+    kept
+        The rows of those that are written out, shape ``(n,)``.
+    write
+        Makes of a URL how it is written: a jinja-str of V1, or itself in V0.
+    least
+        The version that the document has at least.
+    """
+
+    templates: dict[str, str]
+    gen: tuple[dict[str, Any], ...]
+    table: Table
+    kept: np.ndarray
+    write: Callable[[str], str]
+    least: int = 0
+
+    @property
+    def version(self) -> int:
+        """0 if the document is V0; then its URLs are written as they are."""
+        return 1 if self.templates or self.gen else self.least
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes of the document as JSON."""
+        return sum(map(len, self.blocks()))
+
+    def blocks(self, objects: bool = False, watch: WatchBlocks = iter) -> Iterator[bytes]:
+        """Yield the document as JSON, a block of references a line, as `written`.
+
+        Parameters
+        ----------
+        objects
+            As `written` takes it.
+        watch
+            Passes the blocks on that are to be written.
+        """
+        if self.version:
+            head = {"version": 1, "templates": self.templates, "gen": self.gen}
+            yield json_text(head)[:-1].encode() + b',"refs":{\n'
+        start = b"" if self.version else b"{"
+        for block in watch(self._explicit()):
+            for members in written(block, objects):
+                yield start
+                yield members
+                start = b",\n"
+        yield (b"{" if start == b"{" else b"") + b"}" * (1 + self.version)
+
+    def _explicit(self) -> Iterator[Table]:
+        for start in range(0, len(self.kept), BLOCK):
+            block = self.table.select(self.kept[start : start + BLOCK])
+            yield retargeted(block, [self.write])
+
+
+def as_it_is(table: Table) -> Inferred:
+    """Return references as V0."""
+    return Inferred({}, (), table, np.arange(table.count, dtype=np.int32), lambda url: url)
+
+
+def infer_table(table: Table, least: int = 0, progress: Progress | None = None) -> Inferred:
+    """Find the shortest document for the references of a table that their numbers suggest.
+
+    Parameters
+    ----------
+    least
+        The version that it is to have at least; a key called ``version`` needs version 1.
+    progress
+        Called with how much was done and how much there is: each row is looked at twice, and
+        proved.
+
+    Raises
+    ------
+    RefexplorerError
+        If it must be V1, and a URL cannot be written there.
+    """
+    total = 3 * table.count
+    tell = progress or (lambda done, of: None)
+    items = find_items(table, lambda rows: tell(rows, total))
+    if means_v1(table):
+        least = 1
+    while True:
+        found = _with_templates(table, items, least)
+        if found is None and least:
+            raise RefexplorerError("A URL of the set is too long to be written as V1.")
+        if found is None or not found.version:
+            return as_it_is(table)
+        rows = [item.rows for item in items]
+        good = proved(
+            found.gen, found.templates, rows, table, lambda n: tell(2 * table.count + n, total)
+        )
+        if len(good) == len(items):
+            return found
+        items = [items[position] for position in good]
+
+
+def _with_templates(table: Table, items: Sequence[FoundItem], least: int) -> Inferred | None:
+    """Return the document with templates; None if its URLs cannot be read back from it."""
+    explicit = np.ones(table.count, np.bool_)
+    for item in items:
+        explicit[item.rows] = False
+    kept = np.flatnonzero(explicit).astype(np.int32)
+    codes, uses = np.unique(table.columns.targets[kept], return_counts=True)
+    first = int(np.searchsorted(codes, 0))
+    named = zip(table.columns.urls_at(codes[first:]), uses[first:].tolist(), strict=True)
+    used = {url: count for url, count in named if url is not None}
+    heads = [item.source["url"].partition("{{")[0] for item in items]
+    templates = find_templates([*used], [*used.values()], heads)
+    if not urls_read_back(map(templates.write, used), used, templates.texts):
+        return None
+    gen = tuple({**item.source, "url": templates.write_start(item.source["url"])} for item in items)
+    return Inferred(templates.texts, gen, table, kept, templates.write, least)

@@ -1,0 +1,234 @@
+"""URLs among those of neighbouring chunks: one letter that only one of them has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from refexplorer.formats.buffers.arrow import flags_of, numbers_of, text_column
+from refexplorer.formats.columns.references import Columns, UrlColumn
+from refexplorer.formats.columns.table import Table
+from refexplorer.refset.lint_absent import lint_absent, lint_groups
+from refexplorer.refset.lint_chunks import lint_arrays, lint_chunks, lint_generated
+from refexplorer.refset.lint_metadata import lint_metadata
+from refexplorer.refset.lint_ranges import lint_ranges
+from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.refset.segments import Generated, Segment
+from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.expansion import note_all
+from refexplorer.spec.keys import LONGEST_SEGMENT
+from refexplorer.spec.lint import (
+    ALIKE,
+    ODD_KEY,
+    ODD_URL,
+    URL_START,
+    remark_on_protocols,
+    remarks_on_key,
+    remarks_on_url,
+)
+from refexplorer.spec.references import Range, Url
+
+_NEIGHBOURS = 3
+"""Other chunks of the array that must agree on how their URLs are spelt."""
+_COMPARED = 1_000
+"""Spellings that are compared; more than these are names without a pattern."""
+
+
+class _Odd(NamedTuple):
+    """A URL that one letter sets apart: its target, and the targets of the usual spelling."""
+
+    target: int
+    usual: np.ndarray
+
+
+def lint_neighbours(opened: OpenedSet, base: str, findings: Findings) -> None:
+    """Note URLs that differ by one letter from those of the other chunks of an array."""
+    for part, columns in opened.columns():
+        for odd in _odd_urls(columns):
+            _note(opened, part, columns, odd, base, findings)
+
+
+def _odd_urls(columns: Columns) -> Iterator[_Odd]:
+    """Yield the URLs whose spelling, numbers aside, is one letter from that of many others."""
+    counts = np.bincount(columns.targets[columns.targets >= 0], minlength=len(columns.urls))
+    used = np.flatnonzero(counts)
+    if len(used) < 2:
+        return
+    urls = text_column([url or "" for url in columns.urls_at(used)])
+    spelt = pc.replace_substring_regex(urls, "[0-9]+", "#").dictionary_encode()
+    spellings, codes = _texts(spelt.dictionary), numbers_of(spelt.indices)
+    if not 1 < len(spellings) <= _COMPARED:
+        return
+    of_spelling = np.bincount(codes)
+    references = np.bincount(codes, counts[used]).astype(np.int64)
+    for rare in np.flatnonzero(of_spelling == 1).tolist():
+        for common in np.flatnonzero(references >= _NEIGHBOURS * references[rare]).tolist():
+            if _is_one_letter(spellings[rare], spellings[common]):
+                yield _Odd(int(used[codes == rare][0]), used[codes == common])
+                break
+
+
+def _texts(column: pa.Array) -> list[str]:
+    texts: list[str] = column.to_pylist()
+    return texts
+
+
+def _is_one_letter(one: str, other: str) -> bool:
+    """Say whether texts differ by one letter: another, one more, one less, or two exchanged."""
+    while one and other and one[0] == other[0]:
+        one, other = one[1:], other[1:]
+    while one and other and one[-1] == other[-1]:
+        one, other = one[:-1], other[:-1]
+    if "#" in one + other:  # a number that the other has not, as names in a series often are
+        return False
+    is_exchange = len(one) == len(other) == 2 and one == other[::-1]
+    return is_exchange or (max(len(one), len(other)) == 1 and (one + other).strip() != "")
+
+
+def _note(
+    opened: OpenedSet, part: Segment, columns: Columns, odd: _Odd, base: str, findings: Findings
+) -> None:
+    rows = np.flatnonzero(columns.targets == odd.target)
+    key = part.key_at(int(rows[0]))
+    found = opened.arrays.of_key(key)
+    if found is None:
+        return
+    array = found[0]
+    others = np.flatnonzero(np.isin(columns.targets, odd.usual))
+    own = [
+        row for row in _nearest(others, int(rows[0])) if part.key_at(row).startswith(array.folder)
+    ]
+    if len(own) < _NEIGHBOURS:
+        return
+    url, usual = columns.urls[odd.target], columns.urls[columns.targets[own[0]]]
+    findings.add(
+        "odd-url",
+        base + pointer(key),
+        f"`{key}` refers to {url}, which differs by one letter from {usual} of its neighbour "
+        f"`{part.key_at(own[0])}`.",
+        "Check the spelling of the URL.",
+        key=key,
+        count=len(rows),
+    )
+
+
+def _nearest(rows: np.ndarray, row: int) -> list[int]:
+    """Return a few of ascending rows that are nearest to another."""
+    place = int(np.searchsorted(rows, row))
+    near: list[int] = rows[max(place - _NEIGHBOURS, 0) : place + _NEIGHBOURS].tolist()
+    return sorted(near, key=lambda other: abs(other - row))
+
+
+def lint_urls(opened: OpenedSet, version: int, base: str, findings: Findings) -> None:
+    """Note what is odd about each distinct URL, and of how many protocols they are."""
+    starts: list[str | None] = []
+    for part, columns in opened.columns():
+        starts += _lint_column(part, columns, version, base, findings)
+    for segment in opened.segments:
+        if isinstance(segment, Generated):
+            starts += _lint_first_url(segment, version, findings)
+    remark = remark_on_protocols(starts)
+    if remark is not None:
+        findings.add(remark.code, "", remark.message, remark.hint)
+
+
+def _lint_first_url(part: Generated, version: int, findings: Findings) -> list[str | None]:
+    reference = part.reference_at(0)
+    if not isinstance(reference, Url | Range):
+        return []
+    at = pointer("gen", part.item.number, "url")
+    odd = remarks_on_url(reference.url, version)
+    note_all(odd, findings, at, part.key_at(0), together=True)
+    return [reference.url]
+
+
+def _lint_column(
+    part: Segment, columns: Columns, version: int, base: str, findings: Findings
+) -> list[str | None]:
+    """Note what is odd about each distinct URL, at its first key; return how the URLs start."""
+    used = np.flatnonzero(np.bincount(columns.targets + 1)[1:])  # -1 stands for no URL
+    odd, starts = _at_a_glance(columns, used)
+    rows = np.flatnonzero(np.isin(columns.targets, odd))
+    _, first, counts = np.unique(columns.targets[rows], return_index=True, return_counts=True)
+    for url, row, count in zip(
+        columns.urls_at(odd), rows[first].tolist(), counts.tolist(), strict=True
+    ):
+        key = part.key_at(row)
+        for remark in remarks_on_url(url, version):
+            findings.add(
+                remark.code,
+                base + pointer(key),
+                remark.message,
+                remark.hint,
+                key=key,
+                count=count,
+                together=True,
+            )
+    return starts
+
+
+_PLAIN_STARTS = frozenset({"s3:", "gs:", "http:", "https:", "az:", "abfs:"})
+
+
+def _at_a_glance(columns: Columns, used: np.ndarray) -> tuple[np.ndarray, list[str | None]]:
+    """Return which of the `used` positions may have odd URLs, and how all of those start."""
+    urls = columns.urls
+    if isinstance(urls, UrlColumn) and (start := urls.plain_start(URL_START)) in _PLAIN_STARTS:
+        behind = np.intersect1d(used, urls.behind(), assume_unique=True)
+        return behind, [start, *urls.at(behind)]
+    odd = np.intersect1d(used, columns.urls_matching(ODD_URL), assume_unique=True)
+    return odd, columns.starts_of_urls(used, URL_START)
+
+
+def lint(opened: OpenedSet, version: int, base: str, findings: Findings) -> None:
+    """Note what is odd about a set as a whole.
+
+    Parameters
+    ----------
+    version
+        0 or 1; templates mean nothing in V0.
+    base
+        What the pointer of a key starts with.
+    """
+    _lint_keys(opened.table, version, base, findings)
+    _lint_folders(opened, base, findings)
+    lint_metadata(opened, base, findings)
+    lint_urls(opened, version, base, findings)
+    lint_neighbours(opened, base, findings)
+    lint_groups(opened, base, findings)
+    lint_absent(opened, base, findings)
+    lint_arrays(opened, base, findings)
+    lint_generated(opened, findings)
+    lint_chunks(opened, base, findings)
+    lint_ranges(opened, base, findings)
+
+
+def _odd_keys(table: Table) -> list[int]:
+    odd = flags_of(pc.match_substring_regex(table.keys, ODD_KEY))
+    long = numbers_of(pc.binary_length(table.keys)) > LONGEST_SEGMENT
+    rows: list[int] = np.flatnonzero(odd | long).tolist()
+    return rows
+
+
+def _lint_keys(table: Table, version: int, base: str, findings: Findings) -> None:
+    for row in _odd_keys(table):
+        key = table.key_at(row)
+        for remark in remarks_on_key(key, version):
+            alike = remark.code in ALIKE
+            note_all([remark], findings, base + pointer(key), key, together=alike)
+
+
+def _lint_folders(opened: OpenedSet, base: str, findings: Findings) -> None:
+    paths = [folder.path for folder in opened.tree.folders[1:]]
+    rows = opened.table.index.find_many(text_column(paths))
+    for path in (paths[position] for position in np.flatnonzero(rows >= 0).tolist()):
+        findings.add(
+            "key-is-also-directory",
+            base + pointer(path),
+            f"`{path}` is both a key and the parent folder of other keys.",
+            key=path,
+        )

@@ -1,0 +1,331 @@
+"""Chunks without a reference: of one array, of all of it, and of every array at one place.
+
+They read as the fill value, so that a file that was lost looks like missing data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from refexplorer.formats.columns.table import Table
+from refexplorer.markup import counted
+from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, missing_counts
+from refexplorer.refset.lint_metadata import attributes_of
+from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.keys import folders_above, prefix
+from refexplorer.spec.lint import parse_metadata
+from refexplorer.spec.zarr_metadata import ArrayMeta
+
+_ELEMENTS = 10_000_000
+_CHUNKS = 2_000_000
+"""Of an axis, and of the arrays along it, up to which places that no array has are looked for."""
+
+
+class _Along(NamedTuple):
+    """One dimension of an array."""
+
+    array: ArrayMeta
+    place: int
+
+    @property
+    def chunks(self) -> int:
+        """Chunks along it."""
+        return self.array.grid[self.place]
+
+    def key_at(self, element: int) -> str:
+        """Return the key of the first chunk at an element of it."""
+        index = [0] * len(self.array.shape)
+        index[self.place] = element // self.array.chunks[self.place]
+        return self.array.chunk_key(index)
+
+    def spread(self, flags: np.ndarray) -> np.ndarray:
+        """Return flags of chunks along the axis for each of its elements."""
+        size = self.array.chunks[self.place]
+        return np.repeat(flags, size)[: self.array.shape[self.place]]
+
+
+def lint_absent(opened: OpenedSet, base: str, findings: Findings) -> None:
+    """Note chunks without a reference, arrays without any, and places that no array has."""
+    missing = _missing(opened)
+    for path, count in missing.items():
+        array = opened.arrays.get(path)
+        assert array is not None
+        if not _is_container(opened, array, count):
+            _lint_array(array, count, base, findings)
+    _lint_places(opened, missing, base, findings)
+
+
+def lint_lost_places(opened: OpenedSet, base: str, findings: Findings) -> None:
+    """Note places along a dimension that no array has a reference for."""
+    _lint_places(opened, _missing(opened), base, findings)
+
+
+def _missing(opened: OpenedSet) -> dict[str, int | None]:
+    """Return how many chunks of each array have no reference."""
+    opened.arrays.count(opened.arrays.below(opened.tree.root))
+    found = {}
+    for path in opened.arrays.paths:
+        array = opened.arrays.get(path)
+        assert array is not None
+        found[path] = missing_counts(opened, array).missing
+    return found
+
+
+def _lint_places(
+    opened: OpenedSet, missing: dict[str, int | None], base: str, findings: Findings
+) -> None:
+    if any(missing.values()):
+        for name, axes in _joined(opened).items():
+            _lint_axis(opened, name[1], axes, missing, base, findings)
+
+
+def _is_container(opened: OpenedSet, array: ArrayMeta, missing: int | None) -> bool:
+    """Say whether an array without a chunk has attributes only, as grid mappings have.
+
+    Joining files makes one of several values of it.
+    """
+    if missing != array.chunk_count:
+        return False
+    return not array.shape or "grid_mapping_name" in attributes_of(opened.table, array)
+
+
+def _lint_array(array: ArrayMeta, missing: int | None, base: str, findings: Findings) -> None:
+    if not missing:
+        return
+    key = array.metadata_key
+    reads = _reads_as(array)
+    if missing == array.chunk_count and prod(array.shape) > 1:
+        said = (
+            f"`{array.path}` has {prod(array.shape):,} values and no reference to any of them; "
+            f"{reads}."
+        )
+        hint = "If its files have values, make the references to them again."
+        findings.add("array-without-references", base + pointer(key), said, hint, key=key)
+        return
+    findings.add(
+        "missing-chunks",
+        base + pointer(key),
+        f"{missing:,} of {counted(array.chunk_count, 'chunk')} of `{array.path}` "
+        f"{'has' if missing == 1 else 'have'} no reference; {reads}.",
+        key=key,
+    )
+
+
+def _reads_as(array: ArrayMeta) -> str:
+    """Say what a chunk without a reference reads as."""
+    if array.fill_value is None:
+        return "as the fill value is null, Zarr reads zeros"
+    return f"Zarr reads the fill value {array.fill_value!r}"
+
+
+def _joined(opened: OpenedSet) -> dict[tuple[str, str, int], list[_Along]]:
+    """Return the dimensions by folder, name and length, with the arrays that have them."""
+    found: dict[tuple[str, str, int], list[_Along]] = {}
+    for path in opened.arrays.paths:
+        array = opened.arrays.get(path)
+        assert array is not None
+        folder = path.rpartition("/")[0]
+        for place, length in enumerate(array.shape):
+            names = array.dimensions or ()
+            name = names[place] if place < len(names) else None
+            name = name or f"dimension {place} of {path}"
+            found.setdefault((folder, name, length), []).append(_Along(array, place))
+    return found
+
+
+def _lint_axis(
+    opened: OpenedSet,
+    name: str,
+    axes: list[_Along],
+    missing: dict[str, int | None],
+    base: str,
+    findings: Findings,
+) -> None:
+    """Note places along one dimension that no array has a reference for."""
+    data = [each for each in axes if each.chunks > 1 and not _is_coordinate(each.array, name)]
+    counts = [missing[each.array.path] for each in data]
+    length = axes[0].array.shape[axes[0].place]
+    coordinate = next((each for each in axes if _is_coordinate(each.array, name)), None)
+    if coordinate is not None and missing[coordinate.array.path]:
+        _lint_coordinate(opened, coordinate, axes, missing, base, findings)
+    if not data or not all(counts) or length > _ELEMENTS:
+        return  # an array without a missing chunk has every place
+    if sum(each.array.chunk_count for each in data) > _CHUNKS:
+        return
+    has, is_joined = np.zeros(length, np.bool_), False
+    for each in data:
+        chunks = ChunkReferences(opened, each.array)
+        if not chunks.complete:
+            return
+        along = chunks.chunks.indices[:, each.place].astype(np.int64)
+        rejected = chunks.left_out.indices[:, each.place].astype(np.int64)
+        flags = np.zeros(each.chunks, np.bool_)
+        flags[along] = flags[rejected] = True
+        has |= each.spread(flags)
+        is_joined |= _has_files(chunks, along)
+    if not is_joined or not has.any():
+        return
+    values = None if coordinate is None else _values_at(opened, coordinate, missing)
+    for start, stop in _runs(~has):
+        lacks = values is not None and not values[start:stop].any()
+        _note_place(findings, data, coordinate, name, (start, stop), lacks, base)
+
+
+def _lint_coordinate(
+    opened: OpenedSet,
+    coordinate: _Along,
+    axes: list[_Along],
+    missing: dict[str, int | None],
+    base: str,
+    findings: Findings,
+) -> None:
+    """Note that a coordinate has no reference to any of its values, where arrays have data."""
+    array = coordinate.array
+    others = (each.array for each in axes if each.array is not array)
+    full = next((a for a in others if missing[a.path] not in (None, a.chunk_count)), None)
+    if missing[array.path] != array.chunk_count or array.shape == (1,) or full is None:
+        return
+    said = f"The coordinate `{array.path}` has no reference to any of its {array.shape[0]:,} values"
+    said += f", where `{full.path}` has data; `{coordinate.key_at(0)}` reads as the fill value."
+    hint = "Add the references to its chunks, or its values inline."
+    at = base + pointer(array.metadata_key)
+    findings.add("no-references-at", at, said, hint, key=coordinate.key_at(0), is_error=True)
+
+
+def _is_coordinate(array: ArrayMeta, name: str) -> bool:
+    return array.dimensions == (name,) and array.path.rpartition("/")[2] == name
+
+
+def _has_files(chunks: ChunkReferences, along: np.ndarray) -> bool:
+    """Say whether references along an axis lead to different files, each with several places.
+
+    In a store of Zarr, where each chunk is a file of its own, one that was never written is none.
+    """
+    found: ChunkColumns = chunks.chunks
+    if not len(found):
+        return False
+    if (found.targets < 0).all():
+        return True  # all are inline: which files they come from is not known
+    pairs = np.unique(np.stack([along, found.targets]), axis=1)
+    files = np.unique(pairs[1])
+    if len(files) < 2 or _is_store(chunks):
+        return False
+    counts = np.unique(pairs[0], return_counts=True)[1]
+    return len(np.unique(pairs[0])) > 1 and int(counts.max()) < len(files)
+
+
+def _is_store(chunks: ChunkReferences) -> bool:
+    """Say whether targets are named as chunks of Zarr are."""
+    urls = [url for url in chunks.urls[:2] if url]
+    index = chunks.chunks.indices[0].tolist()
+    names = {chunks.array.separator.join(map(str, index)), ".".join(map(str, index))}
+    names.add("/".join(map(str, index)))
+    return bool(urls) and any(urls[0].endswith(f"/{name}") for name in names)
+
+
+def _values_at(
+    opened: OpenedSet, axis: _Along, missing: dict[str, int | None]
+) -> np.ndarray | None:
+    """Say at which elements a coordinate has a reference; None if that is not known."""
+    count = missing[axis.array.path]
+    if count is None:
+        return None
+    if count == 0:
+        return np.ones(axis.array.shape[0], np.bool_)
+    chunks = ChunkReferences(opened, axis.array)
+    if not chunks.complete:
+        return None
+    flags = np.zeros(axis.chunks, np.bool_)
+    flags[chunks.chunks.indices[:, 0].astype(np.int64)] = True
+    flags[chunks.left_out.indices[:, 0].astype(np.int64)] = True
+    return axis.spread(flags)
+
+
+def _runs(flags: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield where runs of true flags start and stop."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
+    yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+
+
+def _note_place(
+    findings: Findings,
+    data: list[_Along],
+    coordinate: _Along | None,
+    name: str,
+    place: tuple[int, int],
+    lacks: bool,
+    base: str,
+) -> None:
+    start, stop = place
+    first = data[0].array
+    others = f" and {counted(len(data) - 1, 'more array')}" if len(data) > 1 else ""
+    where = f"element {start:,}" if stop == start + 1 else f"elements {start:,} to {stop - 1:,}"
+    said = f"No array has a reference at {where} along `{name}`: neither `{first.path}`{others}"
+    said += f" nor the coordinate `{name}`." if lacks else "."
+    if not others and not lacks:
+        said = f"`{first.path}` has no reference at {where} along `{name}`."
+    along = coordinate if lacks and coordinate is not None else data[0]
+    said += f" All values there, such as those of `{along.key_at(start)}`, read as fill values; "
+    said += "a whole file may be missing."
+    hint = "Add the references to the file again, or make the set without that place."
+    at, key = base + pointer(along.array.metadata_key), along.key_at(start)
+    findings.add("no-references-at", at, said, hint, key=key, is_error=lacks)
+
+
+_CONSOLIDATED = ".zmetadata"
+
+
+def lint_groups(opened: OpenedSet, base: str, findings: Findings) -> None:
+    """Note groups without metadata: xarray opens none of them, or shows an empty dataset."""
+    table, below = opened.table, dict[str, list[str]]()
+    if opened.count == len(table.metadata):
+        return  # a set without data, such as a part of one that is being written
+    for path in opened.arrays.paths:
+        for folder in folders_above(path):
+            below.setdefault(folder, []).append(path)
+    listed = _consolidated(table)
+    for folder, paths in below.items():
+        is_group = any(table.find(prefix(folder) + name) is not None for name in _NAMES)
+        if is_group or opened.arrays.get(folder) is not None:
+            continue
+        if folder and f"{folder}/.zgroup" in listed:
+            continue
+        array = opened.arrays.get(paths[0])
+        is_v3 = array is not None and array.zarr_format == 3
+        name, text = (
+            ("zarr.json", '{"zarr_format": 3, "node_type": "group"}')
+            if is_v3
+            else (".zgroup", '{"zarr_format": 2}')
+        )
+        key = prefix(folder) + name
+        arrays = f"`{paths[0]}`"
+        if len(paths) > 1:
+            arrays += f" and {counted(len(paths) - 1, 'more array')}"
+        if folder:
+            code = "no-group"
+            said = (
+                f"`{folder}` is no group, since `{key}` is missing: xarray does not find {arrays}."
+            )
+        else:
+            code = "no-root"
+            said = (
+                f"The set has no root group, since `{key}` is missing: xarray and Zarr cannot open "
+                f"it, nor {arrays} in it."
+            )
+        findings.add(code, base + pointer(key), said, f"Add `{key}` with the value `{text}`.")
+
+
+_NAMES = (".zgroup", "zarr.json")
+
+
+def _consolidated(table: Table) -> frozenset[str]:
+    """Return the names in the consolidated metadata of the root, which xarray reads first."""
+    text = table.text(_CONSOLIDATED)
+    document = None if text is None else parse_metadata(text)
+    names = None if document is None else document.get("metadata")
+    return frozenset(names) if isinstance(names, dict) else frozenset()

@@ -1,0 +1,409 @@
+"""The chunks of an array: lengths that cannot be, and ranges that changed places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow.compute as pc
+
+from refexplorer.formats.buffers.arrow import flags_of, numbers_of, text_column
+from refexplorer.formats.columns.chunk_names import chunk_indices, in_blocks
+from refexplorer.formats.columns.references import LARGEST, RANGE, URL, Columns
+from refexplorer.formats.columns.table import Table
+from refexplorer.markup import counted
+from refexplorer.refset.arrays import count_by_arithmetic
+from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.refset.parquet_segment import Records
+from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, generated_tables
+from refexplorer.refset.tree import Folder
+from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.expansion import note_all
+from refexplorer.spec.keys import prefix
+from refexplorer.spec.lint import Remark, remark_on_chunk
+from refexplorer.spec.references import Range
+from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta
+
+
+class _Outside(NamedTuple):
+    """How many keys lie outside the grid of an array, and one of them."""
+
+    array: ArrayMeta
+    keys: int
+    key: str
+
+
+def lint_generated(opened: OpenedSet, findings: Findings) -> None:
+    """Note the gen items that generate chunks which no reader requests."""
+    for segment in opened.segments:
+        if isinstance(segment, Generated):
+            arrays = _arrays_of(opened, segment)
+            for found in _outside(segment, arrays):
+                _note(segment, found, findings)
+            _lint_length(segment, arrays, findings)
+
+
+def _arrays_of(opened: OpenedSet, segment: Generated) -> list[ArrayMeta]:
+    """Return the arrays that a gen item may generate chunks of."""
+    ends = [opened.arrays.of_key(segment.key_at(row)) for row in (0, segment.count - 1)]
+    folder = opened.tree.folder(segment.folder)
+    below = [] if folder is None else opened.arrays.below(folder)
+    return list({each.path: each for each in [*below, *(end[0] for end in ends if end)]}.values())
+
+
+def _outside(segment: Generated, arrays: list[ArrayMeta]) -> Iterator[_Outside]:
+    for array in arrays:
+        if not array.shape:
+            continue
+        inside = count_by_arithmetic(segment, array) if len(arrays) == 1 else None
+        if inside == segment.count:
+            continue
+        if segment.count <= EVALUATED_KEYS:
+            found = _evaluated(segment, array)
+        else:
+            found = None if inside is None else _last(segment, array, segment.count - inside)
+        if found is not None:
+            yield found
+
+
+def _lint_length(segment: Generated, arrays: list[ArrayMeta], findings: Findings) -> None:
+    """Note a length that no uncompressed chunk has; the first and the last are looked at."""
+    length, sizes = segment.item.length, {array.encoded_size for array in arrays}
+    if length is None or len(sizes) != 1 or None in sizes:
+        return
+    (size,) = sizes
+    for row in (0, segment.count - 1):
+        key, reference = segment.key_at(row), segment.reference_at(row)
+        if isinstance(reference, Range) and reference.length != size:
+            findings.add(
+                "chunk-length" if reference.length else "empty-chunk",
+                pointer("gen", segment.item.number, "length"),
+                f"{segment.origin} gives `{key}` {counted(reference.length, 'byte')}, but a chunk "
+                f"of `{arrays[0].path}`, which is not compressed, takes {size:,}.",
+                "Check `length`, and shape, chunks and data type of the array.",
+                key=key,
+                count=segment.count if length.literal else 1,
+            )
+            return
+
+
+def _evaluated(segment: Generated, array: ArrayMeta) -> _Outside | None:
+    count, key = 0, ""
+    start = array.folder + array.prefix
+    for table in generated_tables(segment):
+        rows = np.arange(table.count)
+        found, indices = chunk_indices(table.keys, rows, start, array.separator, len(array.shape))
+        outside = found[~array.inside(indices)]
+        if len(outside) and not count:
+            key = table.key_at(int(outside[0]))
+        count += len(outside)
+    return _Outside(array, count, key) if count else None
+
+
+def _last(segment: Generated, array: ArrayMeta, keys: int) -> _Outside | None:
+    """Show the last key of many, which is the likeliest to be outside; None if it is not."""
+    key = segment.key_at(segment.count - 1)
+    index = array.chunk_index(key)
+    return None if index is None or array.contains(index) else _Outside(array, keys, key)
+
+
+def _note(segment: Generated, found: _Outside, findings: Findings) -> None:
+    grid = " x ".join(f"{size:,}" for size in found.array.grid)
+    findings.add(
+        "chunk-outside-grid",
+        pointer("gen", segment.item.number),
+        f"{segment.origin} generates {found.keys:,} of its {segment.count:,} keys outside the "
+        f"{grid} chunk grid of `{found.array.path}`, such as `{found.key}`; no reader requests "
+        "them.",
+        "Check the dimensions: `stop` itself is not among the values.",
+        key=found.key,
+        count=found.keys,
+    )
+
+
+_CHUNK_LIKE = r"(?:^|/)(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))*$"
+
+
+def lint_arrays(opened: OpenedSet, base: str, findings: Findings) -> None:
+    """Note what is odd about the chunks of every array, and chunks without an array."""
+    for path in opened.arrays.paths:
+        array = opened.arrays.get(path)
+        assert array is not None
+        _lint_chunks(opened, array, base, findings)
+    _lint_orphans(opened, base, findings)
+
+
+def _lint_chunks(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findings) -> None:
+    if opened.arrays.is_tidy(array):
+        return
+    rows, indices = opened.arrays.chunk_rows(array)
+    outside = ~array.inside(indices)
+    folder = opened.tree.folder(array.path)
+    others = (
+        []
+        if folder is None
+        else np.setdiff1d(opened.tree.rows_in(folder), rows, assume_unique=True).tolist()
+    )
+    for row in [*rows[outside].tolist(), *others]:
+        key = opened.table.key_at(row)
+        index = array.chunk_index(key)
+        remark = None if index is None else remark_on_chunk(array, key, index)
+        if remark is not None:
+            note_all([remark], findings, base + pointer(key), key)
+
+
+def _lint_orphans(opened: OpenedSet, base: str, findings: Findings) -> None:
+    """Note folders of keys that look like chunks where no array is.
+
+    In a set without any Zarr metadata they may be plain files.
+    """
+    roots = (".zgroup", ".zmetadata", "zarr.json")
+    is_zarr = bool(opened.arrays.paths) or any(
+        opened.table.find(name) is not None for name in roots
+    )
+    table, folders = opened.table, _outside_arrays(opened)
+    rows_of = [opened.tree.rows_in(folder) for folder in folders]
+    chunk_like = _chunk_like(table, np.concatenate([np.empty(0, np.int64), *rows_of]))
+    for folder, every in zip(folders, rows_of, strict=True):
+        rows = every[chunk_like[every]]
+        if not len(rows):
+            continue
+        key = table.key_at(int(rows[0]))
+        where = f"`{folder.path}`" if folder.path else "the root"
+        names = (prefix(folder.path) + name for name in (".zarray", "zarr.json"))
+        unread = next((name for name in names if table.find(name) is not None), None)
+        remark = Remark(
+            "orphan-chunk",
+            f"`{key}` looks like a chunk, but there is no array metadata at {where}.",
+            "Without .zarray or zarr.json no reader finds the array.",
+        )
+        if unread is not None:
+            said = f"`{key}` looks like a chunk, but the metadata `{unread}` cannot be used."
+            remark = Remark("orphan-chunk", said, "Mend the metadata first.")
+        at = base + pointer(key)
+        lost = is_zarr or unread is not None
+        findings.add(
+            remark.code, at, remark.message, remark.hint, key=key, count=len(rows), is_error=lost
+        )
+
+
+def _outside_arrays(opened: OpenedSet) -> list[Folder]:
+    """Return the folders that are no array and in none."""
+    outside: dict[int, Folder] = {}
+    for folder in opened.tree.folders:
+        is_free = folder.parent is None or folder.parent.number in outside
+        if is_free and opened.arrays.get(folder.path) is None:
+            outside[folder.number] = folder
+    return list(outside.values())
+
+
+def _chunk_like(table: Table, rows: np.ndarray) -> np.ndarray:
+    """Say of some keys whether they look like chunks, shape ``(n,)`` bool of all keys."""
+    found = np.zeros(table.count, np.bool_)
+    for start, keys in in_blocks(table.keys, rows):
+        found[rows[start : start + len(keys)]] = flags_of(
+            pc.match_substring_regex(keys, _CHUNK_LIKE)
+        )
+    return found
+
+
+class StoredChunks(NamedTuple):
+    """The references of one array that are not generated.
+
+    Attributes
+    ----------
+    array
+        Whose chunks they are.
+    part
+        The segment that holds them.
+    columns
+        All references of that segment.
+    rows
+        Which of them, shape ``(n,)``, in no order: all that are below the array and no metadata,
+        so that some keys may be no chunk.
+    """
+
+    array: ArrayMeta
+    part: Segment
+    columns: Columns
+    rows: np.ndarray
+
+    def numbers(self, opened: OpenedSet) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows that are chunks of the grid, and numbers in its order, both ``(n,)``."""
+        if isinstance(self.part, Records):
+            return self.rows, self.part.chunk_numbers(self.rows)
+        rows, indices = opened.arrays.chunk_rows(self.array)
+        inside = self.array.inside(indices)
+        rows, indices = rows[inside], indices[inside]
+        if not self.array.shape:
+            return rows, np.zeros(len(rows), np.int64)
+        if self.array.chunk_count <= LARGEST:
+            return rows, np.ravel_multi_index(tuple(indices.T), self.array.narrow_grid)
+        order = np.lexsort(indices.T[::-1])  # the numbers are too large, their order is not
+        return rows[order], np.arange(len(order))
+
+
+def stored_chunks(opened: OpenedSet) -> Iterator[StoredChunks]:
+    """Yield the stored references of every array, those of a parquet store by themselves."""
+    table = opened.table
+    for path in opened.arrays.paths:
+        array, folder = opened.arrays.get(path), opened.tree.folder(path)
+        assert array is not None
+        assert folder is not None
+        rows = opened.tree.rows_below(folder)
+        own = [table.metadata.get(array.folder + name) for name in METADATA_NAMES]
+        rows = rows[~np.isin(rows, [row for row in own if row is not None])]
+        if len(rows):
+            yield StoredChunks(array, table, table.columns, rows)
+    for part in opened.segments:
+        if isinstance(part, Records):
+            columns = part.columns
+            yield StoredChunks(part.array, part, columns, np.arange(len(columns)))
+
+
+_FEWEST = 6
+"""Chunks from which on their order in the file is plain."""
+_SORTED_URLS = 100_000
+"""Targets of a set up to which their names are put in order."""
+_EXCHANGES = 2
+"""Places where the order breaks if two chunks have changed places: one if they are neighbours."""
+
+
+def lint_chunks(opened: OpenedSet, base: str, findings: Findings) -> None:
+    """Note chunks of impossible lengths, and those that have each other's ranges."""
+    ranks: dict[int, np.ndarray] = {}
+    for chunks in stored_chunks(opened):
+        _lint_lengths(opened, chunks, base, findings)
+        columns = chunks.columns
+        if id(columns) not in ranks:
+            ranks.clear()  # those of one segment at a time
+            ranks[id(columns)] = _ranks(columns)
+        _lint_order(opened, chunks, ranks[id(columns)], base, findings)
+
+
+def _lint_lengths(opened: OpenedSet, chunks: StoredChunks, base: str, findings: Findings) -> None:
+    kinds, lengths = chunks.columns.kinds[chunks.rows], chunks.columns.lengths[chunks.rows]
+    array, size = chunks.array, chunks.array.encoded_size
+    is_empty = (kinds != URL) & (lengths == 0)
+    is_odd = (kinds != URL) & ~is_empty & (lengths != size)
+    if size is None:
+        is_odd[:] = False
+    if not (is_empty.any() or is_odd.any()):
+        return
+    of_grid, _ = chunks.numbers(opened)
+    for rows, code in (
+        (chunks.rows[is_empty], "empty-chunk"),
+        (chunks.rows[is_odd], "chunk-length"),
+    ):
+        rows = np.intersect1d(rows, of_grid)
+        if not len(rows):
+            continue
+        key = chunks.part.key_at(int(rows[0]))
+        length = int(chunks.columns.lengths[rows[0]])
+        more = f" {len(rows):,} chunks of `{array.path}` are so." if len(rows) > 1 else ""
+        if code == "empty-chunk":
+            said = f"`{key}` has a length of 0 bytes, which decode to no chunk.{more}"
+            hint = "Leave the key out if the chunk has no data: then it reads as the fill value."
+        else:
+            said = (
+                f"`{key}` has {counted(length, 'byte')}, but a chunk of `{array.path}`, which is "
+                f"not compressed, takes {size:,}: {_shape(array.chunks)} elements of "
+                f"{array.dtype}.{more}"
+            )
+            hint = "Check the length, and shape, chunks and data type of the array."
+        findings.add(code, base + pointer(key), said, hint, key=key, count=len(rows))
+
+
+def _shape(lengths: tuple[int, ...]) -> str:
+    return " x ".join(map(str, lengths)) or "1"
+
+
+def _ranks(columns: Columns) -> np.ndarray:
+    """Return the place of each URL in their order, shape ``(urls,)``; as they come if many."""
+    count = len(columns.urls)
+    ranks = np.arange(count)
+    if count <= _SORTED_URLS:
+        urls = text_column([url or "" for url in columns.urls_at(np.arange(count))])
+        ranks[numbers_of(pc.array_sort_indices(urls)).astype(np.int64)] = np.arange(count)
+    return ranks
+
+
+def _lint_order(
+    opened: OpenedSet, chunks: StoredChunks, ranks: np.ndarray, base: str, findings: Findings
+) -> None:
+    """Note two chunks that break the order of all others, and would not in each other's place."""
+    columns = chunks.columns
+    ranges = chunks.rows[columns.kinds[chunks.rows] == RANGE]
+    files = ranks[columns.targets[ranges]]
+    if len(ranges) < _FEWEST or not len(_falls(files, columns.offsets[ranges])):
+        return  # the keys are written in order, and so nothing has to be read out of them
+    rows, numbers = chunks.numbers(opened)
+    is_range = columns.kinds[rows] == RANGE
+    rows, numbers = rows[is_range], numbers[is_range]
+    if np.any(numbers[1:] < numbers[:-1]):
+        rows = rows[np.argsort(numbers, kind="stable")]
+    found = _exchanged(ranks[columns.targets[rows]], columns, rows)
+    if found is None and len(np.unique(columns.targets[rows])) > 1:
+        # the names of files may say nothing of order, so each file is looked at by itself
+        rows = rows[np.argsort(columns.targets[rows], kind="stable")]
+        found = _exchanged(columns.targets[rows], columns, rows)
+    if found is None:
+        return
+    one, other = (chunks.part.key_at(int(rows[place])) for place in found)
+    findings.add(
+        "swapped-ranges",
+        base + pointer(one),
+        f"`{one}` and `{other}` seem to have each other's references: {len(rows) - 2:,} other "
+        f"chunks of `{chunks.array.path}` follow each other in their files, these two do not.",
+        "Exchange the two references, if the values agree.",
+        key=one,
+    )
+
+
+def _exchanged(files: np.ndarray, columns: Columns, rows: np.ndarray) -> tuple[int, int] | None:
+    """Return the two places that must change for everything to be in order, or None.
+
+    Parameters
+    ----------
+    files
+        The place of the file of each row in the order of files, shape ``(n,)``.
+    rows
+        Of byte ranges, in the order of their chunks, shape ``(n,)``.
+    """
+    falls = _falls(files, columns.offsets[rows])
+    if len(rows) < _FEWEST or not 1 <= len(falls) <= _EXCHANGES:
+        return None
+    first, second = int(falls[0]), int(falls[-1]) + 1
+    if files[first] != files[second] and not _are_alike(files):
+        return None  # one chunk with a file of its own: a lost file rather than an exchange
+    near = {place + step for place in (first, second) for step in (-1, 0, 1)}
+    places = [place for place in sorted(near) if 0 <= place < len(rows)]
+    taken = {place: place for place in places} | {first: second, second: first}
+    in_order = all(
+        _is_before(files, columns, rows, taken[place], taken[place + 1])
+        for place in places
+        if place + 1 in taken
+    )
+    return (first, second) if in_order else None
+
+
+def _are_alike(files: np.ndarray) -> bool:
+    """Say whether each file holds as many of the chunks."""
+    counts = np.unique(files, return_counts=True)[1]
+    return bool(counts.min() == counts.max())
+
+
+def _is_before(files: np.ndarray, columns: Columns, rows: np.ndarray, one: int, other: int) -> bool:
+    """Say whether the range of a row ends before that of another, or in a file before."""
+    if files[one] != files[other]:
+        return bool(files[one] < files[other])
+    end = int(columns.offsets[rows[one]]) + int(columns.lengths[rows[one]])
+    return end <= int(columns.offsets[rows[other]])
+
+
+def _falls(files: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return the places whose range does not stand before the next one, shape ``(m,)``."""
+    is_later = (files[1:] == files[:-1]) & (offsets[1:] <= offsets[:-1])
+    found: np.ndarray = np.flatnonzero(is_later | (files[1:] < files[:-1]))
+    return found

@@ -1,0 +1,332 @@
+"""References of the same keys, compared by what they mean."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow.compute as pc
+
+from refexplorer.formats.buffers.arrow import numbers_of
+from refexplorer.formats.columns.references import RANGE, URL, Columns, joined_columns
+from refexplorer.formats.columns.table import Table
+from refexplorer.masking import masks_repr
+from refexplorer.refset.tree import Folder, Level, Node, Tree
+from refexplorer.spec.keys import folders_above, prefix
+from refexplorer.spec.lint import is_metadata, parse_metadata
+from refexplorer.spec.references import Base64, Inline
+
+CHANGES = (
+    "same", "removed", "added", "moved", "shifted", "resized", "inlined", "embedded", "content",
+    "metadata",
+)  # fmt: skip
+"""The changes of a key. A byte range that *moved* is in another target, one that is *shifted*
+begins elsewhere, one that is *resized* is of another length; of several, the first counts.
+*inlined* is text on one side and as many bytes of a target on the other, *embedded* if they were
+read and are equal; *content* is other bytes; of *metadata* a field changed."""
+SAME, REMOVED, ADDED, MOVED, SHIFTED, RESIZED, INLINED, EMBEDDED, CONTENT, METADATA = range(10)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """n keys that both sides have.
+
+    Attributes
+    ----------
+    changes
+        Positions in `CHANGES`, int8, shape ``(n,)``.
+    targets
+        Positions in `urls` before and after, -1 for text, int64, shape ``(2, n)``.
+    urls
+        The distinct URLs of both sides.
+    shifts
+        How many bytes further each byte range begins, int64, shape ``(n,)``; 0 for the others.
+    """
+
+    changes: np.ndarray
+    targets: np.ndarray
+    urls: tuple[str | None, ...]
+    shifts: np.ndarray
+
+
+def compare(before: Table, after: Table, pairs: np.ndarray) -> Compared:
+    """Compare the references of pairs of rows, shape ``(2, n)``."""
+    rows = before.columns.select(pairs[0]), after.columns.select(pairs[1])
+    both = joined_columns(rows)
+    kinds, targets, offsets, lengths = (
+        column.reshape(2, -1) for column in (both.kinds, both.targets, both.offsets, both.lengths)
+    )
+    to_target = (kinds == RANGE) | (kinds == URL)
+    changes = np.zeros(pairs.shape[1], np.int8)
+    ranges = np.all(kinds == RANGE, axis=0)
+    changes[to_target.all(axis=0) & ((kinds[0] != kinds[1]) | (lengths[0] != lengths[1]))] = RESIZED
+    changes[ranges & (offsets[0] != offsets[1])] = SHIFTED
+    changes[to_target.all(axis=0) & (targets[0] != targets[1])] = MOVED
+    inlined = to_target[0] != to_target[1]
+    changes[inlined] = INLINED
+    changes[inlined & np.any(kinds == RANGE, axis=0) & (lengths[0] != lengths[1])] = CONTENT
+    for row in np.flatnonzero(~to_target.any(axis=0)).tolist():
+        changes[row] = _text_change(rows, row, before.key_at(int(pairs[0, row])))
+    for row in {position % len(changes) for position in both.large}:
+        changes[row] = _large_change(rows, row) if changes[row] in (SAME, SHIFTED) else changes[row]
+    shifts = np.where(ranges, offsets[1] - offsets[0], 0)
+    return Compared(changes, targets.astype(np.int64), tuple(both.urls), shifts)
+
+
+def _text_change(sides: tuple[Columns, Columns], row: int, key: str) -> int:
+    """Compare two texts by their bytes, and metadata by what JSON they are."""
+    first, second = (side.reference_at(row) for side in sides)
+    assert isinstance(first, Inline | Base64)
+    assert isinstance(second, Inline | Base64)
+    if first == second or first.data == second.data:
+        return SAME
+    if not is_metadata(key):
+        return CONTENT
+    parsed = [parse_metadata(side.data.decode(errors="replace")) for side in (first, second)]
+    if None in parsed:
+        return CONTENT
+    return SAME if parsed[0] == parsed[1] else METADATA
+
+
+def _large_change(sides: tuple[Columns, Columns], row: int) -> int:
+    """Compare byte ranges with numbers of more than 64 bits."""
+    first, second = (side.reference_at(row) for side in sides)
+    return SAME if first == second else SHIFTED
+
+
+MOST_ARRAYS = 100
+"""Arrays of each side that are held against each other; of more, the first in the tree."""
+
+
+class ArrayMove(NamedTuple):
+    """The array `old` was renamed to `new`, with its number of keys."""
+
+    old: str
+    new: str
+    keys: int
+
+
+@dataclass(frozen=True)
+class _ArrayRows:
+    """The rows of one array in a table."""
+
+    path: str
+    table: Table
+
+    def __len__(self) -> int:
+        return self.table.count
+
+
+def find_array_moves(
+    before: Table, after: Table, arrays: tuple[Iterable[str], Iterable[str]]
+) -> tuple[ArrayMove, ...]:
+    """Return the arrays whose references are all there, below another path.
+
+    Parameters
+    ----------
+    before, after
+        The references that are not the same on both sides under their keys.
+    arrays
+        Paths of the arrays of each side.
+    """
+    by_size: dict[int, list[_ArrayRows]] = defaultdict(list)
+    for part in _parts(after, arrays[1]):
+        by_size[len(part)].append(part)
+    found = []
+    for part in _parts(before, arrays[0]):
+        other = next((other for other in by_size[len(part)] if _are_equal(part, other)), None)
+        if other is not None:
+            by_size[len(part)].remove(other)
+            found.append(ArrayMove(part.path, other.path, len(part)))
+    return tuple(found)
+
+
+def _parts(table: Table, arrays: Iterable[str]) -> Iterator[_ArrayRows]:
+    if not table.count:
+        return
+    tree = Tree(table, ())
+    folders = (folder for path in arrays if (folder := tree.folder(path)) is not None)
+    for folder, _ in zip(folders, range(MOST_ARRAYS), strict=False):
+        yield _ArrayRows(folder.path, table.select(np.sort(tree.rows_below(folder))))
+
+
+def _are_equal(one: _ArrayRows, two: _ArrayRows) -> bool:
+    """Say whether two arrays have the same references, and metadata of whatever fields."""
+    if one.path == two.path or not _first_is_equal(one, two):
+        return False
+    names = [pc.utf8_slice_codeunits(part.table.keys, _skipped(part)) for part in (one, two)]
+    positions = pc.index_in(names[0], names[1])
+    if positions.null_count:
+        return False
+    pairs = np.stack([np.arange(len(one)), numbers_of(positions).astype(np.int64)])
+    changes = compare(one.table, two.table, pairs).changes
+    return bool(np.isin(changes, (SAME, METADATA)).all())
+
+
+def _first_is_equal(one: _ArrayRows, two: _ArrayRows) -> bool:
+    """Say whether two arrays have the same first chunk, if they have one."""
+    metadata = set(one.table.metadata.values())
+    row = next((row for row in range(len(one)) if row not in metadata), None)
+    if row is None:
+        return False
+    name = one.table.key_at(row)[_skipped(one) :]
+    return two.table.get(prefix(two.path) + name) == one.table.reference_at(row)
+
+
+def _skipped(part: _ArrayRows) -> int:
+    return len(prefix(part.path))
+
+
+class ChangeTree:
+    """The keys that differ between two sets, by folder.
+
+    Parameters
+    ----------
+    table
+        The keys in the order of `Differences.rows`, each with its reference before or, where it
+        is new, after.
+    changes
+        Their changes as places in `CHANGES`, int8, shape ``(n,)``.
+    """
+
+    def __init__(self, table: Table, changes: np.ndarray) -> None:
+        self.table = table
+        self._changes = changes
+        self._levels: dict[str, Level] = {}
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The folders."""
+        return Tree(self.table, ())
+
+    def change_of(self, key: str) -> str | None:
+        """Return the change of a key; None if it is the same in both, or in neither."""
+        row = self.table.find(key)
+        return None if row is None else CHANGES[self._changes[row]]
+
+    def counts_below(self, path: str) -> np.ndarray:
+        """Count the keys below a folder by their change, int64, in the order of `CHANGES`."""
+        if (folder := self.tree.folder(path)) is None:
+            return np.zeros(len(CHANGES), np.int64)
+        return np.bincount(self._changes[self.tree.rows_below(folder)], minlength=len(CHANGES))
+
+    def numbers(self, path: str, change: str | None = None) -> np.ndarray:
+        """Return the numbers of the keys below a folder, of one change or of all, ascending."""
+        if (folder := self.tree.folder(path)) is None:
+            return np.empty(0, np.int64)
+        rows: np.ndarray = np.sort(self.tree.rows_below(folder))
+        if change is not None:
+            rows = rows[self._changes[rows] == CHANGES.index(change)]
+        return rows
+
+    def count(self, path: str) -> int:
+        """Return how many children a folder has; 0 for what is no folder."""
+        level = self._level(path)
+        return 0 if level is None else level.total
+
+    def nodes(self, path: str, first: int, last: int) -> tuple[Node, ...]:
+        """Return some children of a folder by their positions."""
+        level = self._level(path)
+        return () if level is None else level.page(first, last)
+
+    def place(self, path: str) -> tuple[str, int]:
+        """Return the folder that a path is in, and its position there.
+
+        Raises
+        ------
+        KeyError
+            If nothing differs there.
+        """
+        for above in folders_above(path):
+            level = self._level(above)
+            position = None if level is None else level.position(path)
+            if position is not None:
+                return above, position
+        raise KeyError(path)
+
+    def _level(self, path: str) -> Level | None:
+        if path not in self._levels:
+            folder: Folder | None = self.tree.folder(path)
+            if folder is None:
+                return None
+            self._levels[path] = Level(self.tree, folder)
+        return self._levels[path]
+
+
+MOST_PAIRS = 100_000
+"""Pairs of URLs that rules are made from, the most frequent first."""
+
+
+@masks_repr
+class Rename(NamedTuple):
+    """URLs that start with `old` start with `new` instead, which explains so many keys."""
+
+    old: str
+    new: str
+    keys: int
+
+    def __str__(self) -> str:
+        return f"{self.old}={self.new}"
+
+
+class Shift(NamedTuple):
+    """Byte ranges begin so many bytes further, and this holds for so many keys."""
+
+    by: int
+    keys: int
+
+
+def find_renames(moved: Iterable[tuple[str, str, int]], most: int = 3) -> tuple[Rename, ...]:
+    """Return the rules that explain most keys, each of what those before it do not explain.
+
+    Parameters
+    ----------
+    moved
+        URL before, URL after, and how many keys moved so.
+    """
+    left = sorted(moved, key=lambda pair: -pair[2])[:MOST_PAIRS]
+    found: list[Rename] = []
+    while left and len(found) < most:
+        votes: Counter[tuple[str, str]] = Counter()
+        for before, after, keys in left:
+            votes[rule(before, after)] += keys
+        (old, new), _ = votes.most_common(1)[0]
+        explained = [pair for pair in left if renamed(pair[0], old, new) == pair[1]]
+        found.append(Rename(old, new, sum(keys for _, _, keys in explained)))
+        left = [pair for pair in left if renamed(pair[0], old, new) != pair[1]]
+    return tuple(found)
+
+
+def renamed(url: str, old: str, new: str) -> str | None:
+    """Apply a rule to a URL; None if it does not start like that."""
+    return new + url[len(old) :] if url.startswith(old) else None
+
+
+def rule(before: str, after: str) -> tuple[str, str]:
+    """Return the differing starts of two URLs, down to a slash where there is one."""
+    common = 0
+    for first, second in zip(reversed(before), reversed(after), strict=False):
+        if first != second:
+            break
+        common += 1
+    if common == len(before) and after[: len(after) - common].endswith("/"):
+        return "", after[: len(after) - common]
+    if common == len(after) and before[: len(before) - common].endswith("/"):
+        return before[: len(before) - common], ""
+    kept = before[len(before) - common :]
+    tail = len(kept) - kept.find("/") - 1 if "/" in kept else 0
+    return before[: len(before) - tail], after[: len(after) - tail]
+
+
+def find_shifts(shifts: np.ndarray, most: int = 3) -> tuple[Shift, ...]:
+    """Return the shifts that many byte ranges share, of an array of shifts in bytes."""
+    values, counts = np.unique(shifts, return_counts=True)
+    least = max(2, len(shifts) // 100)
+    order = np.argsort(-counts, kind="stable")[:most]
+    return tuple(
+        Shift(int(values[each]), int(counts[each])) for each in order if counts[each] >= least
+    )

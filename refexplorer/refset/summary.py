@@ -1,0 +1,302 @@
+"""Counts of a set, or of the keys below a path."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from refexplorer.formats.columns.references import KINDS, Columns
+from refexplorer.formats.json.positions import find_in_stream, locate
+from refexplorer.formats.source import Source
+from refexplorer.limits import Limits
+from refexplorer.refset.chunk_grid import missing_counts
+from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.refset.parquet_segment import Records
+from refexplorer.refset.segments import Generated, Segment, columns_of
+from refexplorer.refset.tree import NodeType
+from refexplorer.spec.derivation import (
+    TraceStep,
+    derive_entry,
+    derive_generated,
+    derive_record,
+)
+from refexplorer.spec.diagnostics import parts_of, pointer
+from refexplorer.spec.references import Kind
+from refexplorer.spec.templates.template import Compile, Template
+from refexplorer.spec.zarr_metadata import ArrayMeta
+
+
+class StateCounts(NamedTuple):
+    """Chunks of an array, or of all arrays below a folder; None where they are not known.
+
+    Attributes
+    ----------
+    chunks
+        Of the grid.
+    referenced
+        With a reference that can be used.
+    absent
+        Without a reference.
+    rejected
+        With a reference that an error keeps out of the set.
+    """
+
+    chunks: int
+    referenced: int | None
+    absent: int | None
+    rejected: int | None
+
+
+@dataclass(frozen=True)
+class ArrayStates:
+    """The counts of all arrays of a set, in its order: one entry of each column for each array.
+
+    Attributes
+    ----------
+    arrays
+        Their metadata.
+    counts
+        Their chunks.
+    sizes
+        Bytes of all references below them; None where they are not known.
+    folders
+        Their numbers in the walk through the tree, ascending.
+    """
+
+    arrays: tuple[ArrayMeta, ...]
+    counts: tuple[StateCounts, ...]
+    sizes: tuple[int | None, ...]
+    folders: tuple[int, ...]
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of each array, by its path."""
+        return {array.path: place for place, array in enumerate(self.arrays)}
+
+    @cached_property
+    def total(self) -> StateCounts:
+        """The sums over all arrays."""
+        return summed(self.counts)
+
+
+def array_states(opened: OpenedSet) -> ArrayStates:
+    """Count the chunks of all arrays; record files are read."""
+    found = opened.arrays
+    arrays = found.below(opened.tree.root)
+    found.count(arrays)
+    folders = [opened.tree.folder(array.path) for array in arrays]
+    return ArrayStates(
+        tuple(arrays),
+        tuple(_counts(opened, array) for array in arrays),
+        tuple(None if each is None else opened.tree.size_below(each) for each in folders),
+        tuple(-1 if each is None else each.number for each in folders),
+    )
+
+
+def _counts(opened: OpenedSet, array: ArrayMeta) -> StateCounts:
+    absent, rejected = missing_counts(opened, array)
+    if absent is None or rejected is None:
+        return StateCounts(array.chunk_count, None, absent, rejected)
+    return StateCounts(array.chunk_count, array.chunk_count - absent - rejected, absent, rejected)
+
+
+def summed(counts: Sequence[StateCounts]) -> StateCounts:
+    """Add counts up; what is not known of one is not known of all."""
+    columns = list(zip(*counts, strict=True)) or [()] * len(StateCounts._fields)
+    chunks, *states = (None if None in column else sum(column) for column in columns)
+    return StateCounts(chunks or 0, *states)
+
+
+def derive(
+    opened: OpenedSet,
+    key: str,
+    source: Source,
+    base: str,
+    templates: dict[str, Template],
+    limits: Limits,
+    compiler: Compile,
+) -> Iterator[TraceStep]:
+    """Return the steps from the document (`source`, explicit keys below `base`) to the reference.
+
+    Raises
+    ------
+    KeyError
+        If there is no such key.
+    """
+    found = opened.find(key)
+    reference = None if found is None else found[0].reference_at(found[1])
+    if found is None or reference is None:
+        raise opened.missing(key)
+    segment, row = found
+    if isinstance(segment, Generated):
+        return derive_generated(segment.item, segment.number(row), reference)
+    if isinstance(segment, Records):
+        number = segment.chunk_number(row)
+        file, position = divmod(number, segment.store.record_size)
+        name = segment.store.record_file(segment.array, file)
+        return derive_record(key, name, position, reference)
+    at = base + pointer(key)
+    written = _written(source, at)
+    return derive_entry(key, written, at, reference, templates, limits, compiler)
+
+
+def _written(source: Source, at: str) -> object:
+    """Return the JSON value at a pointer of the source, None if it is not known."""
+    if source.is_large and source.content is not None:
+        with source.content() as stream:
+            found = find_in_stream(stream, at)
+        return None if found is None else _first_value(found.text)
+    if source.text is not None:
+        span = locate(source.text, source.base + at)
+        return None if span is None else json.loads(source.text[span.start : span.end])
+    value: object = source.value
+    for name in parts_of(at):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _first_value(text: str) -> object:
+    """Return the JSON value that a text begins with; None if it is cut."""
+    try:
+        return json.JSONDecoder().raw_decode(text)[0]
+    except ValueError:
+        return None
+
+
+COUNTED_KEYS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The counts of a set, or of the keys below a path.
+
+    Attributes
+    ----------
+    keys, arrays, groups
+        Counts.
+    kinds
+        Keys of each kind.
+    bytes
+        Of inline data and byte ranges; None where too many generated lengths would have to be
+        computed. Whole files, counted in ``kinds``, add nothing: their sizes are not known.
+    targets
+        Distinct URLs.
+    missing
+        Chunks of arrays that have no reference and read as the fill value.
+    left_out
+        Chunks of arrays whose reference was rejected: reading them fails. Both are None where too
+        many generated keys would have to be made to count them.
+    """
+
+    path: str
+    keys: int
+    arrays: int
+    groups: int
+    kinds: Mapping[Kind, int]
+    bytes: int | None
+    targets: int
+    missing: int | None
+    left_out: int | None
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of all keys; None where not all sizes are known, as those of whole files."""
+        return None if self.kinds[Kind.URL] else self.bytes
+
+
+@dataclass
+class _Totals:
+    kinds: dict[Kind, int]
+    bytes: int | None
+    urls: set[str | None]
+    more_urls: int = 0
+
+    def add(self, columns: Columns, rows: np.ndarray | None, alone: bool = False) -> None:
+        """Count some rows, or all; `alone` if nothing else can name the same targets."""
+        kinds, targets = columns.kinds, columns.targets
+        if rows is not None:
+            kinds, targets = kinds[rows], targets[rows]
+        for code, kind in enumerate(KINDS):
+            self.kinds[kind] += int(np.count_nonzero(kinds == code))
+        if self.bytes is not None:
+            self.bytes += columns.total(rows)
+        is_named = np.zeros(len(columns.urls) + 1, np.bool_)
+        is_named[targets] = True  # -1, no target, is the last one
+        named = np.flatnonzero(is_named[:-1])
+        if alone:
+            self.more_urls += len(named)
+        else:
+            self.urls.update(columns.urls_at(named))
+
+
+def summarize(opened: OpenedSet, path: str) -> Summary:
+    """Count what is below a path.
+
+    Raises
+    ------
+    KeyError
+        If there is no such folder.
+    """
+    folder = opened.tree.folder(path)
+    if folder is None:
+        raise KeyError(path)
+    segments = opened.tree.segments_below(folder)
+    tally = _Totals(dict.fromkeys(KINDS, 0), 0, set())
+    rows = None if folder is opened.tree.root else opened.tree.rows_below(folder)
+    tally.add(opened.table.columns, rows, alone=not segments)
+    for segment in segments:
+        _tally_segment(segment, tally)
+    arrays = opened.arrays.below(folder)
+    below = opened.tree.folders[folder.number : folder.end]
+    groups = sum(opened.tree.type_of(f) is NodeType.GROUP for f in below)
+    opened.arrays.count(arrays)
+    counts = [missing_counts(opened, array) for array in arrays]
+    return Summary(
+        path,
+        sum(tally.kinds.values()),
+        len(arrays),
+        groups,
+        tally.kinds,
+        tally.bytes,
+        len(tally.urls) + tally.more_urls,
+        _sum_of_known([each.missing for each in counts]),
+        _sum_of_known([each.rejected for each in counts]),
+    )
+
+
+def _sum_of_known(counts: list[int | None]) -> int | None:
+    """Return the sum; None if one of them is not known."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+def _tally_segment(segment: Segment, tally: _Totals) -> None:
+    if isinstance(segment, Generated) and segment.count > COUNTED_KEYS:
+        _tally_by_shape(segment, tally)
+        return
+    if isinstance(segment, Records):
+        for part in segment.parts:
+            tally.add(part.columns, None)
+        return
+    assert isinstance(segment, Generated)
+    for run in segment.runs():
+        tally.add(columns_of(run), None)
+
+
+def _tally_by_shape(segment: Generated, tally: _Totals) -> None:
+    """Count a gen item of very many keys by its templates alone."""
+    item = segment.item
+    tally.kinds[Kind.URL if item.offset is None else Kind.RANGE] += segment.count
+    used = [dimension for dimension in item.dimensions if dimension.name in item.url.names]
+    distinct = 1
+    for dimension in used:
+        distinct *= dimension.size
+    tally.more_urls += distinct
+    size = segment.size
+    if item.offset is not None:
+        tally.bytes = None if size is None or tally.bytes is None else tally.bytes + size

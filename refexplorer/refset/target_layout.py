@@ -1,0 +1,322 @@
+"""One target: which of its bytes are referenced, by which keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from refexplorer.formats.columns.references import RANGE
+from refexplorer.masking import masks_repr
+from refexplorer.spec.references import Range
+
+if TYPE_CHECKING:
+    from refexplorer.refset.targets import TargetIndex
+
+
+class Intervals(NamedTuple):
+    """n intervals.
+
+    Attributes
+    ----------
+    starts, ends
+        First byte, and the first byte after it, shape ``(n,)`` int64, or whole numbers of Python
+        where 64 bits do not hold them.
+    """
+
+    starts: np.ndarray
+    ends: np.ndarray
+
+    @property
+    def total(self) -> int:
+        """Bytes of all intervals."""
+        return int((self.ends - self.starts).sum())
+
+    def within(self, edges: np.ndarray) -> np.ndarray:
+        """Return how many bytes between neighbouring edges they cover, shape ``(m - 1,)``."""
+        before = np.concatenate([[0], np.cumsum(self.ends - self.starts)])
+        position = np.searchsorted(self.starts, edges, side="right")
+        last = np.maximum(position - 1, 0)
+        if not len(self.starts):
+            return np.zeros(len(edges) - 1, np.int64)
+        beyond = np.where(position > 0, np.maximum(self.ends[last] - edges, 0), 0)
+        covered: np.ndarray = np.diff(before[position] - beyond)
+        return covered
+
+
+def merge(starts: np.ndarray, ends: np.ndarray) -> Intervals:
+    """Merge ranges, ordered by their starts, that overlap or touch; empty ones vanish."""
+    full = ends > starts
+    starts, ends = starts[full], ends[full]
+    if not len(starts):
+        return Intervals(starts, ends)
+    # a long range may end after the next ones, so the furthest end so far counts
+    reach = np.maximum.accumulate(ends)
+    first = np.concatenate([[True], starts[1:] > reach[:-1]])
+    last = np.concatenate([first[1:], [True]])
+    return Intervals(starts[first], reach[last])
+
+
+def uncovered(intervals: Intervals, end: int) -> Intervals:
+    """Return the gaps between the intervals, from 0 to `end`."""
+    starts = np.insert(intervals.ends, 0, 0)
+    ends = np.append(intervals.starts, np.array([end], intervals.starts.dtype))
+    return Intervals(starts[ends > starts], ends[ends > starts])
+
+
+_INT64 = 2**63 - 1
+
+
+@masks_repr
+@dataclass(frozen=True, slots=True)
+class TargetSummary:
+    """A target in one line.
+
+    Attributes
+    ----------
+    url
+        As in the references; None is the target that the reader names.
+    ranges, whole
+        How many keys refer to a byte range of it, and how many to all of it.
+    bytes
+        Bytes that ranges cover, each counted once.
+    end
+        Where the last range ends.
+    arrays
+        Paths of the arrays that use it, in the order of the tree; None stands for other keys.
+    kind
+        ``"native"`` for a file of the Icechunk repository itself, ``"virtual"`` for one that the
+        repository refers to; None for sets of all other forms.
+    """
+
+    url: str | None
+    ranges: int
+    whole: int
+    bytes: int
+    end: int
+    arrays: tuple[str | None, ...]
+    kind: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRange:
+    """One byte range and the key that refers to it."""
+
+    key: str
+    array: str | None
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Bins:
+    """A window of a target in n intervals of about the same length.
+
+    Attributes
+    ----------
+    edges
+        Where they begin and end, shape ``(n + 1,)`` int64, or whole numbers of Python.
+    covered, shared
+        Bytes that at least one range covers, and that more than one does, shape ``(n,)``.
+    ranges
+        How many ranges begin there, shape ``(n,)``.
+    arrays
+        The array that covers most, an index into `TargetLayout.arrays`; -1 for none.
+    """
+
+    edges: np.ndarray
+    covered: np.ndarray
+    shared: np.ndarray
+    ranges: np.ndarray
+    arrays: np.ndarray
+
+
+class Rows(NamedTuple):
+    """References of one segment that have a target, shape ``(n,)`` each."""
+
+    codes: np.ndarray
+    kinds: np.ndarray
+    offsets: np.ndarray
+    lengths: np.ndarray
+    arrays: np.ndarray
+    parts: np.ndarray
+    rows: np.ndarray
+
+
+class TargetLayout:
+    """The references to one target, ranges in the order of their offsets.
+
+    Attributes
+    ----------
+    url
+        The target.
+    arrays
+        Paths of the arrays that use it; None stands for keys outside arrays.
+    numbers
+        The position of each of them among all arrays of the set, -1 for None.
+    offsets, lengths
+        Bytes, shape ``(n,)`` int64; whole numbers of Python where a range ends past 64 bits.
+    codes
+        The array of each range, an index into `arrays`.
+    whole
+        How many keys refer to the whole target.
+    """
+
+    def __init__(self, index: TargetIndex, url: str | None, rows: Rows) -> None:
+        is_range = rows.kinds == RANGE
+        used, codes = np.unique(rows.arrays, return_inverse=True)
+        self.url = url
+        self.numbers: tuple[int, ...] = tuple(used.tolist())
+        self.arrays = tuple(map(index.array_path, self.numbers))
+        self.whole = int((~is_range).sum())
+        located = rows.parts[is_range], rows.rows[is_range]
+        offsets, lengths, order = _ordered(
+            rows.offsets[is_range], rows.lengths[is_range], index.exact(*located)
+        )
+        self.offsets, self.lengths, self.codes = offsets, lengths, codes[is_range][order]
+        self._index = index
+        self._located = located[0][order], located[1][order]
+        self._whole = rows.parts[~is_range], rows.rows[~is_range]
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """The first byte after each range."""
+        ends: np.ndarray = self.offsets + self.lengths
+        return ends
+
+    @cached_property
+    def end(self) -> int:
+        """Where the last range ends: the target has at least so many bytes."""
+        return int(self.ends.max(initial=0))
+
+    @cached_property
+    def covered(self) -> Intervals:
+        """The intervals that ranges cover."""
+        return merge(self.offsets, self.ends)
+
+    @cached_property
+    def gaps(self) -> Intervals:
+        """The intervals before `end` that no range covers."""
+        return uncovered(self.covered, self.end)
+
+    @cached_property
+    def shared(self) -> Intervals:
+        """The intervals that more than one range covers."""
+        before = np.maximum.accumulate(self.ends)[:-1]
+        return merge(self.offsets[1:], np.minimum(self.ends[1:], before))
+
+    def keys(self, start: int = 0, stop: int | None = None) -> list[str]:
+        """Return the keys of some ranges, in the order of `offsets`."""
+        parts, rows = self._located
+        return self._index.keys(parts[start:stop], rows[start:stop])
+
+    def whole_keys(self, most: int = 100) -> list[str]:
+        """Return keys that refer to the whole target, at most so many."""
+        parts, rows = self._whole
+        return self._index.keys(parts[:most], rows[:most])
+
+    def place(self, key: str) -> TargetRange | None:
+        """Return the range of a key, or None if it refers to no range of this target."""
+        parts, rows = self._located
+        for number in np.flatnonzero(self._index.is_key(key, parts, rows)).tolist():
+            return self._range(number)
+        return None
+
+    def ranges(self, start: int, stop: int, most: int) -> list[TargetRange] | None:
+        """Return the ranges that touch a window, or None if there are more than `most`."""
+        touching = np.flatnonzero((self.offsets < stop) & (self.ends > start))
+        if len(touching) > most:
+            return None
+        return [self._range(number) for number in touching.tolist()]
+
+    def _range(self, number: int) -> TargetRange:
+        (key,) = self.keys(number, number + 1)
+        array = self.arrays[self.codes[number]]
+        return TargetRange(key, array, int(self.offsets[number]), int(self.lengths[number]))
+
+    def bins(self, start: int, stop: int, most: int) -> Bins:
+        """Divide a window into at most so many bins."""
+        count = max(1, min(most, stop - start))
+        edges = np.array(
+            [start + (stop - start) * n // count for n in range(count + 1)],
+            np.int64 if stop <= _INT64 else object,
+        )
+        arrays = np.full(count, -1, np.int64)
+        best = np.zeros(count, np.int64)
+        for code, mine in enumerate(self._by_array):
+            covered = merge(self.offsets[mine], self.ends[mine]).within(edges)
+            arrays[covered > best] = code
+            best = np.maximum(best, covered)
+        counted = np.searchsorted(self.offsets, edges)
+        return Bins(
+            edges, self.covered.within(edges), self.shared.within(edges), np.diff(counted), arrays
+        )
+
+    @cached_property
+    def _by_array(self) -> list[np.ndarray]:
+        """The ranges of each array, in the order of their offsets."""
+        order = np.argsort(self.codes, kind="stable")
+        return np.split(order, np.searchsorted(self.codes[order], np.arange(1, len(self.arrays))))
+
+    def summary(self) -> TargetSummary:
+        """Return its row in a table of targets."""
+        covered = self.covered.total
+        return TargetSummary(self.url, len(self), self.whole, covered, self.end, self.arrays)
+
+
+def _ordered(
+    offsets: np.ndarray, lengths: np.ndarray, exact: dict[int, Range]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return offsets and lengths, and the order in which they stand now.
+
+    Parameters
+    ----------
+    offsets, lengths
+        In order, bounded by 64 bits.
+    exact
+        The ranges that were bounded, by their positions.
+    """
+    if not exact and not (lengths > _INT64 - offsets).any():
+        return offsets, lengths, np.arange(len(offsets))
+    offsets, lengths = offsets.astype(object), lengths.astype(object)
+    for number, found in exact.items():
+        offsets[number], lengths[number] = found.offset, found.length
+    pairs = list(zip(offsets, lengths, strict=True))
+    order = np.array(sorted(range(len(pairs)), key=pairs.__getitem__), np.int64)
+    return offsets[order], lengths[order], order
+
+
+def overlapping(rows: Rows) -> np.ndarray:
+    """Return which references share bytes with another range, ascending places, shape ``(n,)``.
+
+    Parameters
+    ----------
+    rows
+        Sorted by target, offset and length.
+    """
+    is_usual = (rows.kinds == RANGE) & (rows.lengths > 0)
+    is_usual &= rows.lengths <= np.iinfo(np.int64).max - rows.offsets  # past 64 bits they are cut
+    places = np.flatnonzero(is_usual)
+    codes, offsets, lengths = (each[places] for each in (rows.codes, rows.offsets, rows.lengths))
+    is_new = np.ones(len(places), np.bool_)
+    is_new[1:] = np.diff(codes).astype(bool) | np.diff(offsets).astype(bool)
+    is_new[1:] |= np.diff(lengths).astype(bool)
+    codes, starts, stops = codes[is_new], offsets[is_new], (offsets + lengths)[is_new]
+    reaches = (codes[1:] == codes[:-1]) & (starts[1:] < stops[:-1])
+    if not reaches.any():  # where any two share bytes, two neighbours do
+        return np.empty(0, np.int64)
+    shares = np.append(reaches, False)
+    # a running maximum of the ends serves all targets, since each comes after the one before it
+    order = np.argsort(stops, kind="stable")
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    reached = np.maximum.accumulate(codes.astype(np.int64) * len(order) + ranks)[:-1]
+    is_same = reached // len(order) == codes[1:]
+    shares[1:] |= is_same & (stops[order[reached % len(order)]] > starts[1:])
+    found: np.ndarray = places[shares[np.cumsum(is_new) - 1]]
+    return found

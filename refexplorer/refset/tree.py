@@ -1,0 +1,440 @@
+"""The keys as a tree of folders.
+
+Folders are numbered in the order of a walk, so that all that is below a folder is one run of
+rows: sums and searches below a path are slices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from refexplorer.formats.buffers.arrow import numbers_of, text_column
+from refexplorer.formats.buffers.spans import BLOCK, Spans, spans_of
+from refexplorer.formats.columns.chunk_names import in_natural_order, natural
+from refexplorer.formats.columns.references import LARGEST, URL
+from refexplorer.formats.columns.table import Table
+from refexplorer.masking import masks_repr
+from refexplorer.refset.segments import Segment
+from refexplorer.spec.keys import MAX_DEPTH, prefix
+from refexplorer.spec.lint import parse_metadata
+from refexplorer.spec.references import Inline, Kind, Range, Reference, Url
+from refexplorer.spec.zarr_metadata import METADATA_NAMES
+
+
+class NodeType(StrEnum):
+    """The type of a row of the tree."""
+
+    GROUP = "group"
+    ARRAY = "array"
+    FOLDER = "folder"
+    KEY = "key"
+
+
+@masks_repr
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One row of the tree.
+
+    Attributes
+    ----------
+    path, name
+        In full, and below its parent.
+    kind, target, origin
+        Of its reference; None where the path is no key.
+    size
+        Bytes, of a folder those of all that is below; None where they are not all known, as those
+        of whole files.
+    children
+        How many rows are one level below.
+    """
+
+    path: str
+    name: str
+    type: NodeType
+    kind: Kind | None
+    size: int | None
+    target: str | None
+    origin: str | None
+    children: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows of one level, and how many there are in all."""
+
+    rows: tuple[Node, ...]
+    total: int
+    start: int
+
+
+def leaf(path: str, name: str, reference: Reference | None, origin: str | None) -> Node:
+    """Return the row of a key."""
+    if reference is None:
+        return Node(path, name, NodeType.KEY, None, None, None, origin, 0)
+    return Node(
+        path,
+        name,
+        NodeType.KEY,
+        reference.kind,
+        reference.size,
+        target_of(reference),
+        origin,
+        0,
+    )
+
+
+def target_of(reference: Reference | None) -> str | None:
+    """Return the URL that a reference leads to."""
+    return reference.url if isinstance(reference, Url | Range) else None
+
+
+_LONG = 64
+"""Longer paths of folders are compared with others as they are, not eight bytes at a time."""
+
+
+@dataclass
+class Folder:
+    """A folder: its position in the walk, and what is directly in it."""
+
+    path: str
+    parent: Folder | None
+    folders: dict[str, Folder]
+    segments: list[Segment]
+    number: int = -1
+    end: int = -1
+    """One more than the number of the last folder below."""
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path if self.parent is None else self.path[len(prefix(self.parent.path)) :]
+
+
+class Tree:
+    """The folders of a set and the rows in each.
+
+    Parameters
+    ----------
+    table
+        The explicit references.
+    segments
+        Those that are laid over it, each in its folder.
+    """
+
+    def __init__(self, table: Table, segments: Sequence[Segment]) -> None:
+        self.table = table
+        self.segments = segments
+        self.root = Folder("", None, {}, [])
+        self._by_path: dict[str, Folder] = {"": self.root}
+        parents, firsts, codes = _parents(table.keys)
+        made = [self._make(path) for path in parents]
+        for segment in segments:
+            self._make(segment.folder).segments.append(segment)
+        self.folders = self._number()
+        positions = np.array([folder.number for folder in made], _narrow(len(self.folders)))
+        numbers = positions[codes]
+        self._order, self._starts = _grouped(numbers, firsts, len(table.keys), len(self.folders))
+
+    def _make(self, path: str) -> Folder:
+        folder = self._by_path.get(path)
+        if folder is None:
+            head, slash, _ = path.rpartition("/")
+            if path.count("/") >= MAX_DEPTH:
+                return self._make("/".join(path.split("/", MAX_DEPTH)[:MAX_DEPTH]))
+            parent = self._make(head) if slash else self.root
+            folder = self._by_path[path] = Folder(path, parent, {}, [])
+            parent.folders[path] = folder
+        return folder
+
+    def _number(self) -> list[Folder]:
+        """Walk the folders and number them; return them in that order."""
+        walked: list[Folder] = []
+        waiting = [self.root]
+        while waiting:
+            folder = waiting.pop()
+            if folder.number >= 0:
+                folder.end = len(walked)
+                continue
+            folder.number = len(walked)
+            walked.append(folder)
+            waiting.append(folder)
+            waiting.extend(reversed(folder.folders.values()))
+        return walked
+
+    def folder(self, path: str) -> Folder | None:
+        """Return the folder of a path, or None."""
+        return self._by_path.get(path)
+
+    def rows_in(self, folder: Folder) -> np.ndarray:
+        """Return the rows of the table that are directly in a folder, in order."""
+        return self._order[self._starts[folder.number] : self._starts[folder.number + 1]]
+
+    def is_exact(self, folder: Folder) -> bool:
+        """Say whether `rows_in` has nothing of folders so deep that they were not made."""
+        return folder.path.count("/") < MAX_DEPTH - 1
+
+    def rows_below(self, folder: Folder) -> np.ndarray:
+        """Return the rows of the table that are in a folder or in one below it."""
+        return self._order[self._starts[folder.number] : self._starts[folder.end]]
+
+    def segments_below(self, folder: Folder) -> list[Segment]:
+        """Return the segments whose keys are all below a folder."""
+        return [
+            segment
+            for below in self.folders[folder.number : folder.end]
+            for segment in below.segments
+        ]
+
+    @cached_property
+    def _bytes_before(self) -> np.ndarray:
+        """Bytes of the rows before each folder, in the order of the walk."""
+        columns = self.table.columns
+        # a cumulative sum in int64 wraps around silently; objects are exact, but slow
+        if columns.total() <= LARGEST:
+            return self._summed(lambda rows: columns.lengths[rows], np.int64)
+        return self._summed(lambda rows: columns.select(rows).exact_lengths(), object)
+
+    @cached_property
+    def _whole_before(self) -> np.ndarray | None:
+        """Keys that refer to whole files before each folder; None if the table has none at all."""
+        is_whole = self.table.columns.kinds == URL
+        return self._summed(is_whole.__getitem__, np.int64) if is_whole.any() else None
+
+    def _summed(
+        self, numbers: Callable[[np.ndarray], np.ndarray], kind: type[np.int64] | type[object]
+    ) -> np.ndarray:
+        """Return the sum of numbers of the rows before each folder."""
+        before = np.zeros(len(self._starts), kind)
+        total = 0
+        for start in range(0, len(self._order), BLOCK):
+            sums = np.cumsum(numbers(self._order[start : start + BLOCK]), dtype=kind)
+            first, last = np.searchsorted(self._starts, [start, start + len(sums)], side="right")
+            before[first:last] = total + sums[self._starts[first:last] - start - 1]
+            total += int(sums[-1])
+        return before
+
+    def size_below(self, folder: Folder) -> int | None:
+        """Return the bytes of all references below a folder; None if not all are known."""
+        if self._has_whole(folder):
+            return None
+        sizes = [segment.size for segment in self.segments_below(folder)]
+        known = [size for size in sizes if size is not None]
+        return self.bytes_below(folder) + sum(known) if len(known) == len(sizes) else None
+
+    def _has_whole(self, folder: Folder) -> bool:
+        before = self._whole_before
+        return before is not None and bool(before[folder.end] > before[folder.number])
+
+    def bytes_below(self, folder: Folder) -> int:
+        """Return the bytes of the table's references below a folder."""
+        return int(self._bytes_before[folder.end] - self._bytes_before[folder.number])
+
+    def type_of(self, folder: Folder) -> NodeType:
+        """Say whether a folder is an array, a group, or neither."""
+        key = prefix(folder.path)
+        if self.table.find(key + ".zarray") is not None:
+            return NodeType.ARRAY
+        row = self.table.find(key + "zarr.json")
+        reference = None if row is None else self.table.reference_at(row)
+        if isinstance(reference, Inline):
+            metadata = parse_metadata(reference.text) or {}
+            is_array = metadata.get("node_type") == "array"
+            return NodeType.ARRAY if is_array else NodeType.GROUP
+        is_group = folder is self.root or self.table.find(key + ".zgroup") is not None
+        return NodeType.GROUP if is_group else NodeType.FOLDER
+
+    def node(self, path: str, reference: Reference | None, origin: str | None) -> Node | None:
+        """Return the row of a path, given the reference if it is a key."""
+        folder = self.folder(path)
+        if folder is None and reference is None:
+            return None
+        if folder is None:
+            assert reference is not None
+            name = path.rpartition("/")[2]
+            return leaf(path, name, reference, origin)
+        kind = None if reference is None else reference.kind
+        return Node(
+            path,
+            folder.name,
+            self.type_of(folder),
+            kind,
+            self.size_below(folder),
+            target_of(reference),
+            origin,
+            self._children(folder),
+        )
+
+    def _children(self, folder: Folder) -> int:
+        """Count the rows below a folder without putting them in order."""
+        listed = len(self.rows_in(folder)) + len(folder.folders)
+        return listed + sum(segment.bound for segment in folder.segments)
+
+
+def _parents(keys: pa.LargeStringArray) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Return the distinct folders of the keys, and the runs of keys that are in the same one.
+
+    Of a run the row that it begins with is told, and the position of its folder.
+    """
+    positions: dict[str, int] = {"": 0}
+    firsts, codes = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    for start in range(0, len(keys), BLOCK):
+        names = spans_of(keys.slice(start, BLOCK))
+        folders = Spans(names.data, names.starts, names.last_marks(ord("/")))
+        rows = _firsts(folders)
+        found = folders.take(rows).texts().dictionary_encode()
+        new = [positions.setdefault(path, len(positions)) for path in found.dictionary.to_pylist()]
+        firsts.append(start + rows)
+        codes.append(np.array(new, np.int32)[numbers_of(found.indices)])
+    return list(positions), np.concatenate(firsts), np.concatenate(codes)
+
+
+def _firsts(texts: Spans) -> np.ndarray:
+    """Return the rows whose text is another than the one before, and maybe some others."""
+    sizes = texts.sizes
+    if int(sizes.max(initial=0)) > _LONG:
+        return np.arange(len(sizes))
+    is_new = np.append(True, sizes[1:] != sizes[:-1])[: len(sizes)]
+    for rows, words, _ in texts.words():
+        later = slice(1, None) if isinstance(rows, slice) else rows[1:]
+        is_new[later] |= words[1:] != words[:-1]
+    return np.flatnonzero(is_new)
+
+
+def _grouped(
+    numbers: np.ndarray, firsts: np.ndarray, count: int, groups: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows in the order of their groups, and where each group begins in it.
+
+    Parameters
+    ----------
+    numbers, firsts
+        Of each run of rows its group, and its first row.
+    count, groups
+        How many rows and groups there are.
+    """
+    # keys come folder by folder, or file by file: runs are put in order, not keys
+    sizes = np.diff(firsts, append=count)
+    starts = np.zeros(groups + 1, np.int64)
+    np.add.at(starts[1:], numbers, sizes)
+    np.cumsum(starts, out=starts)
+    if 4 * len(firsts) > count:
+        return np.argsort(np.repeat(numbers, sizes), kind="stable").astype(np.int32), starts
+    order = np.argsort(numbers, kind="stable")
+    firsts, sizes = firsts[order], sizes[order]
+    rows = np.ones(count, np.int32)  # from each row to the next
+    if len(firsts):
+        rows[0] = firsts[0]
+        rows[np.cumsum(sizes[:-1])] = firsts[1:] - firsts[:-1] - sizes[:-1] + 1
+    return np.cumsum(rows, out=rows), starts
+
+
+def _narrow(count: int) -> type[np.unsignedinteger[Any]]:
+    """Return a type for numbers below a count; two bytes are sorted much faster than four."""
+    return np.uint16 if count <= 2**16 else np.uint32
+
+
+class Level:
+    """The children of one folder: metadata, folders, other keys, then generated ones."""
+
+    def __init__(self, tree: Tree, folder: Folder) -> None:
+        self._tree = tree
+        self._folder = folder
+        self._metadata, self._keys = self._rows()
+        self._folders = sorted(folder.folders.values(), key=lambda below: natural(below.name))
+        self._runs = [len(self._metadata), len(self._folders), len(self._keys)]
+        self._runs += [segment.count for segment in folder.segments]
+
+    @property
+    def total(self) -> int:
+        """How many children there are."""
+        return sum(self._runs)
+
+    def _rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of metadata keys and of the other keys, both in natural order."""
+        rows, start = self._tree.rows_in(self._folder), prefix(self._folder.path)
+        folders = {folder.name for folder in self._folder.folders.values()}
+        metadata = self._places([start + name for name in sorted(METADATA_NAMES - folders)], rows)
+        others = np.ones(len(rows), np.bool_)
+        others[metadata] = False
+        others[self._places([start + name for name in folders], rows)] = False
+        kept = rows if others.all() else rows[others]
+        keys = self._tree.table.keys
+        return rows[metadata], in_natural_order(keys, kept, len(start.encode()))
+
+    def _places(self, keys: list[str], rows: np.ndarray) -> np.ndarray:
+        """Return where some keys stand among the rows of this level."""
+        found = self._tree.table.index.find_many(text_column(keys))
+        return np.searchsorted(rows, found[found >= 0])
+
+    def page(self, start: int, stop: int) -> tuple[Node, ...]:
+        """Return the rows from `start` to `stop`."""
+        nodes: list[Node] = []
+        before = 0
+        for number, size in enumerate(self._runs):
+            low, high = max(start - before, 0), min(stop - before, size)
+            nodes += self._nodes(number, low, high) if low < high else []
+            before += size
+        return tuple(nodes)
+
+    def _nodes(self, run: int, low: int, high: int) -> list[Node]:
+        if run == 1:
+            return [self._folder_node(folder) for folder in self._folders[low:high]]
+        if run > 2:
+            segment = self._folder.segments[run - 3]
+            return [self._segment_node(segment, position) for position in range(low, high)]
+        rows = (self._metadata if run == 0 else self._keys)[low:high]
+        table, start = self._tree.table, len(prefix(self._folder.path))
+        keys, references = table.keys_at(rows).to_pylist(), table.columns.references_at(rows)
+        return [
+            leaf(key, key[start:], reference, table.origin)
+            for key, reference in zip(keys, references, strict=True)
+        ]
+
+    def _name(self, key: str) -> str:
+        return key[len(prefix(self._folder.path)) :]
+
+    def _folder_node(self, folder: Folder) -> Node:
+        row = self._tree.table.find(folder.path)
+        reference = None if row is None else self._tree.table.reference_at(row)
+        node = self._tree.node(
+            folder.path, reference, None if row is None else self._tree.table.origin
+        )
+        assert node is not None
+        return node
+
+    def _segment_node(self, segment: Segment, position: int) -> Node:
+        key = segment.key_at(position)
+        return leaf(key, self._name(key), segment.reference_at(position), segment.origin)
+
+    def position(self, path: str) -> int | None:
+        """Return the position of a child, from 0; None if it is not in this level."""
+        for position, folder in enumerate(self._folders):
+            if folder.path == path:
+                return len(self._metadata) + position
+        before = len(self._metadata) + len(self._folders) + len(self._keys)
+        for segment in self._folder.segments:
+            found = segment.find(path)
+            if found is not None:
+                return before + found
+            before += segment.count
+        return self._table_position(path)
+
+    def _table_position(self, path: str) -> int | None:
+        row = self._tree.table.find(path)
+        if row is None:
+            return None
+        for rows, before in (
+            (self._metadata, 0),
+            (self._keys, len(self._metadata) + len(self._folders)),
+        ):
+            found = np.flatnonzero(rows == row)
+            if len(found):
+                return before + int(found[0])
+        return None

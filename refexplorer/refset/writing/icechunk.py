@@ -1,0 +1,187 @@
+"""Writes the references of a set into an Icechunk repository, and compares before the commit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Any
+
+import numpy as np
+
+from refexplorer.errors import RefexplorerError
+from refexplorer.formats.buffers.entries import EntriesBuilder
+from refexplorer.formats.columns.references import BASE64, INLINE, RANGE, URL
+from refexplorer.formats.columns.table import Table, build_table
+from refexplorer.formats.icechunk.columns import add_snapshot
+from refexplorer.formats.icechunk.nodes import awaited
+from refexplorer.formats.icechunk.writer import RepositoryWriter, writing_repository
+from refexplorer.limits import Limits
+from refexplorer.refset.opened_set import BLOCK
+from refexplorer.refset.writing.comparing import (
+    ArraysByPath,
+    InOrder,
+    Spool,
+    check_in_any_order,
+    differs,
+    in_chunk_order,
+)
+from refexplorer.spec.references import Base64, Inline, Range
+from refexplorer.spec.zarr_metadata import ArrayMeta
+
+_OPTIONAL = {"consolidated_metadata"}
+"""What Icechunk leaves out of the metadata of a group: it lists nodes by itself."""
+
+
+def write_icechunk(
+    blocks: Iterable[Table],
+    again: Iterable[Table],
+    arrays: ArraysByPath,
+    place: Path | str,
+    message: str,
+    limits: Limits,
+    *,
+    check: Callable[[object], object],
+    overwrite: bool = False,
+    options: Mapping[str, Any] | None = None,
+) -> int:
+    """Write references as virtual chunks, inline data as chunks; return how many keys.
+
+    Parameters
+    ----------
+    blocks
+        All references, with absolute URLs; they wait on disk, beside a repository in a folder.
+    again
+        The same once more, to compare.
+    arrays
+        The arrays that they belong to.
+    place, message, overwrite, options
+        As `writing_repository`.
+    limits
+        Of what is read back.
+    check
+        Looks at the session before the commit.
+
+    Raises
+    ------
+    RefexplorerError
+        If Icechunk has no place for a reference or an array, what was written reads back as
+        something else, or as `writing_repository`. Nothing is committed then.
+    """
+    for array in arrays.values():
+        _check_array(array)
+    with Spool(Path(gettempdir()) if isinstance(place, str) else place.parent) as spool:
+        order = in_chunk_order(blocks, arrays, BLOCK, spool)
+        chunks = list(order)
+        urls = {url for found in chunks for url in found.columns.urls_at(_used(found))}
+        targets = sorted(url for url in urls if url is not None)
+        metadata = {key: _bytes(key, reference) for key, reference in order.metadata.items()}
+        with writing_repository(
+            place, targets, message, overwrite=overwrite, options=options
+        ) as writer:
+            writer.add_values(metadata.items())
+            for found in chunks:
+                _write(writer, found)
+            count = _checked(writer, again, limits)
+            check(writer.session)
+            return count
+
+
+def _check_array(array: ArrayMeta) -> None:
+    if (array.prefix, array.separator) != ("c/", "/"):
+        raise RefexplorerError(
+            f"`{array.path}` names its chunks in another way than Icechunk, which has `c/0/0` "
+            "alone; its chunk_key_encoding must be the default."
+        )
+
+
+def _used(found: InOrder) -> np.ndarray:
+    return np.unique(found.columns.targets[found.columns.targets >= 0])
+
+
+def _bytes(key: str, reference: object) -> bytes:
+    if not isinstance(reference, Inline | Base64):
+        raise RefexplorerError(
+            f"`{key}` is metadata that lies in another file; pass `inline`, which writes it into "
+            "the set."
+        )
+    return reference.data
+
+
+def _write(writer: RepositoryWriter, found: InOrder) -> None:
+    columns, array = found.columns, found.array
+    odd = np.flatnonzero(
+        (columns.kinds == URL) | np.isin(np.arange(len(columns)), [*columns.large])
+    )
+    if len(odd):
+        raise RefexplorerError(
+            f"`{array.chunk_key(array.index_at(int(found.numbers[odd[0]])))}` is a whole file or "
+            "an enormous range, and Icechunk wants an offset and a length of 64 bits."
+        )
+    rows = np.flatnonzero(columns.kinds == RANGE)
+    if len(rows):
+        used = _used(found)
+        names = dict(zip(used.tolist(), columns.urls_at(used), strict=True))
+        urls = [names[code] or "" for code in columns.targets[rows].tolist()]
+        indices = np.array([array.index_at(n) for n in found.numbers[rows].tolist()], np.int64)
+        indices = indices.reshape(len(rows), len(array.grid))
+        writer.add_ranges(array.path, indices, urls, columns.offsets[rows], columns.lengths[rows])
+    rest = np.flatnonzero((columns.kinds == INLINE) | (columns.kinds == BASE64))
+    writer.add_values(
+        (array.chunk_key(array.index_at(int(found.numbers[row]))), _data(columns.reference_at(row)))
+        for row in rest.tolist()
+    )
+
+
+def _data(reference: object) -> bytes:
+    assert isinstance(reference, Inline | Base64)
+    return reference.data
+
+
+def _checked(writer: RepositoryWriter, again: Iterable[Table], limits: Limits) -> int:
+    """Compare what the session has with what was to be written; return how many keys."""
+    builder = EntriesBuilder()
+    awaited(add_snapshot(builder, writer.session.store, "", limits))
+    read = builder.finish().as_v0()
+    virtual = build_table(
+        (key, Range(*value))
+        for key, value in read.items()
+        if isinstance(value, list) and not value[0].startswith("chunks/")
+    )
+    count = 0
+
+    def ranges() -> Iterator[Table]:
+        nonlocal count
+        for block in again:
+            count += block.count
+            is_range = block.columns.kinds == RANGE
+            _check_values(writer, block.select(np.flatnonzero(~is_range)))
+            if is_range.any():
+                yield block.select(np.flatnonzero(is_range))
+
+    check_in_any_order(virtual, ranges())
+    if count != len(read):
+        raise differs(f"it has {len(read):,} keys, and {count:,} were to be written")
+    return count
+
+
+def _check_values(writer: RepositoryWriter, block: Table) -> None:
+    """Compare bytes; of metadata what it says."""
+    for row, (key, data) in enumerate(writer.values(block.keys.to_pylist())):
+        wanted = _data(block.reference_at(row))
+        if data is None:
+            raise differs(f"`{key}` is missing")
+        if data != wanted and not (row in block.metadata.values() and _alike(data, wanted)):
+            raise differs(f"`{key}` has different bytes")
+
+
+def _alike(one: bytes, other: bytes) -> bool:
+    try:
+        first, second = json.loads(one), json.loads(other)
+    except ValueError:
+        return False
+    if isinstance(first, dict) and isinstance(second, dict):
+        for name in _OPTIONAL:
+            first.pop(name, None), second.pop(name, None)
+    return bool(first == second)

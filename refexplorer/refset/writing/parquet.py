@@ -1,0 +1,171 @@
+"""Sorts the references of a set into the record files of a parquet store."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+from fsspec.implementations.local import LocalFileSystem
+
+from refexplorer.errors import LeftOutWarning, RefexplorerError
+from refexplorer.formats.columns.chunk_names import chunk_keys
+from refexplorer.formats.columns.references import BASE64, INLINE, RANGE, Columns, joined_columns
+from refexplorer.formats.columns.table import Table, build_table
+from refexplorer.formats.files.atomic import Check, refused, unchecked
+from refexplorer.formats.parquet.store import ParquetStore, read_store, why_lost
+from refexplorer.formats.parquet.writer import Chunks, check_free, write_store
+from refexplorer.limits import Limits
+from refexplorer.markup import counted, escape
+from refexplorer.refset.parquet_segment import RecordPart
+from refexplorer.refset.writing.comparing import (
+    ArraysByPath,
+    InOrder,
+    Spool,
+    check_same,
+    differs,
+    in_chunk_order,
+)
+from refexplorer.spec.references import Base64, Inline, is_encoded
+from refexplorer.spec.zarr_metadata import ArrayMeta
+
+
+def write_parquet(
+    blocks: Iterable[Table],
+    arrays: ArraysByPath,
+    path: Path,
+    record_size: int,
+    *,
+    check: Check = unchecked,
+    overwrite: bool = False,
+) -> None:
+    """Write references as a parquet store.
+
+    Parameters
+    ----------
+    blocks
+        All references; they wait on disk beside the store until those of its record file are there.
+    arrays
+        The arrays that they belong to.
+    path, record_size, check
+        As `write_store`.
+    overwrite
+        Replace a store that is there.
+
+    Raises
+    ------
+    RefexplorerError
+        If the folder exists; if a key is neither metadata nor a chunk inside the grid of an
+        array, since the layout has no place for it; and as `write_store`.
+
+    Warns
+    -----
+    LeftOutWarning
+        If fsspec does not find the chunks of an array in a store.
+    """
+    lost: dict[str, str] = {}
+    check_free(path, overwrite)
+    with refused(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with Spool(path.parent) as spool:
+            order = in_chunk_order(blocks, arrays, record_size, spool)
+            chunks = ((found.array, _chunks(*found)) for found in _noting(order, lost))
+            metadata = order.metadata.items()
+            write_store(path, metadata, chunks, record_size, check=check, overwrite=overwrite)
+    if lost:
+        _warn_of(lost)
+
+
+def _noting(order: Iterable[InOrder], lost: dict[str, str]) -> Iterator[InOrder]:
+    """Pass chunks on, and note why fsspec does not find those of an array, by its path."""
+    for found in order:
+        why = why_lost(found.array)
+        if why is not None:
+            lost[found.array.path] = why
+        yield found
+
+
+def _warn_of(lost: Mapping[str, str]) -> None:
+    path, why = next(iter(lost.items()))
+    others = f" and {counted(len(lost) - 1, 'other')}" if len(lost) > 1 else ""
+    warnings.warn(
+        f"fsspec finds no chunk of `{escape(path)}`{others} in a parquet store and reads fill "
+        f"values, since {why.removesuffix('.')}; read the store with refexplorer, or write JSON "
+        "instead.",
+        LeftOutWarning,
+        stacklevel=4,
+    )
+
+
+def _chunks(array: ArrayMeta, numbers: np.ndarray, columns: Columns) -> Chunks:
+    """Return chunks of an array, in their order, as a parquet store says them."""
+    if columns.large or None in columns.urls:
+        raise _unspeakable(array, bool(columns.large))
+    is_range = columns.kinds == RANGE
+    is_text = (columns.kinds == INLINE) | (columns.kinds == BASE64)
+    raws = {row: _data(columns, row) for row in np.flatnonzero(is_text).tolist()}
+    empty = is_range & (columns.lengths == 0)  # size 0 would stand for the whole file
+    raws |= dict.fromkeys(np.flatnonzero(empty).tolist(), b"")
+    return Chunks(
+        numbers,
+        [url or "" for url in columns.urls],
+        np.where(is_text | empty, -1, columns.targets),
+        np.where(is_range & ~empty, columns.offsets, 0),
+        np.where(is_range, columns.lengths, 0),
+        raws,
+    )
+
+
+def _data(columns: Columns, row: int) -> bytes:
+    """Return the data of a chunk; what readers would decode once more stays base64 text."""
+    reference = columns.reference_at(row)
+    assert isinstance(reference, Inline | Base64)
+    data = reference.data
+    return reference.to_v0().encode() if is_encoded(data) else data
+
+
+def _unspeakable(array: ArrayMeta, large: bool) -> RefexplorerError:
+    what = "an offset or length of more than 64 bits" if large else "no URL"
+    return RefexplorerError(
+        f"A chunk of `{array.path}` has {what}, which a parquet store cannot hold."
+    )
+
+
+def check_store(
+    wanted: Iterable[Table], arrays: ArraysByPath, written: Path, limits: Limits
+) -> int:
+    """Compare references with a store, in the order of its record files; return how many.
+
+    Raises
+    ------
+    RefexplorerError
+        If a file of the store is missing, cannot be read or says anything else.
+    """
+    # absolute: fsspec takes `file:` at the start of a name for its protocol
+    store = read_store(LocalFileSystem(), str(written.absolute()), limits)
+    with Spool(written.parent) as spool:
+        order = in_chunk_order(wanted, arrays, store.record_size, spool, proved=True)
+        metadata = build_table(order.metadata.items())
+        check_same(metadata, build_table(store.metadata.items()))
+        count, files = metadata.count, set()
+        for found in order:
+            files |= _check_records(found, store)
+            count += len(found.numbers)
+    if store.files - files:
+        raise differs(f"there is an additional file `{min(store.files - files)}`")
+    return count
+
+
+def _check_records(wanted: InOrder, store: ParquetStore) -> set[str]:
+    """Compare the references of whole record files; return the names of these."""
+    numbers = np.unique(wanted.numbers // store.record_size).tolist()
+    parts = [RecordPart(store, wanted.array, number) for number in numbers]
+    columns = joined_columns([part.columns for part in parts])  # first: they tell what is held
+    rows = [part.start + part.held.rows_at(np.arange(part.count)) for part in parts]
+    read = np.concatenate(rows)
+    keys = before = chunk_keys(wanted.array, read)
+    if not np.array_equal(read, wanted.numbers):
+        before = chunk_keys(wanted.array, wanted.numbers)
+    check_same(Table(before, wanted.columns), Table(keys, columns))
+    return {part.name for part in parts}

@@ -1,0 +1,263 @@
+"""Arrays in other chunks, without a new byte in a target: divided, or held in the set as one."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from refexplorer.errors import RefexplorerError
+from refexplorer.formats.buffers.arrow import number_column
+from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
+from refexplorer.formats.columns.references import RANGE, Columns, joined_columns
+from refexplorer.formats.columns.table import Table, build_table
+from refexplorer.formats.json.writer import json_text
+from refexplorer.refset.arrays import arrays_of
+from refexplorer.refset.writing.references import columns_of, replaced
+from refexplorer.spec.keys import prefix
+from refexplorer.spec.references import Inline, Range, read_bytes
+from refexplorer.spec.zarr_metadata import ArrayMeta
+
+# chunk numbers are int64
+_MOST_CHUNKS = 2**63
+_KINDS_V2 = "biufcSUMm"
+_TYPES_V3 = (
+    *("bool", "float16", "float32", "float64", "complex64", "complex128"),
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+)
+
+
+def is_divisible(array: ArrayMeta) -> bool:
+    """Say whether equal parts of a chunk's bytes are chunks: stored as in memory, C order."""
+    if array.encoded_size is None:
+        return False
+    if array.zarr_format == 2:
+        return not array.codecs and array.metadata.get("order", "C") == "C"
+    return [codec.partition("(")[0] for codec in array.codecs] == ["bytes"]
+
+
+def factors_of(array: ArrayMeta, factor: int | None) -> tuple[int, ...]:
+    """Return into how many parts chunks are divided along each dimension.
+
+    Parameters
+    ----------
+    array
+        Whose chunks are to be divided.
+    factor
+        Chunks that are made of each; None divides all along the first dimension in which a chunk
+        is longer than 1.
+
+    Raises
+    ------
+    RefexplorerError
+        If its chunks cannot be divided, or not into so many.
+    """
+    name = array.path or "the root array"
+    if not is_divisible(array):
+        raise RefexplorerError(
+            f"The chunks of {name} are compressed, filtered or not in C order, so parts of their "
+            "bytes are no chunks; leave the array out."
+        )
+    left = next((step for step in array.chunks if step > 1), 1) if factor is None else factor
+    factors = []
+    # only where those before it are 1 is a part along a dimension one run of bytes
+    for step in array.chunks:
+        factors.append(math.gcd(step, left) if left % step else step)
+        left //= factors[-1]
+        if factors[-1] < step:
+            break
+    if left > 1 or math.prod(factors) < 2:
+        shape = ", ".join(map(str, array.chunks))
+        raise RefexplorerError(
+            f"Chunks of shape ({shape}) of {name} cannot be divided into {factor or 1:,} along "
+            "their first dimensions; use a factor of those lengths, the first one first."
+        )
+    return (*factors, *[1] * (len(array.chunks) - len(factors)))
+
+
+def can_hold(array: ArrayMeta) -> bool:
+    """Say whether an array can be written as one chunk of the bytes that it has in memory."""
+    if not array.shape or not all(array.shape) or array.itemsize is None:
+        return False
+    if array.zarr_format == 3:
+        return array.dtype in _TYPES_V3
+    return array.dtype[1:2] in set(_KINDS_V2)
+
+
+class Reshaping:
+    """What a set becomes when some of its arrays get other chunks.
+
+    Parameters
+    ----------
+    table
+        Holds the metadata keys of the set.
+    divided
+        Arrays, and into how many parts each chunk is divided along each dimension.
+    held
+        Arrays, and the bytes of the one chunk that each becomes.
+
+    Attributes
+    ----------
+    arrays
+        All arrays as they become.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        divided: Mapping[str, tuple[int, ...]],
+        held: Mapping[str, bytes],
+    ) -> None:
+        before = arrays_of(table)
+        self._before, self._divided, self._held = before, divided, held
+        changed = {path: _metadata(before[path], divided.get(path)) for path in (*divided, *held)}
+        self._texts = dict(_texts(table, before, changed))
+        metadata = table.select(np.array(list(table.metadata.values()), np.int64))
+        self.arrays = arrays_of(self._with_metadata(metadata))
+        for path in divided:
+            if self.arrays[path].chunk_count >= _MOST_CHUNKS:
+                raise RefexplorerError(f"{path} would have more chunks than can be numbered.")
+
+    def apply(self, table: Table) -> Table:
+        """Return references as they become."""
+        table = self._with_metadata(table)
+        for path, factors in self._divided.items():
+            table = self._with_parts(table, path, factors)
+        for path, data in self._held.items():
+            table = self._with_one_chunk(table, path, data)
+        return table
+
+    def _with_metadata(self, table: Table) -> Table:
+        keys = [key for key in table.metadata if key in self._texts]
+        rows = np.array([table.metadata[key] for key in keys], np.int64)
+        return replaced(table, rows, columns_of(Inline(self._texts[key]) for key in keys))
+
+    def _with_parts(self, table: Table, path: str, factors: tuple[int, ...]) -> Table:
+        """Return a table with each chunk of an array divided."""
+        array, after = self._before[path], self.arrays[path]
+        rows, indices = _chunks(table, array)
+        is_inside = array.inside(indices)  # what no reader looks at has no place in the new grid
+        rows, indices = rows[is_inside], indices[is_inside]
+        columns = table.columns.select(rows)
+        _check_divisible(table, rows, columns, array)
+        every = np.arange(math.prod(factors))
+        numbers = np.zeros((len(rows), len(every)), np.int64)
+        is_there = np.ones((len(rows), len(every)), np.bool_)
+        for axis, factor in enumerate(factors):
+            part = every // math.prod(factors[axis + 1 :]) % factor
+            places = indices[:, axis, None] * factor + part
+            numbers = numbers * after.grid[axis] + places
+            is_there &= places < after.grid[axis]  # the last chunk may reach beyond the array
+        times = np.count_nonzero(is_there, axis=1)
+        size = after.encoded_size or 0
+        made = columns.select(np.repeat(np.arange(len(rows)), times))
+        offsets = (columns.offsets[:, None] + every * size)[is_there]
+        made = replace(made, offsets=offsets, lengths=np.full_like(made.lengths, size))
+        numbers = numbers[is_there]
+        order = np.argsort(numbers, kind="stable")  # keys are made of ascending numbers
+        keys = chunk_keys(after, numbers[order]).take(number_column(np.argsort(order)))
+        return _placed(table, rows, Table(keys, made), np.repeat(rows, times))
+
+    def _with_one_chunk(self, table: Table, path: str, data: bytes) -> Table:
+        """Return a table without the chunks of an array, and the one where its metadata is."""
+        array, after = self._before[path], self.arrays[path]
+        rows, _ = _chunks(table, array)
+        row = table.metadata.get(array.metadata_key)
+        chunk = after.chunk_key((0,) * len(after.shape)), read_bytes(data)
+        made = build_table([] if row is None else [chunk])
+        return _placed(table, rows, made, np.array([] if row is None else [row], np.int64))
+
+
+def _chunks(table: Table, array: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of the chunks of an array, and their indices."""
+    rows, start = np.arange(table.count), array.folder + array.prefix
+    return chunk_indices(table.keys, rows, start, array.separator, len(array.shape))
+
+
+def _placed(table: Table, gone: np.ndarray, made: Table, places: np.ndarray) -> Table:
+    """Return a table without some rows, and others behind the rows where they belong."""
+    if not len(gone) and not made.count:
+        return table
+    is_kept = np.ones(table.count, np.bool_)
+    is_kept[gone] = False
+    kept = np.flatnonzero(is_kept)
+    order = np.argsort(np.concatenate([kept, places]), kind="stable")
+    rows = np.concatenate([kept, table.count + np.arange(made.count)])[order]
+    keys = pa.concat_arrays([table.keys, made.keys]).take(number_column(rows))
+    columns = joined_columns([table.columns, made.columns]).select(rows)
+    return Table(keys, columns, table.origin)
+
+
+def _check_divisible(table: Table, rows: np.ndarray, columns: Columns, array: ArrayMeta) -> None:
+    """Raise an error if one of some chunks is no byte range of a whole chunk."""
+    is_odd = (columns.kinds != RANGE) | (columns.lengths != array.encoded_size)
+    is_odd[list(columns.large)] = True
+    if is_odd.any():
+        row = int(rows[is_odd.argmax()])
+        found = table.reference_at(row)
+        what = f"{found.length:,} bytes" if isinstance(found, Range) else "no byte range"
+        raise RefexplorerError(
+            f"`{table.key_at(row)}` cannot be divided: it refers to {what}, and a chunk has "
+            f"{array.encoded_size:,}; leave {array.path} out."
+        )
+
+
+def _metadata(array: ArrayMeta, factors: tuple[int, ...] | None) -> dict[str, Any]:
+    """Return the members of an array's metadata that change: to smaller chunks, or to one."""
+    if factors is None:
+        chunks = list(array.shape)
+    else:
+        chunks = [step // factor for step, factor in zip(array.chunks, factors, strict=True)]
+    if array.zarr_format == 3:
+        grid = {"name": "regular", "configuration": {"chunk_shape": chunks}}
+        found: dict[str, Any] = {"chunk_grid": grid}
+        if factors is None:
+            found["codecs"] = [{"name": "bytes", "configuration": {"endian": "little"}}]
+        return found
+    found = {"chunks": chunks}
+    if factors is None:
+        found |= {"compressor": None, "filters": None, "order": "C"}
+    return found
+
+
+def _texts(
+    table: Table, arrays: Mapping[str, ArrayMeta], changed: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[str, str]]:
+    """Yield the metadata keys that change, and their texts; consolidated metadata is among them."""
+    by_key = {arrays[path].metadata_key: members for path, members in changed.items()}
+    for key in table.metadata:
+        folder, _, name = key.rpartition("/")
+        is_member = key in by_key
+        if not is_member and name not in (".zmetadata", "zarr.json"):
+            continue
+        document = json.loads(table.text(key) or "null")
+        if is_member:
+            yield key, json_text(document | by_key[key])
+        elif isinstance(document, dict) and _consolidated(
+            document, prefix(folder), changed, by_key
+        ):
+            yield key, json_text(document)
+
+
+def _consolidated(
+    document: dict[str, Any],
+    folder: str,
+    by_path: Mapping[str, Mapping[str, Any]],
+    by_key: Mapping[str, Mapping[str, Any]],
+) -> bool:
+    """Change the arrays in consolidated metadata of a folder; say whether there are such."""
+    members = by_key  # of Zarr v2 by the keys, of v3 by the paths
+    if (inner := document.get("consolidated_metadata")) is not None:
+        document, members = inner if isinstance(inner, dict) else {}, by_path
+    listed = document.get("metadata")
+    if not isinstance(listed, dict):
+        return False
+    found = {name: members[folder + name] for name in listed if folder + name in members}
+    for name, changes in found.items():
+        listed[name] = listed[name] | changes
+    return bool(found)

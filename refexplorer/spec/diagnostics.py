@@ -1,0 +1,331 @@
+"""Diagnostics of a reference set, and their collection while it is read."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, fields, replace
+from hashlib import sha256
+from itertools import islice
+
+from refexplorer.errors import shorten
+from refexplorer.masking import masked_text
+from refexplorer.pickling import PickledError
+from refexplorer.spec.codes import CODES, Severity
+
+SHOWN_PER_CODE = 1_000
+"""Diagnostics of one code and one array that are kept one by one."""
+HINTS_PER_CODE = 20
+"""Hints of one code that are found out: each compares a name with all others."""
+_KEPT_PER_CODE = 50_000
+"""The same of all arrays: beyond it, those of further arrays are counted together."""
+TOGETHER = 4
+"""Diagnostics of one code that people are shown as one group, from this number on."""
+_READABLE_COLUMN = 200
+"""Beyond it a column of the first line is no help: kerchunk writes a whole set as one line."""
+
+Hint = str | Callable[[], str]
+"""What to do, or what finds it out when it is to be shown."""
+Locator = Callable[[str], tuple[int, int] | None]
+"""From a JSON pointer to line and column, or None where the text is not known."""
+
+
+class Problem(PickledError):
+    """The error that keeps one value from being read; it becomes a finding.
+
+    Attributes
+    ----------
+    code
+        Of the catalogue.
+    late_hint
+        The hint, to be passed on where it may never be shown; `hint` is its text.
+    """
+
+    def __init__(self, code: str, message: str, hint: Hint = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.late_hint = hint
+
+    @property
+    def hint(self) -> str:
+        """One sentence that says what to do; may be empty."""
+        return self.late_hint if isinstance(self.late_hint, str) else self.late_hint()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding: what, where, and what to do.
+
+    Attributes
+    ----------
+    code
+        Stable name, of `refexplorer.spec.codes`.
+    severity
+        See `Severity`.
+    pointer
+        JSON pointer (RFC 6901) into the document, or the path of a file of a parquet store.
+    message, hint
+        One sentence each; `hint` says what to write instead and may be empty.
+    line, column
+        Counted from 1; None where no text was given.
+    count
+        How many findings of this code stand behind this one; `pointer` is the first of them.
+    key
+        The key that it is about, where it is about one.
+    is_spread
+        Whether the others may be about other arrays; if not, `count` is of one folder.
+    array
+        The path of the array that files were compared with, where any were.
+    keys, reference_count
+        The first chunks that are concerned, and how many; None where that is not known.
+    files, file_count
+        The first files that are concerned, by their URLs, and how many there are.
+    ours, theirs
+        What the set and the files say, where it is one value.
+    """
+
+    code: str
+    severity: Severity
+    pointer: str
+    message: str
+    hint: str = ""
+    line: int | None = None
+    column: int | None = None
+    count: int = 1
+    key: str | None = None
+    is_spread: bool = False
+    array: str = ""
+    keys: tuple[str, ...] = ()
+    reference_count: int | None = None
+    files: tuple[str, ...] = ()
+    file_count: int = 0
+    ours: str | None = None
+    theirs: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", shorten(masked_text(self.message)))
+        object.__setattr__(self, "hint", shorten(masked_text(self.hint)))
+
+    def __repr__(self) -> str:
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))
+        said = (f"{name}={shorten(masked_text(repr(value)))}" for name, value in values)
+        return f"{type(self).__name__}({', '.join(said)})"
+
+    def __str__(self) -> str:
+        return f"{self.severity} {self.code} at {self.place}: {self.sentence}"
+
+    @property
+    def id(self) -> str:
+        """What stays the same from one run to the next, and in another order of the keys."""
+        array = self.array or _folder_of(self.pointer, self.key)
+        known = "\0".join((self.code, array, self.ours or "", self.theirs or ""))
+        return sha256(known.encode(errors="surrogatepass")).hexdigest()[:16]
+
+    @property
+    def remedy(self) -> str:
+        """What the catalogue says to do about such findings."""
+        return CODES[self.code].mend
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything as what JSON knows."""
+        return {"id": self.id, **asdict(self)}
+
+    @property
+    def place(self) -> str:
+        """The pointer, after line and column where these help to find it."""
+        is_one_line = self.line == 1 and (self.column or 0) > _READABLE_COLUMN
+        where = "" if self.line is None or is_one_line else f"line {self.line}:{self.column}, "
+        return f"{where}{shorten(self.pointer) or '/'}"
+
+    @property
+    def sentence(self) -> str:
+        """Message and hint, and how many more there are."""
+        more = f"({self.count - 1:,} more like this)" if self.count > 1 else ""
+        return " ".join(filter(None, (self.message, self.hint, more)))
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """The reason for rejecting one value; a finding once its pointer is known.
+
+    Attributes
+    ----------
+    code, message
+        As of a `Diagnostic`.
+    hint
+        The same, or what finds it out.
+    """
+
+    code: str
+    message: str
+    hint: Hint = ""
+
+    @classmethod
+    def of(cls, problem: Problem) -> Reason:
+        """Keep what a problem says, without what its traceback holds."""
+        return cls(problem.code, str(problem), problem.late_hint)
+
+    def finding(self, pointer: str, key: str) -> Diagnostic:
+        """Return the finding for a key whose value is at a pointer."""
+        hint = self.hint if isinstance(self.hint, str) else self.hint()
+        severity = CODES[self.code].severity
+        return Diagnostic(self.code, severity, pointer, self.message, hint, key=key)
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosticGroup:
+    """The diagnostics of one code, as they are shown to people.
+
+    Attributes
+    ----------
+    code, severity
+        Of all of them.
+    diagnostics
+        In order, at least one.
+    """
+
+    code: str
+    severity: Severity
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def count(self) -> int:
+        """How many findings stand behind the group."""
+        return sum(diagnostic.count for diagnostic in self.diagnostics)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether what they have in common is said once, instead of each of them."""
+        return len(self.diagnostics) >= TOGETHER
+
+    @property
+    def title(self) -> str:
+        """What they have in common, and how many there are."""
+        meaning = CODES[self.code].meaning
+        return f"{self.severity} {self.code}, {self.count:,} times: {meaning}"
+
+
+def grouped(diagnostics: Iterable[Diagnostic]) -> list[DiagnosticGroup]:
+    """Put diagnostics of one code and severity together, in the order of the first of each."""
+    found: dict[tuple[str, Severity], list[Diagnostic]] = {}
+    for diagnostic in diagnostics:
+        found.setdefault((diagnostic.code, diagnostic.severity), []).append(diagnostic)
+    return [DiagnosticGroup(code, severity, tuple(of)) for (code, severity), of in found.items()]
+
+
+class Findings:
+    """Gathers diagnostics: of a code and an array some are kept one by one, the rest counted."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], Diagnostic] = {}
+        self._shown: dict[tuple[str, str], int] = {}
+        self._kept: dict[str, int] = {}
+        self._last: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def add(
+        self,
+        code: str,
+        pointer: str,
+        message: str,
+        hint: Hint = "",
+        *,
+        key: str | None = None,
+        count: int = 1,
+        is_error: bool = False,
+        together: bool = False,
+    ) -> None:
+        """Note one finding; `code` must be in the catalogue, which gives its severity.
+
+        A hint that must be found out first is asked for only of the first that are kept.
+        Findings of one code at one place are counted; with `together`, those that say the same
+        are, wherever they are.
+        """
+        identity = (code, message if together else pointer)
+        group = (code, "" if together else _folder_of(pointer, key))
+        is_spread = together
+        if identity not in self._found and self._kept.get(code, 0) >= _KEPT_PER_CODE:
+            if group not in self._last:
+                group, is_spread = (code, _OTHERS), True
+            identity = self._last.get(group, identity)
+        elif identity not in self._found and self._shown.get(group, 0) >= SHOWN_PER_CODE:
+            identity = self._last[group]
+        if identity in self._found:
+            seen = self._found[identity]
+            self._found[identity] = replace(seen, count=seen.count + count)
+            return
+        self._kept[code] = self._kept.get(code, 0) + 1
+        self._shown[group] = self._shown.get(group, 0) + 1
+        self._last[group] = identity
+        if not isinstance(hint, str):
+            hint = hint() if self._kept[code] <= HINTS_PER_CODE else ""
+        severity = Severity.ERROR if is_error else CODES[code].severity
+        self._found[identity] = Diagnostic(
+            code, severity, pointer, message, hint, count=count, key=key, is_spread=is_spread
+        )
+
+    def extend(self, others: Findings) -> None:
+        """Take over what others found."""
+        for found in others:
+            self.add(
+                found.code,
+                found.pointer,
+                found.message,
+                found.hint,
+                key=found.key,
+                count=found.count,
+                is_error=found.severity is Severity.ERROR,
+                together=found.is_spread,
+            )
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(self._found.values())
+
+    def freeze(self, locate: Locator | None = None) -> tuple[Diagnostic, ...]:
+        """Return the findings, errors first, with line and column where they can be told."""
+        order = list(Severity)
+        found = sorted(self, key=lambda diagnostic: order.index(diagnostic.severity))
+        if locate is None:
+            return tuple(found)
+        return tuple(placed(diagnostic, locate) for diagnostic in found)
+
+
+_OTHERS = "\n"
+"""Stands for the folders beyond those that are kept apart."""
+
+
+def _folder_of(pointer: str, key: str | None) -> str:
+    """Return the folder of what a finding is about: the array, for chunks and its metadata."""
+    place = pointer.replace("~1", "/") if key is None else key
+    return place.rpartition("/")[0]
+
+
+def placed(diagnostic: Diagnostic, locate: Locator) -> Diagnostic:
+    """Return a finding with line and column, where they can be told."""
+    line_and_column = locate(diagnostic.pointer)
+    if line_and_column is None:
+        return diagnostic
+    return replace(diagnostic, line=line_and_column[0], column=line_and_column[1])
+
+
+def pointer(*parts: str | int) -> str:
+    """Write a JSON pointer (RFC 6901): ``pointer("refs", "x/0") == "/refs/x~10"``."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+def parts_of(pointer: str) -> list[str]:
+    """Return the names and places that a JSON pointer leads along."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+COMPARED = 100
+"""Names that are compared at most: a file may hold any number of them."""
+_LONGEST = 40
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return a hint that names the nearest of the first known names; ``""`` if none is near."""
+    if len(name) > _LONGEST:
+        return ""
+    compared = [other for other in islice(known, COMPARED) if len(other) <= _LONGEST]
+    near = difflib.get_close_matches(name, compared, 1)
+    return f"Did you mean `{near[0]}`?" if near else ""

@@ -1,0 +1,356 @@
+"""The document model: what a reference set says, kept as it is written.
+
+Source: reference specification, "Version 0" and "Version 1".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from refexplorer.errors import SpecError
+from refexplorer.limits import DEFAULT_LIMITS, Limits
+from refexplorer.spec.diagnostics import Findings, Hint, Reason, meant, pointer
+from refexplorer.spec.gen.item import GenItem
+from refexplorer.spec.gen.parsing import note_unused_arguments, read_gen
+from refexplorer.spec.keys import RESERVED, is_speakable
+from refexplorer.spec.references import (
+    BadReference,
+    Reference,
+    check_length,
+    check_text,
+    read_reference,
+)
+from refexplorer.spec.templates import syntax
+from refexplorer.spec.templates.compiler import compile_template
+from refexplorer.spec.templates.syntax import TemplateProblem, Value
+from refexplorer.spec.templates.template import (
+    Compile,
+    Expression,
+    Scope,
+    Template,
+    is_template,
+    rendered_plain,
+)
+
+SECTIONS = ("version", "templates", "gen", "refs")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A V0 or V1 document, read but not expanded.
+
+    Attributes
+    ----------
+    version
+        0 or 1.
+    refs
+        The explicit references as JSON values: all of V0, or the ``refs`` of V1.
+    templates
+        The templates of V1, compiled, with what was given at open time in their place.
+    gen
+        The gen items that could be read.
+    rejected_items
+        Those whose templates fail: none of their keys is there.
+    findings
+        What was noted while reading; `entries` adds to it.
+    compiler
+        How its templates are compiled.
+    rejected
+        What is wrong with the explicit references that cannot be used; `entries` adds to it.
+    """
+
+    version: int
+    refs: Mapping[str, object]
+    templates: Mapping[str, Template] = field(default_factory=dict)
+    gen: tuple[GenItem, ...] = ()
+    rejected_items: tuple[GenItem, ...] = ()
+    findings: Findings = field(default_factory=Findings)
+    limits: Limits = DEFAULT_LIMITS
+    compiler: Compile = compile_template
+    rejected: dict[str, Reason] = field(default_factory=dict)
+
+    @property
+    def base(self) -> str:
+        """JSON pointer to the explicit references."""
+        return "/refs" if self.version else ""
+
+    def entries(self) -> Iterator[tuple[str, Reference]]:
+        """Yield the explicit references in order; bad ones are noted and rejected."""
+        urls = UrlReader(self)
+        for key, value in self.refs.items():
+            notes = EntryNotes(self, key)
+            try:
+                _check_key(key)
+            except BadReference as bad:
+                notes.refuse(bad)
+                continue
+            try:
+                check_length(key, self.limits)
+                yield key, read_reference(value, urls.read, notes.add)
+            except BadReference as bad:
+                self.rejected[key] = notes.refuse(bad)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryNotes:
+    """The findings of one entry; its pointer is written only when there is one."""
+
+    document: Document
+    key: str
+
+    def add(self, code: str, message: str, hint: Hint = "") -> None:
+        """Note one finding of this entry."""
+        where = self.document.base + pointer(self.key)
+        self.document.findings.add(code, where, message, hint, key=self.key)
+
+    def refuse(self, bad: BadReference) -> Reason:
+        """Note why this entry is rejected, and return it."""
+        reason = Reason.of(bad)
+        self.add(reason.code, reason.message, reason.hint)
+        return reason
+
+
+def _check_key(key: object) -> None:
+    if not isinstance(key, str):
+        raise BadReference("bad-text", f"A key must be a string, not {type(key).__name__}.")
+    check_text(key, "bad-text", "key")
+
+
+class UrlReader:
+    """A reader of the URLs of one document that renders each distinct template once."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._rendered: dict[str, str | BadReference] = {}
+
+    def read(self, text: str) -> str:
+        """Return the URL that a ``url(jinja-str)`` stands for.
+
+        Raises
+        ------
+        BadReference
+            If the template is rejected_items or fails.
+        """
+        if not self._document.version:
+            return text
+        if not is_template(text):
+            return rendered_plain(text)
+        found = self._rendered.get(text)
+        if found is None:
+            found = self._rendered[text] = self._render(text)
+        if isinstance(found, BadReference):
+            raise found
+        return found
+
+    def _render(self, text: str) -> str | BadReference:
+        document = self._document
+        scope = Scope({}, document.templates, document.limits)
+        try:
+            return document.compiler(text).render(scope)
+        except TemplateProblem as problem:
+            return BadReference(problem.code, str(problem), problem.late_hint)
+
+
+def read_document(
+    source: object,
+    templates: Mapping[str, str] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    findings: Findings | None = None,
+    compiler: Compile = compile_template,
+) -> Document:
+    """Read a parsed JSON document.
+
+    Parameters
+    ----------
+    source
+        What a JSON parser gave.
+    templates
+        Replaces templates of the document by name, as fsspec's ``template_overrides``.
+    limits
+        What its templates may cost.
+    findings
+        Where to note what is wrong; a new one if not given.
+    compiler
+        How templates are compiled.
+
+    Raises
+    ------
+    SpecError
+        If the document is no object, or its ``version`` is there and not 1.
+    """
+    findings = Findings() if findings is None else findings
+    if not isinstance(source, Mapping):
+        raise SpecError(
+            f"A reference set must be a JSON object, not {_json_type(source)}.", code="not-object"
+        )
+    overrides = dict(templates or {})
+    if "version" not in source:
+        return _read_v0(source, overrides, limits, findings)
+    version = source["version"]
+    if isinstance(version, bool) or version != 1:
+        raise SpecError(
+            f"`version` must be the number 1, not {json.dumps(version, default=str)[:40]}; a V0 "
+            "set cannot have a key called `version`.",
+            code="bad-version",
+            pointer="/version",
+        )
+    return _read_v1(source, overrides, limits, findings, compiler)
+
+
+def _json_type(value: object) -> str:
+    names = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def _read_v0(
+    source: Mapping[str, object], overrides: dict[str, str], limits: Limits, findings: Findings
+) -> Document:
+    sections = [name for name in ("refs", "templates", "gen") if _is_section(name, source)]
+    if sections:
+        findings.add(
+            "version-missing",
+            pointer(sections[0]),
+            f"Without `version` the document is read as V0, where `{sections[0]}` is a key.",
+            'Add "version": 1 to read it as V1.',
+        )
+    _note_overrides(overrides, {}, findings)
+    return Document(0, source, findings=findings, limits=limits)
+
+
+def _is_section(name: str, source: Mapping[str, object]) -> bool:
+    value = source.get(name)
+    if name == "gen":
+        return isinstance(value, list) and any(isinstance(item, Mapping) for item in value)
+    return isinstance(value, Mapping)
+
+
+def _read_v1(
+    source: Mapping[str, object],
+    overrides: dict[str, str],
+    limits: Limits,
+    findings: Findings,
+    compiler: Compile,
+) -> Document:
+    for name in source.keys() - {*SECTIONS, "$schema"}:
+        findings.add(
+            "unknown-top-level-key",
+            pointer(name),
+            f"`{name}` is not a section of V1, so it is ignored.",
+            meant(str(name), SECTIONS) or "References belong in `refs`.",
+        )
+    templates = _read_templates(source, overrides, findings, compiler)
+    refs = _section(source, "refs", findings)
+    rejected_items: list[GenItem] = []
+    gen = read_gen(source.get("gen", ()), templates, limits, findings, compiler, rejected_items)
+    document = Document(1, refs, templates, gen, tuple(rejected_items), findings, limits, compiler)
+    _note_calls(document)
+    return document
+
+
+def _section(source: Mapping[str, object], name: str, findings: Findings) -> Mapping[str, object]:
+    value = source.get(name, {})
+    if isinstance(value, Mapping):
+        return value
+    findings.add(
+        "bad-section", pointer(name), f"`{name}` must be an object, not {_json_type(value)}."
+    )
+    return {}
+
+
+def _read_templates(
+    source: Mapping[str, object],
+    overrides: dict[str, str],
+    findings: Findings,
+    compiler: Compile,
+) -> dict[str, Template]:
+    written = _section(source, "templates", findings)
+    _note_overrides(overrides, written, findings)
+    templates: dict[str, Template] = {}
+    for name, value in {**written, **overrides}.items():
+        template = _read_template(name, value, findings, compiler)
+        if template is not None:
+            templates[name] = template
+    return templates
+
+
+def _note_overrides(
+    overrides: Mapping[str, str], written: Mapping[str, object], findings: Findings
+) -> None:
+    for name in overrides.keys() - written.keys():
+        findings.add(
+            "override-unused",
+            "/templates" if written else "",
+            f"The template `{name}` was given at open time, but the set has no template of that "
+            "name.",
+            meant(name, written),
+        )
+
+
+def _read_template(
+    name: str, value: object, findings: Findings, compiler: Compile
+) -> Template | None:
+    at = pointer("templates", name)
+    unusable = _unusable(name)
+    if unusable:
+        findings.add("bad-template-name", at, unusable, "Choose another name.", is_error=True)
+        return None
+    if not is_speakable(name):
+        message = f"The template name `{name}` cannot be written in an expression."
+        findings.add("bad-template-name", at, message, "Use letters, digits and underscores.")
+    if not isinstance(value, str):
+        message = f"The template `{name}` must be a string, not {_json_type(value)}."
+        findings.add("bad-template-type", at, message)
+        return _broken(name)
+    try:
+        return compiler(value if is_template(value) else rendered_plain(value))
+    except TemplateProblem as problem:
+        findings.add(problem.code, at, str(problem), problem.late_hint)
+        return _broken(name)
+
+
+def _unusable(name: object) -> str:
+    """Say why nothing can be called so; a dict may hold names that are no text."""
+    if not isinstance(name, str):
+        return f"A template name must be a string, not {_json_type(name)}."
+    return f"jinja2 reserves the name `{name}`." if name in RESERVED else ""
+
+
+def _broken(name: str) -> Template:
+    """Stand in for a template that could not be read: whoever uses it is told so."""
+
+    def evaluate(scope: Scope) -> Value:
+        raise TemplateProblem("bad-template", f"The template `{name}` is not valid.")
+
+    part = Expression(syntax.Opaque(), evaluate, frozenset())
+    return Template("", (part,), frozenset(), recipe=(_broken, name))
+
+
+def _note_calls(document: Document) -> None:
+    """Note arguments that no template uses, once for each distinct URL of the refs."""
+    notes = ArgumentNotes(document)
+    for key, value in document.refs.items() if document.templates else ():
+        notes.add(key, value)
+
+
+class ArgumentNotes:
+    """Findings of arguments that the called templates do not use, each URL once."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._seen: set[str] = set()
+
+    def add(self, key: str, value: object) -> None:
+        """Look at the URL of one entry."""
+        url = value[0] if isinstance(value, list) and value else None
+        if not isinstance(url, str) or "=" not in url or not is_template(url) or url in self._seen:
+            return
+        self._seen.add(url)
+        document = self._document
+        try:
+            template = document.compiler(url)
+        except TemplateProblem:
+            return
+        at = document.base + pointer(key)
+        note_unused_arguments(template, document.templates, at, document.findings)

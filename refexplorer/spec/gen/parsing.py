@@ -1,0 +1,532 @@
+"""Parsing of the ``gen`` section: each item is checked by a sample of its keys, or rejected.
+
+Source: reference specification, "Version 1", ``gen``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeGuard
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from refexplorer.limits import Limits
+from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.gen.dimensions import Dimension, as_column, read_dimensions
+from refexplorer.spec.gen.item import FIELDS, LISTED_KEYS, GenItem, failing, fails, said_of_values
+from refexplorer.spec.templates import syntax
+from refexplorer.spec.templates.columns import (
+    COMPARISONS,
+    IntegerBounds,
+    Scopes,
+    bounds_of,
+    fit,
+    formatted_integers,
+    longest,
+    most_steps,
+)
+from refexplorer.spec.templates.compiler import compile_template
+from refexplorer.spec.templates.syntax import TemplateProblem
+from refexplorer.spec.templates.template import Compile, Template, is_template, rendered_plain
+
+_DIGITS = 20
+
+
+def extents_of(item: GenItem) -> Extents:
+    """Return what is known of the dimensions of an item, none of which is empty."""
+    numbers = {dimension.name: dimension.bounds for dimension in item.dimensions}
+    return Extents(numbers, item.templates, item.limits)
+
+
+def cannot_fail(item: GenItem) -> bool:
+    """Say whether all keys of an item are sure to be made; it has one at least."""
+    known = extents_of(item)
+    texts, sizes = (item.key, item.url), (item.offset, item.length)
+    return all(map(known.makes_texts, texts)) and all(map(known.makes_sizes, sizes))
+
+
+@dataclass(frozen=True, slots=True)
+class Extents:
+    """Bounds of the names that a template sees.
+
+    Attributes
+    ----------
+    numbers
+        The least and the greatest value of each dimension or argument that is a number.
+    templates
+        The templates section; none inside a template's own text.
+    texts
+        For each argument that is a text, a number of characters that it does not exceed.
+    """
+
+    numbers: Mapping[str, IntegerBounds]
+    templates: Mapping[str, Template]
+    limits: Limits
+    texts: Mapping[str, int] = field(default_factory=dict)
+
+    def makes_texts(self, template: Template) -> bool:
+        """Say whether a template is sure to make a text that a file can hold."""
+        if not self._is_bounded(template):
+            return False
+        try:
+            chars = self._chars_of(template)
+        except RecursionError:
+            return False
+        return chars is not None and chars <= self.limits.template_chars
+
+    def makes_sizes(self, template: Template | None) -> bool:
+        """Say whether a template is sure to make a whole number of bytes."""
+        if template is None:
+            return True
+        if len(template.parts) != 1 or not self._is_bounded(template):
+            return False
+        (part,) = template.parts
+        if isinstance(part, str):
+            return part.isdecimal() and part.isascii() and len(part) <= _DIGITS
+        try:
+            found = self.bounds(part.form)
+        except RecursionError:
+            return False
+        return found is not None and found[0] >= 0
+
+    def _is_bounded(self, template: Template) -> bool:
+        return Scopes({}, self.templates, self.limits).is_bounded(template)
+
+    def _chars_of(self, template: Template) -> int | None:
+        """Return a number of characters that no text exceeds; None if a text may fail."""
+        return _sum(
+            _chars_in(part) if isinstance(part, str) else self._chars(part.form)
+            for part in template.parts
+        )
+
+    def _chars(self, form: syntax.Form) -> int | None:
+        if self.bounds(form) is not None:
+            return _DIGITS
+        match form:
+            case syntax.Const(str(text)):
+                return _chars_in(text)
+            case syntax.Name(name) if name not in self.templates:
+                return self.texts.get(name)
+            case syntax.Name(name):
+                return self._called(self.templates[name], {})
+            case syntax.Call(name, arguments) if name in self.templates:
+                return self._called(self.templates[name], dict(arguments))
+            case syntax.Concat(parts):
+                return _sum(map(self._chars, parts))
+            case syntax.Printf(pattern, number) if pattern.isascii() and self.bounds(number):
+                written = formatted_integers(pattern, np.empty(0, np.int64))
+                return None if written is None else longest(written)
+        return None
+
+    def _called(self, template: Template, arguments: Mapping[str, syntax.Form]) -> int | None:
+        numbers = {name: self.bounds(form) for name, form in arguments.items()}
+        texts = {name: self._chars(form) for name, form in arguments.items()}
+        inner = Extents(
+            {name: found for name, found in numbers.items() if found is not None},
+            {},
+            self.limits,
+            {name: chars for name, chars in texts.items() if chars is not None},
+        )
+        return inner._chars_of(template) if len(inner.texts) == len(arguments) else None
+
+    def bounds(self, form: syntax.Form) -> IntegerBounds | None:
+        """Return the least and the greatest value; None if it may fail or is no whole number."""
+        found = self._bounds(form)
+        return found if found is not None and fit(found) else None
+
+    def _bounds(self, form: syntax.Form) -> IntegerBounds | None:
+        match form:
+            case syntax.Const(value):
+                return (value, value) if type(value) is int else None
+            case syntax.Name(name):
+                return self.numbers.get(name)
+            case syntax.Unary("-" | "+" as operator, operand):
+                inner = self.bounds(operand)
+                return inner if inner is None or operator == "+" else (-inner[1], -inner[0])
+            case syntax.Binary(operator, left, right):
+                return _arithmetic(operator, self.bounds(left), self.bounds(right))
+            case syntax.Conditional(syntax.Compare() as test, then, other) if other is not None:
+                return self._choice(test, then, other)
+            case syntax.Item(syntax.Sequence(_, items), index):
+                return _listed([self.bounds(item) for item in items], self.bounds(index))
+        return None
+
+    def _choice(
+        self, test: syntax.Compare, then: syntax.Form, otherwise: syntax.Form
+    ) -> IntegerBounds | None:
+        if not all(operator in COMPARISONS for operator, _ in test.rest):
+            return None
+        compared = (test.first, *(operand for _, operand in test.rest))
+        if None in map(self.bounds, compared):
+            return None
+        return _span([self.bounds(then), self.bounds(otherwise)])
+
+
+def _arithmetic(
+    operator: str, left: IntegerBounds | None, right: IntegerBounds | None
+) -> IntegerBounds | None:
+    if left is None or right is None:
+        return None
+    if operator in ("+", "-", "*"):
+        return bounds_of(operator, left, right)
+    # a divisor of 0 fails, and a negative one would turn the bounds around
+    if right[0] <= 0:
+        return None
+    if operator == "%":
+        return 0, right[1] - 1
+    ends = [one // other for one in left for other in right]
+    return (min(ends), max(ends)) if operator == "//" else None
+
+
+def _listed(
+    items: list[IntegerBounds | None], positions: IntegerBounds | None
+) -> IntegerBounds | None:
+    if positions is None or not -len(items) <= positions[0] <= positions[1] < len(items):
+        return None
+    return _span(items)
+
+
+def _span(every: list[IntegerBounds | None]) -> IntegerBounds | None:
+    """Return bounds around several; None if one of them is not known."""
+    known = [bounds for bounds in every if bounds is not None]
+    if len(known) < len(every):
+        return None
+    return min(low for low, _ in known), max(high for _, high in known)
+
+
+def _sum(every: Iterable[int | None]) -> int | None:
+    """Return the sum; None if one of the numbers is not known."""
+    found = list(every)
+    known = [one for one in found if one is not None]
+    return sum(known) if len(known) == len(found) else None
+
+
+def _chars_in(text: str) -> int | None:
+    return len(text) if text.isascii() else None
+
+
+TRIED_KEYS = 100_000
+"""Keys of an item that are all tried, unless it is plain that no template can fail."""
+TRIED_STEPS = 4_000_000
+"""Steps of evaluation that this may take in a document."""
+LISTED_BY_COLUMNS = 1_000_000
+"""Keys of a document that are written out to look for equal ones, of items with very many."""
+_TRUSTED_STEPS = 20
+
+
+@dataclass(slots=True)
+class Effort:
+    """The effort left for checking the items of a document.
+
+    Attributes
+    ----------
+    steps
+        Of evaluation, for trying keys.
+    listed
+        Keys to be written out.
+    """
+
+    steps: float = field(default_factory=lambda: TRIED_STEPS)
+    listed: int = LISTED_BY_COLUMNS
+
+
+def look_at_keys(item: GenItem, effort: Effort, at: str, findings: Findings) -> GenItem | None:
+    """Look whether keys fail, which are noted.
+
+    Parameters
+    ----------
+    item
+        Has one combination at least.
+    effort
+        What this may cost; it becomes less.
+    at
+        JSON pointer to the item.
+
+    Returns
+    -------
+    item
+        With what is known of its keys; None if one of a sample fails, which refuses the item.
+    """
+    item = _listed_of_key_check(item, effort)
+    return item if cannot_fail(item) else _tried(item, effort, at, findings)
+
+
+def _listed_of_key_check(item: GenItem, effort: Effort) -> GenItem:
+    """Let more keys be written out where this is done by the column."""
+    count = item.varying.count
+    if not LISTED_KEYS < count <= effort.listed or item.inverter is not None:
+        return item
+    if not extents_of(item).makes_texts(item.key):
+        return item
+    effort.listed -= count
+    return replace(item, most_listed=count)
+
+
+def _tried(item: GenItem, effort: Effort, at: str, findings: Findings) -> GenItem | None:
+    """Try the keys of an item: all if they are not too many, else a sample."""
+    sample = item.sample()
+    if fails(item, as_column(sample)):
+        any(_note_failing(item, values, at, findings) for values in map(item.varied, sample))
+        return None
+    steps = sum(_steps(getattr(item, name), item.templates) for name in FIELDS) * item.count
+    if item.count > TRIED_KEYS or steps > effort.steps:
+        if item.certain:  # else it is noted that there are too many
+            findings.add(
+                "gen-not-checked",
+                at,
+                f"gen[{item.number}] generates {item.count:,} keys, too many to try the "
+                "templates of each; keys that fail are rejected when they are read.",
+            )
+        return replace(item, is_tried=False)
+    effort.steps -= steps
+    failed = tuple(failing(item, 0, item.count))
+    if not failed:
+        return item
+    _note_failing(item, item.values(failed[0]), at, findings, len(failed))
+    return replace(item, failing=failed)
+
+
+def _note_failing(
+    item: GenItem, values: Mapping[str, int], at: str, findings: Findings, count: int = 1
+) -> bool:
+    """Note why a template fails for these values, and for how many keys; False if none does."""
+    bad = item.failure(values)
+    if bad is not None:
+        message = f"For {said_of_values(values)}: {bad}"
+        findings.add(bad.code, at + pointer(bad.field), message, bad.hint, count=count)
+    return bad is not None
+
+
+def _steps(template: Template | None, templates: Mapping[str, Template]) -> float:
+    steps = 0 if template is None else most_steps(template, templates)
+    return steps if math.isfinite(steps) else _TRUSTED_STEPS
+
+
+_READ: WeakValueDictionary[Hashable, GenItem] = WeakValueDictionary()
+"""Items that an open set has: of a text that is being typed, all but one were read before."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The context of all items of a document, and the effort left for checking their keys."""
+
+    templates: Mapping[str, Template]
+    limits: Limits
+    compiler: Compile
+    effort: Effort
+    rejected: list[GenItem]
+
+
+def read_gen(
+    source: object,
+    templates: Mapping[str, Template],
+    limits: Limits,
+    findings: Findings,
+    compiler: Compile = compile_template,
+    rejected: list[GenItem] | None = None,
+) -> tuple[GenItem, ...]:
+    """Read the ``gen`` section; items that are rejected are left out and noted.
+
+    Those whose templates can be read, but fail, are added to `rejected`.
+    """
+    if not isinstance(source, Sequence) or isinstance(source, str):
+        findings.add("bad-section", "/gen", "`gen` must be a list of objects.")
+        return ()
+    given = _Given(templates, limits, compiler, Effort(), [] if rejected is None else rejected)
+    items = (_known_item(number, item, given, findings) for number, item in enumerate(source))
+    return tuple(item for item in items if item is not None)
+
+
+def _known_item(number: int, source: object, given: _Given, findings: Findings) -> GenItem | None:
+    """Return the item as it was read before, if nothing that it depends on has changed."""
+    try:
+        text = json.dumps(source, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return _read_item(number, source, given, findings)
+    named = tuple((name, template) for name, template in given.templates.items() if name in text)
+    seen = (number, text, named, given.limits, given.compiler)
+    item, noted = _READ.get(seen), Findings()
+    if item is None:
+        item = _read_item(number, source, given, noted)
+        if item is not None:
+            _READ[seen] = item
+    findings.extend(noted if item is None else item.findings)
+    return item
+
+
+def _read_item(number: int, source: object, given: _Given, findings: Findings) -> GenItem | None:
+    at = pointer("gen", number)
+    if not isinstance(source, Mapping):
+        findings.add("gen-bad-item", at, f"gen[{number}] must be an object.")
+        return None
+    for extra in source.keys() - {*FIELDS, "dimensions"}:
+        _note_extra(extra, source, at, findings)
+    if not _has_fields(source, at, findings):
+        return None
+    dimensions = read_dimensions(source["dimensions"], at + "/dimensions", findings)
+    names = [name for name in FIELDS if name in source]
+    fields = [_read_field(name, source, at, findings, given.compiler) for name in names]
+    if dimensions is None or None in fields or _clashes(dimensions, given.templates, at, findings):
+        return None
+    compiled = dict(zip(names, fields, strict=True))
+    item = GenItem(
+        number,
+        dimensions,
+        compiled["key"],  # type: ignore[arg-type]
+        compiled["url"],  # type: ignore[arg-type]
+        compiled.get("offset"),
+        compiled.get("length"),
+        given.templates,
+        given.limits,
+        findings,
+    )
+    if not item.grid.count:
+        empty = next(d.name for d in item.dimensions if not d.size)
+        findings.add(
+            "gen-empty", at, f"gen[{number}] generates no keys: the dimension `{empty}` is empty."
+        )
+        return item
+    looked = look_at_keys(item, given.effort, at, findings)
+    if looked is None:
+        given.rejected.append(item)
+        return None
+    item = looked
+    _note_arguments(item, at, findings)
+    _note_equal_keys(item, at, findings)
+    _note_equal_ranges(item, at, findings)
+    return item
+
+
+def _note_extra(name: str, source: Mapping[str, object], at: str, findings: Findings) -> None:
+    hint = "Did you mean `length`?" if name == "size" and "length" not in source else ""
+    findings.add(
+        "unknown-field",
+        at + pointer(name),
+        f"`{name}` is not a field of a gen item and is ignored.",
+        hint,
+    )
+
+
+def _has_fields(source: Mapping[str, object], at: str, findings: Findings) -> bool:
+    good = True
+    for name in ("key", "url", "dimensions"):
+        if name not in source:
+            findings.add(
+                "gen-missing-field", at, f"The gen item has no `{name}`, which is required."
+            )
+            good = False
+    if ("offset" in source) != ("length" in source):
+        has, lacks = ("offset", "length") if "offset" in source else ("length", "offset")
+        findings.add(
+            "gen-offset-length-pair",
+            at,
+            f"The gen item has `{has}`, but no `{lacks}`.",
+            f"Add `{lacks}`, or omit both to refer to whole files.",
+        )
+        good = False
+    return good
+
+
+def _read_field(
+    name: str, source: Mapping[str, object], at: str, findings: Findings, compiler: Compile
+) -> Template | None:
+    value, where = source[name], at + pointer(name)
+    if _is_whole(value) and name in ("offset", "length"):
+        findings.add(
+            "gen-number-not-string",
+            where,
+            f"`{name}` is a number, but the specification requires a string.",
+            f'Write "{int(value)}".',
+        )
+        value = f"{int(value)}"
+    if not isinstance(value, str):
+        code = "gen-bad-int" if name in ("offset", "length") else "gen-bad-field"
+        findings.add(code, where, f"`{name}` must be a string.")
+        return None
+    if not is_template(value):
+        value = rendered_plain(value)
+    try:
+        return compiler(value)
+    except TemplateProblem as problem:
+        findings.add(problem.code, where, str(problem), problem.hint)
+        return None
+
+
+def _is_whole(value: object) -> TypeGuard[int | float]:
+    return type(value) is int or (isinstance(value, float) and value.is_integer())
+
+
+def _clashes(
+    dimensions: tuple[Dimension, ...],
+    templates: Mapping[str, Template],
+    at: str,
+    findings: Findings,
+) -> bool:
+    clashing = [dimension.name for dimension in dimensions if dimension.name in templates]
+    for name in clashing:
+        findings.add(
+            "name-clash",
+            at + pointer("dimensions", name),
+            f"`{name}` is the name of both a dimension and a template.",
+            "Rename one of them.",
+        )
+    return bool(clashing)
+
+
+def _note_arguments(item: GenItem, at: str, findings: Findings) -> None:
+    for name in FIELDS:
+        template = getattr(item, name)
+        if template is not None:
+            note_unused_arguments(template, item.templates, at + pointer(name), findings)
+
+
+def note_unused_arguments(
+    template: Template, templates: Mapping[str, Template], at: str, findings: Findings
+) -> None:
+    """Note arguments that a call passes and the called template does not use."""
+    for name, arguments in template.calls:
+        for extra in sorted(arguments - templates[name].names) if name in templates else ():
+            findings.add("unused-argument", at, f"The template `{name}` does not use `{extra}`.")
+
+
+def _note_equal_keys(item: GenItem, at: str, findings: Findings) -> None:
+    if not item.certain:
+        findings.add(
+            "gen-not-checked",
+            at,
+            f"gen[{item.number}] generates up to {item.count:,} keys, too many to check for "
+            "duplicates.",
+            "Use each dimension by itself in `key`, so that every key is certain to differ.",
+        )
+    elif item.count < item.grid.count:
+        findings.add(
+            "gen-duplicate-key",
+            at,
+            f"gen[{item.number}] generates only {item.count:,} distinct keys from "
+            f"{item.grid.count:,} combinations; the last reference of each key is used.",
+        )
+
+
+def _note_equal_ranges(item: GenItem, at: str, findings: Findings) -> None:
+    """Note dimensions of the key that the byte range does not depend on."""
+    if item.offset is None or item.length is None:
+        return
+    used = item.url.names | item.offset.names | item.length.names
+    unused = [d for d in item.varying.dimensions if d.size > 1 and d.name not in used]
+    if not unused:
+        return
+    names = ", ".join(f"`{dimension.name}`" for dimension in unused)
+    alike = math.prod(dimension.size for dimension in unused)
+    findings.add(
+        "repeated-range",
+        at,
+        f"gen[{item.number}] generates {alike:,} keys for each byte range: neither `url` nor "
+        f"`offset` nor `length` uses {names}.",
+        "This is correct only where their values are equal, as in empty regions; otherwise use "
+        f"{names} there.",
+        count=item.varying.count - item.varying.count // alike,
+    )

@@ -1,0 +1,223 @@
+"""Lint rules for one key, one URL or one array: what the specification allows and people regret.
+
+Each rule is a pure function, so that the whole set (`refexplorer.refset.lint`) and one
+document (`refexplorer.spec.expansion`) are held to the same ones. Of a set, a rule sees
+only the keys and URLs that `ODD_KEY` and `ODD_URL` match: a new rule may have to extend them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from refexplorer.masking import SIGNED, is_secret
+from refexplorer.spec.keys import ODD_IN_URL, unportable_key, unportable_url
+from refexplorer.spec.templates.template import is_template
+from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta
+
+
+class Remark(NamedTuple):
+    """A finding without its pointer."""
+
+    code: str
+    message: str
+    hint: str = ""
+
+
+ODD_KEY = (
+    r"^$|^/|/$|//|^\.\.?/|/\.\.?/|/\.\.?$|^\.\.?$|\{\{|\{%|[^\x20-\x7e]"
+    r"|[<>:\"|?*\\#%]|(?:^|/) | (?:/|$)|\.(?:/|$)"
+)
+"""A key that `remarks_on_key` may have something to say about; RE2 and `re` read it alike."""
+
+ODD_URL = (
+    r"^$|::|\{|[^\x20-\x7e]|^[^A-Za-z/]|^[A-Za-z][A-Za-z0-9+.\-]*(?:[^A-Za-z0-9+.\-:]|$)"
+    rf"|{ODD_IN_URL.pattern}|{SIGNED}"
+)
+"""The same for `remarks_on_url`.
+
+Where all URLs of a column begin alike and have plain letters alone, even this is not asked of them:
+`refexplorer.formats.columns.references.UrlColumn.plain_start` says which letters are plain.
+"""
+
+URL_START = r"(?s)^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|.)"
+"""What `remark_on_protocols` needs of a URL: the protocol, or one character if there is none."""
+
+ELSEWHERE = (
+    "The metadata lies in a target: refexplorer does not show such an array, and GDAL and "
+    "VirtualiZarr do not read it."
+)
+ALIKE = frozenset({"unportable-key", "odd-metadata-json", "metadata-elsewhere"})
+"""What one finding says of all places."""
+
+_SEGMENT = re.compile(r"^$|^/|/$|//|(?:^|/)\.\.?(?:/|$)")
+_HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_SINGLE = re.compile(r"(?<![{$])\{([A-Za-z_]\w*)\}(?!\})")
+_PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+
+
+def remarks_on_key(key: str, version: int) -> Iterator[Remark]:
+    """Yield remarks on a key; `ODD_KEY` has to match each key that there is a remark on."""
+    if _SEGMENT.search(key):
+        yield Remark(
+            "suspicious-key",
+            "Zarr never requests a key that is empty, starts or ends with /, or has an empty "
+            "or dotted segment.",
+        )
+    if is_template(key) and version == 1:
+        yield Remark(
+            "template-in-key",
+            "Keys in `refs` are not templates: the braces are kept as they are.",
+            "Use `gen` to generate keys.",
+        )
+    if _HIDDEN.search(key):
+        yield Remark("suspicious-characters", "The key contains invisible characters.")
+    elif why := unportable_key(key):
+        yield Remark("unportable-key", why)
+
+
+def remarks_on_url(url: str | None, version: int) -> Iterator[Remark]:
+    """Say what is odd about a URL, after its template was rendered; `ODD_URL` has to match it."""
+    if url is None:
+        yield Remark(
+            "null-url", "The reference has no URL.", "Name the target when you open the set."
+        )
+    elif url == "":
+        yield Remark("empty-url", "The URL is empty.", "Check whether a template is empty.")
+    elif "::" in url:
+        yield Remark(
+            "chained-url",
+            "fsspec does not follow chained URLs inside references.",
+            "Refer to the file itself.",
+        )
+    elif not _PROTOCOL.match(url) and not url.startswith("/"):
+        yield Remark(
+            "relative-url",
+            "The URL is relative: refexplorer resolves it against the folder of the reference "
+            "file, fsspec against the working directory.",
+        )
+    if url and _HIDDEN.search(url):
+        yield Remark(
+            "suspicious-characters",
+            "The URL contains invisible characters, so it may not be what it looks like.",
+        )
+    elif url and "::" not in url and (why := unportable_url(url)):
+        yield Remark("unportable-url", why)
+    if url and is_secret(url):
+        yield Remark(
+            "signed-url",
+            "The URL has a signature, a token or a password: it lets in everybody who has the set, "
+            "and most expire.",
+            "Write the plain URL; readers with access have credentials of their own.",
+        )
+    if url and version == 1 and (single := _SINGLE.search(url)):
+        yield Remark(
+            "single-braces",
+            f"The URL contains `{single[0]}`: an expression has two braces on each side.",
+            f"Write `{{{single[0]}}}` for the value of `{single[1]}`.",
+        )
+    if url and version == 0 and is_template(url):
+        yield Remark(
+            "template-in-v0",
+            "V0 has no templates: the braces are kept as they are.",
+            'Add "version": 1 and move the references into `refs`.',
+        )
+
+
+def remark_on_protocols(urls: Iterable[str | None]) -> Remark | None:
+    """Say whether the targets of a set need more than one filesystem."""
+    found = sorted({_protocol(url) for url in urls if url})
+    if len(found) < 2:
+        return None
+    return Remark(
+        "mixed-protocols",
+        f"The targets need {len(found)} kinds of file system: {', '.join(found)}.",
+        "fsspec's `remote_protocol` names only one; pass `fs={protocol: filesystem}` instead.",
+    )
+
+
+def _protocol(url: str) -> str:
+    match = _PROTOCOL.match(url)
+    return match[0].rstrip(":").lower() if match else "no protocol"
+
+
+def is_metadata(key: str) -> bool:
+    """Say whether a key holds Zarr metadata, which is JSON."""
+    return key.rpartition("/")[2] in METADATA_NAMES
+
+
+def parse_metadata(text: str) -> Mapping[str, object] | None:
+    """Parse the text of a metadata key; None if it is not a JSON object."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def remark_on_chunk(array: ArrayMeta, key: str, index: tuple[int, ...]) -> Remark | None:
+    """Say whether a chunk key fits the grid of its array."""
+    if len(index) != len(array.shape):
+        return Remark(
+            "chunk-wrong-rank",
+            f"The key has {len(index)} indices, but the array `{array.path}` has "
+            f"{len(array.shape)} dimensions.",
+        )
+    if not array.contains(index):
+        grid = " x ".join(map(str, array.grid))
+        return Remark(
+            "chunk-outside-grid",
+            f"The chunk lies outside the {grid} chunk grid of the array `{array.path}`, so no "
+            "reader requests it.",
+        )
+    return None
+
+
+def remarks_on_nodes(keys: Iterable[str]) -> Iterator[tuple[str, Remark]]:
+    """Yield the metadata keys that readers of Zarr choose between in different ways, and why."""
+    nodes: dict[str, set[str]] = {}
+    for key in keys:
+        path, _, name = key.rpartition("/")
+        nodes.setdefault(path, set()).add(name)
+    for path, names in nodes.items():
+        folder = f"{path}/" if path else ""
+        if "zarr.json" in names and names & {".zarray", ".zgroup"}:
+            said = "is of Zarr v2 and of v3: readers take the one that they look for first."
+            yield f"{folder}zarr.json", Remark("ambiguous-node", f"`{path or '/'}` {said}")
+        elif {".zarray", ".zgroup"} <= names:
+            said = "is an array and a group: readers take the one that they look for first."
+            yield f"{folder}.zgroup", Remark("ambiguous-node", f"`{path or '/'}` {said}")
+
+
+EXTERNAL = "_EXTERNAL_ARRAY_LINK"
+SOFT = "_SOFT_LINK"
+
+
+def remarks_on_links(path: str, attributes: Mapping[str, object]) -> Iterator[Remark]:
+    """Say where an array lies, if its attributes say that it lies in another file."""
+    external = attributes.get(EXTERNAL)
+    if external is None:
+        return
+    at = f"{_of(external, 'name')} of {_of(external, 'url')}"
+    yield Remark(
+        "array-elsewhere",
+        f"The values of `{path or '/'}` lie in the dataset {at}, and the set has no references "
+        "to its chunks; only LINDI follows the link, and for all other readers they are fill "
+        "values.",
+        "Open that file itself (`refexplorer[virtual]` makes references to its chunks), or "
+        "write the set with a higher `num_dataset_chunks_threshold`.",
+    )
+
+
+def path_of_link(attributes: object) -> str | None:
+    """Return where a soft link leads, as it is written; None of what is none."""
+    soft = attributes.get(SOFT) if isinstance(attributes, Mapping) else None
+    path = soft.get("path") if isinstance(soft, Mapping) else None
+    return path if isinstance(path, str) else None
+
+
+def _of(link: object, name: str) -> str:
+    value = link.get(name) if isinstance(link, Mapping) else None
+    return repr(value) if isinstance(value, str) else "an unknown place"

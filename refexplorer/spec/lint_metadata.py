@@ -1,0 +1,336 @@
+"""Lint rules for metadata keys: what no reader opens.
+
+Sources: Zarr v2 and Zarr v3 storage specifications, "Array metadata" and "Data types".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from refexplorer.markup import counted
+from refexplorer.spec.keys import odd_json
+from refexplorer.spec.lint import Remark, parse_metadata
+from refexplorer.spec.zarr_metadata import (
+    DIMENSIONS,
+    FIELDS_OF_DTYPE,
+    ArrayMeta,
+    BadMetadata,
+    read_array,
+    wrong_fill_value,
+)
+
+_INT64 = 2**63 - 1
+_DTYPE_V2 = re.compile(
+    r"\|b1|\|[iu]1|[<>](?:[iu][248]|f[248]|c(?:8|16))|\|O|\|[SV][1-9]\d*|[<>]U[1-9]\d*"
+    r"|[<>][Mm]8(?:\[\d*[A-Za-z\u00b5\u03bc]+\])"
+)
+_DTYPES_V3 = frozenset(
+    {
+        "bool", "int2", "int4", "int8", "int16", "int32", "int64", "uint2", "uint4", "uint8",
+        "uint16", "uint32", "uint64", "bfloat16", "float16", "float32", "float64", "complex64",
+        "complex128", "string", "bytes", "variable_length_bytes", "fixed_length_utf32",
+        "null_terminated_bytes", "raw_bytes", "struct", "structured", "numpy.datetime64",
+        "numpy.timedelta64",
+    }
+)  # fmt: skip
+"""Of the specification and of the registry of extensions of Zarr."""
+_MORE_DTYPES_V3 = re.compile(r"r\d+|float[468]_\w+|complex_\w+")
+
+_Rules = Callable[[Mapping[str, object]], Iterator[Remark]]
+
+
+def remarks_on_metadata(key: str, text: str) -> Iterator[Remark]:
+    """Say what is wrong with the text of a metadata key, one remark for each code."""
+    found: dict[str, Remark] = {}
+    for remark in _remarks(key, text):
+        before = found.get(remark.code)
+        if before is not None:  # findings of one code at one place are one
+            remark = remark._replace(message=f"{before.message} {remark.message}")
+        found[remark.code] = remark
+    yield from found.values()
+
+
+def _remarks(key: str, text: str) -> Iterator[Remark]:
+    value = parse_metadata(text)
+    path, _, name = key.rpartition("/")
+    if value is not None and (why := odd_json(text)):
+        yield Remark("odd-metadata-json", why)
+    if value is None:
+        yield Remark("metadata-not-json", f"The text of `{key}` is not a JSON object.")
+    elif name == ".zgroup":
+        yield from _format(value, 2)
+    elif name == ".zarray":
+        yield from _array(path, value, _version_2)
+    elif name == "zarr.json" and value.get("node_type") == "array":
+        yield from _array(path, value, _version_3)
+    elif name == "zarr.json":
+        yield from _format(value, 3)
+        if value.get("node_type") != "group":
+            yield _bad(f'`node_type` must be "array" or "group", but {_told(value, "node_type")}.')
+
+
+def _array(path: str, metadata: Mapping[str, object], rules: _Rules) -> Iterator[Remark]:
+    try:
+        array = read_array(path, metadata)
+    except BadMetadata as bad:
+        yield Remark(bad.code, f"{bad}")
+    else:
+        if any(length > _INT64 for length in array.shape):
+            yield _bad("A length of `shape` does not fit into 64 bits, so no reader opens it.")
+        if 0 in _written_chunks(metadata):
+            said = (
+                "A chunk has a length of 0, as the array has: Zarr reads it, fsspec divides by it."
+            )
+            yield Remark("bad-chunks", said, "Write 1 instead.")
+    yield from rules(metadata)
+
+
+def _written_chunks(metadata: Mapping[str, object]) -> list[object]:
+    """Return the lengths of a chunk as written; none where they are no list."""
+    grid = metadata.get("chunk_grid")
+    settings = grid.get("configuration") if isinstance(grid, Mapping) else None
+    within = metadata if metadata.get("zarr_format") != 3 else settings
+    name = "chunk_shape" if metadata.get("zarr_format") == 3 else "chunks"
+    written = within.get(name) if isinstance(within, Mapping) else None
+    return written if isinstance(written, list) else []
+
+
+def _version_2(metadata: Mapping[str, object]) -> Iterator[Remark]:
+    yield from _format(metadata, 2)
+    yield from _dtype_v2(metadata)
+    if metadata.get("order") not in ("C", "F"):
+        yield _bad(f'`order` must be "C" or "F", but {_told(metadata, "order")}.')
+    separator = metadata.get("dimension_separator", ".")
+    if separator not in (".", "/"):
+        yield _bad(f'`dimension_separator` must be "." or "/", but it is {separator!r}.')
+    compressor, filters = metadata.get("compressor"), metadata.get("filters")
+    if compressor is not None:
+        yield from _codec_v2("`compressor`", compressor)
+    if isinstance(filters, list):
+        for codec in filters:
+            yield from _codec_v2("Each of `filters`", codec)
+    elif filters is not None:
+        yield _bad(f"`filters` must be a list or null, but it is {filters!r}.")
+
+
+def _codec_v2(name: str, codec: object) -> Iterator[Remark]:
+    if not isinstance(codec, Mapping) or not isinstance(codec.get("id"), str):
+        yield _bad(f"{name} must be an object that names a codec as `id`, but it is {codec!r}.")
+
+
+def _dtype_v2(metadata: Mapping[str, object]) -> Iterator[Remark]:
+    written = metadata.get("dtype")
+    dtype = _numpy_dtype(written)
+    if dtype is None:
+        yield Remark(
+            "bad-dtype",
+            f"`dtype` must be a data type of Zarr v2, but {_told(metadata, 'dtype')}.",
+            'Write byte order, kind and size in bytes, such as "<f4" or "|u1".',
+        )
+        return
+    if written == "|O" and not metadata.get("filters"):
+        yield Remark(
+            "bad-dtype",
+            "The data type |O stands for objects, but no filter says how they were written.",
+            'Add the filter that wrote them, such as {"id": "vlen-utf8"}.',
+        )
+    yield from _fill_value(metadata, dtype, 2)
+
+
+def _numpy_dtype(written: object) -> np.dtype[np.generic] | None:
+    """Return the data type that Zarr v2 writes so, None if there is none."""
+    if isinstance(written, str):
+        if not _DTYPE_V2.fullmatch(written):
+            return None
+    elif not isinstance(written, list) or not 0 < len(written) <= FIELDS_OF_DTYPE:
+        return None
+    else:
+        written = [tuple(field) if isinstance(field, list) else field for field in written]
+    try:
+        dtype: np.dtype[np.generic] = np.dtype(written)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return dtype
+
+
+def _fill_value(
+    metadata: Mapping[str, object], dtype: np.dtype[np.generic], zarr_format: int
+) -> Iterator[Remark]:
+    if "fill_value" not in metadata:
+        yield _bad("`fill_value` is missing, and without it Zarr opens no array.")
+    elif wrong := wrong_fill_value(dtype, metadata["fill_value"], zarr_format):
+        value = metadata["fill_value"]
+        yield _bad(f"`fill_value` is {value!r}, but for the data type {dtype.str} {wrong}.")
+
+
+def _version_3(metadata: Mapping[str, object]) -> Iterator[Remark]:
+    yield from _format(metadata, 3)
+    written = metadata.get("data_type")
+    name = written.get("name") if isinstance(written, Mapping) else written
+    if not isinstance(name, str) or not (name in _DTYPES_V3 or _MORE_DTYPES_V3.fullmatch(name)):
+        yield Remark(
+            "bad-dtype",
+            f"`data_type` must be a data type of Zarr v3, but {_told(metadata, 'data_type')}.",
+            'Write its name, such as "float32".',
+        )
+    elif metadata.get("fill_value") is None:
+        yield _bad(f"`fill_value` must be set in Zarr v3, but {_told(metadata, 'fill_value')}.")
+    elif isinstance(written, str) and (dtype := _dtype_named(written)) is not None:
+        yield from _fill_value(metadata, dtype, 3)
+    if not isinstance(metadata.get("attributes", {}), Mapping):
+        yield _bad(f"`attributes` must be an object, but {_told(metadata, 'attributes')}.")
+    codecs = metadata.get("codecs")
+    if not isinstance(codecs, list) or not codecs:
+        yield _bad(f"`codecs` must be a list of codecs, but {_told(metadata, 'codecs')}.")
+
+
+def _dtype_named(name: str) -> np.dtype[np.generic] | None:
+    try:
+        dtype: np.dtype[np.generic] = np.dtype(name)
+    except TypeError:  # not of numpy, such as bfloat16
+        return None
+    return dtype if dtype.kind in "biufc" else None
+
+
+def _format(metadata: Mapping[str, object], number: int) -> Iterator[Remark]:
+    found = metadata.get("zarr_format")
+    if found != number or isinstance(found, bool):
+        told = _told(metadata, "zarr_format")
+        yield _bad(f"`zarr_format` must be the number {number}, but {told}.")
+
+
+def _told(metadata: Mapping[str, object], name: str) -> str:
+    """Say what a field is instead, as the end of a sentence."""
+    return f"it is {metadata[name]!r}" if name in metadata else "it is missing"
+
+
+def _bad(message: str) -> Remark:
+    return Remark("bad-metadata", message)
+
+
+_SINCE = re.compile(
+    r"\s*(?:days?|d|hours?|hrs?|hr|h|minutes?|mins?|min|seconds?|secs?|sec|s|milliseconds?"
+    r"|millisecs?|msecs?|ms|microseconds?|microsecs?|us|nanoseconds?|nsecs?|ns|weeks?|months?"
+    r"|(?:common_)?years?)\s+since\s+[-+]?\d",
+    re.IGNORECASE,
+)
+# 9.97e36 is netCDF's own, -1e34 that of Ferret; no measured value comes near
+_FAR_AWAY = 1e30
+_LARGE = 1e15
+_NINES = re.compile(r"99[9.]*(?:\.0)?|3276[78](?:\.0)?")
+"""What people choose where no value is like it: -999, -9999.0, -32768 in floats."""
+_KINDS = re.compile(r"\|[iu]1|[<>](?:[iu][248]|f[248])")
+_NCZARR = "_NCZARR_ARRAY"
+"""Where netCDF-C writes names of dimensions; xarray reads those, too."""
+_CALENDARS = frozenset(
+    {
+        "standard", "gregorian", "proleptic_gregorian", "noleap", "365_day", "all_leap", "366_day",
+        "360_day", "julian", "",
+    }
+)  # fmt: skip
+
+
+def remarks_on_attributes(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[Remark]:
+    """Say why xarray would not open an array because of its attributes, as they are written."""
+    yield from _names(array, attributes)
+    for name in ("scale_factor", "add_offset"):
+        value = attributes.get(name)
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if value is not None and not isinstance(value, int | float):
+            yield _bad_of_attribute_rules(array, f"`{name}` must be a number, but it is {value!r}")
+    units, calendar = attributes.get("units"), attributes.get("calendar", "")
+    if isinstance(units, str) and "since" in units:
+        if not _SINCE.match(units):
+            yield _bad_of_attribute_rules(
+                array, f"`units` {units!r} does not say a unit of time since a date"
+            )
+        elif not isinstance(calendar, str) or calendar.lower() not in _CALENDARS:
+            yield _bad_of_attribute_rules(
+                array, f"`calendar` {calendar!r} is none that xarray knows"
+            )
+    coordinates = attributes.get("coordinates")
+    if coordinates is not None and not isinstance(coordinates, str):
+        yield _bad_of_attribute_rules(
+            array, f"`coordinates` must be names with spaces, but it is {coordinates!r}"
+        )
+
+
+def _bad_of_attribute_rules(array: ArrayMeta, said: str) -> Remark:
+    return Remark(
+        "bad-attribute",
+        f"{said}, so xarray does not open `{array.path}`.",
+        "Write the attribute as the file has it, or open the set with `decode_cf=False`.",
+    )
+
+
+def _names(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[Remark]:
+    is_v3, rank = array.zarr_format == 3, len(array.shape)
+    field = "dimension_names" if is_v3 else DIMENSIONS
+    within: Mapping[str, object] = array.metadata if is_v3 else attributes
+    written = within.get(field)
+    if written is None and (is_v3 or field not in within):
+        if (rank or not is_v3) and _NCZARR not in array.metadata:
+            yield Remark(
+                "no-dimension-names",
+                f"`{array.path}` has no `{field}`, so xarray does not open it.",
+            )
+        return
+    if not isinstance(written, list) or len(written) != rank or not _are_texts(written):
+        yield Remark(
+            "bad-dimension-names",
+            f"`{field}` of `{array.path}` must be a list of {counted(rank, 'name')}, one for each "
+            f"dimension, but it is {written!r}; xarray refuses it, or names dimensions otherwise.",
+        )
+
+
+def _are_texts(names: list[object]) -> bool:
+    return all(isinstance(name, str) for name in names)
+
+
+def remark_on_ignored_fill_value(
+    array: ArrayMeta, attributes: Mapping[str, object]
+) -> Remark | None:
+    """Say whether xarray ignores the `_FillValue` of an array, as it does for Zarr v2."""
+    written, used = attributes.get("_FillValue"), array.fill_value
+    if isinstance(written, list) and len(written) == 1:
+        written = written[0]
+    numbers = isinstance(written, int | float) and isinstance(used, int | float)
+    if array.zarr_format != 2 or not numbers or written == used:
+        return None
+    return Remark(
+        "fill-value-ignored",
+        f"`_FillValue` of `{array.path}` is {written!r}, but the fill value of the array is "
+        f"{used!r}: xarray reads {used!r} as missing and {written!r} as a value.",
+        "Write the same number as `fill_value` of the array.",
+    )
+
+
+def may_be_a_value(array: ArrayMeta, attributes: Mapping[str, object]) -> bool:
+    """Say whether the fill value of an array of Zarr v2 looks like one of its values.
+
+    xarray reads it as missing, also where no attribute says that it stands for missing values.
+    Not where it is the usual sign of a missing value, unless the array is a coordinate: those
+    have none.
+    """
+    value = array.fill_value
+    if array.zarr_format != 2 or isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    if "_FillValue" in attributes or value != value or abs(value) >= _FAR_AWAY:
+        return False
+    is_coordinate = array.dimensions == (array.path.rpartition("/")[2],)
+    return _KINDS.fullmatch(array.dtype) is not None and (is_coordinate or not _is_usual(array))
+
+
+def _is_usual(array: ArrayMeta) -> bool:
+    """Say whether a fill value is one that people choose since no value is like it."""
+    dtype, value = np.dtype(array.dtype), array.fill_value
+    assert isinstance(value, int | float)
+    if dtype.kind != "f":
+        limits = np.iinfo(dtype)
+        if value in (limits.min, limits.min + 1, limits.max, limits.max - 1):
+            return True
+    return abs(value) >= _LARGE or _NINES.fullmatch(str(abs(value))) is not None

@@ -1,0 +1,503 @@
+"""Templates for many combinations at once; what they mean is told by `compiler` alone.
+
+Each expression is evaluated on the dimensions that it uses, and then broadcast. Whole numbers
+become arrays of 64 bits where every step is known to fit; anything else goes value by value
+through the closures that render one key.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import pairwise, product
+from typing import NamedTuple
+
+import numpy as np
+
+from refexplorer.limits import Limits
+from refexplorer.spec.templates import syntax
+from refexplorer.spec.templates.compiler import compile_form
+from refexplorer.spec.templates.syntax import TemplateProblem, Value, text_of, weigh
+from refexplorer.spec.templates.template import Evaluate, Expression, Scope, Template, run
+
+_PRINTF = re.compile(r"([^%]*)%([0-9]{0,2})d([^%]*)")
+_TABLED = 4096
+"""From so many numbers on, tables of their digits are worth making."""
+# a sign and the 19 digits of 2^63
+_DIGITS = 20
+
+
+class Halves(NamedTuple):
+    """n texts that are put together from few beginnings and few ends.
+
+    Attributes
+    ----------
+    heads, tails
+        Distinct texts.
+    high, low
+        For each text the positions of its head and its tail, shape ``(n,)`` int64.
+    """
+
+    heads: list[str]
+    tails: list[str]
+    high: np.ndarray
+    low: np.ndarray
+
+    def select(self, rows: np.ndarray | slice) -> Halves:
+        """Return some of the texts."""
+        return self._replace(high=self.high[rows], low=self.low[rows])
+
+    def texts(self) -> np.ndarray:
+        """Put them together, as objects, shape ``(n,)``."""
+        texts: np.ndarray = np.array(self.heads, object)[self.high]
+        texts += np.array(self.tails, object)[self.low]
+        return texts
+
+
+@dataclass(frozen=True, slots=True)
+class FormattedIntegers:
+    """Whole numbers as texts, not written yet.
+
+    Attributes
+    ----------
+    numbers
+        Any shape, int64.
+    width
+        As in printf: ``"03"`` pads with zeros, ``"3"`` with blanks.
+    before, after
+        Literal text around each number.
+    """
+
+    numbers: np.ndarray
+    width: str = ""
+    before: str = ""
+    after: str = ""
+
+    @property
+    def longest(self) -> int:
+        """No text has more characters."""
+        return len(self.before) + max(_DIGITS, int(self.width or 0)) + len(self.after)
+
+    def texts(self) -> np.ndarray:
+        """Write the numbers; the same shape, texts as objects."""
+        halves = self.halves()
+        if halves is not None:
+            return halves.texts().reshape(self.numbers.shape)
+        before, after = (text.replace("%", "%%") for text in (self.before, self.after))
+        write = f"{before}%{self.width}d{after}".__mod__
+        texts = np.array(list(map(write, self.numbers.ravel().tolist())), object)
+        return texts.reshape(self.numbers.shape)
+
+    def halves(self) -> Halves | None:
+        """Write the last three digits and those before them once each, if that is worth it."""
+        if self.width[:1] not in ("", "0") or self.numbers.size < _TABLED:
+            return None
+        first, last = int(self.numbers.min()), int(self.numbers.max())
+        if first < 0 or self.numbers.size < (last - first) // 250:
+            return None
+        high, low = np.divmod(self.numbers.ravel(), 1000)
+        width = int(self.width or 0)
+        lead, base = f"0{max(width - 3, 0)}d", first // 1000
+        heads = [f"{self.before}{number:{lead}}" for number in range(base, last // 1000 + 1)]
+        tails = [f"{number:03d}{self.after}" for number in range(1000)]
+        if width <= 3 and not base:  # nothing stands before the digits of a number below 1000
+            heads[0] = self.before
+            tails += [f"{number:0{width}d}{self.after}" for number in range(1000)]
+            low = np.where(high == 0, low + 1000, low)
+        return Halves(heads, tails, high - base, low)
+
+    def differ(self) -> bool:
+        """Say whether each number is larger than the one before, or each smaller."""
+        steps = np.diff(self.numbers.ravel())
+        return bool(np.all(steps > 0) or np.all(steps < 0))
+
+
+TextPiece = str | FormattedIntegers | np.ndarray
+
+
+def formatted_integers(pattern: str, numbers: np.ndarray) -> FormattedIntegers | None:
+    """Write numbers by a pattern; None if it is not one number in decimal digits."""
+    match = _PRINTF.fullmatch(pattern)
+    return None if match is None else FormattedIntegers(numbers, match[2], match[1], match[3])
+
+
+def longest(piece: TextPiece) -> int:
+    """Return a number of characters that no text of a piece exceeds."""
+    if isinstance(piece, str):
+        return len(piece)
+    if isinstance(piece, FormattedIntegers):
+        return piece.longest
+    return max(map(len, piece.ravel().tolist()), default=0)
+
+
+def count(pieces: Iterable[TextPiece]) -> int:
+    """Return how many texts there are when pieces are put together."""
+    arrays = [piece.numbers if isinstance(piece, FormattedIntegers) else piece for piece in pieces]
+    shapes = [array.shape for array in arrays if not isinstance(array, str)]
+    return math.prod(np.broadcast_shapes(*shapes))
+
+
+def join(pieces: Iterable[TextPiece]) -> np.ndarray:
+    """Put pieces together to texts as objects; neighbours of the fewest values come first."""
+    arrays = [_array(piece) for piece in _with_literals(pieces)] or [_array("")]
+    while len(arrays) > 1:
+        sizes = [np.broadcast(left, right).size for left, right in pairwise(arrays)]
+        position = sizes.index(min(sizes))
+        arrays[position : position + 2] = [arrays[position] + arrays[position + 1]]
+    return arrays[0]
+
+
+def differ(pieces: Iterable[TextPiece]) -> bool:
+    """Say whether it is plain that no two texts are equal when pieces are put together."""
+    arrays = [piece for piece in pieces if not isinstance(piece, str)]
+    return len(arrays) == 1 and isinstance(arrays[0], FormattedIntegers) and arrays[0].differ()
+
+
+def halves(pieces: Iterable[TextPiece], count: int) -> Halves | None:
+    """Return so many texts in halves; None if they are not to be had like that."""
+    found = _with_literals(pieces)
+    if (
+        len(found) != 1
+        or not isinstance(found[0], FormattedIntegers)
+        or found[0].numbers.size < count
+    ):
+        return None
+    return found[0].halves()
+
+
+def _with_literals(pieces: Iterable[TextPiece]) -> list[TextPiece]:
+    """Let literal text be written together with the number beside it."""
+    found: list[TextPiece] = []
+    for piece in pieces:
+        last = found[-1] if found else None
+        if isinstance(piece, str) and isinstance(last, FormattedIntegers):
+            found[-1] = replace(last, after=last.after + piece)
+        elif isinstance(piece, str) and isinstance(last, str):
+            found[-1] = last + piece
+        elif isinstance(piece, FormattedIntegers) and isinstance(last, str):
+            found[-1] = replace(piece, before=last + piece.before)
+        else:
+            found.append(piece)
+    return found
+
+
+def _array(piece: TextPiece) -> np.ndarray:
+    if isinstance(piece, FormattedIntegers):
+        return piece.texts()
+    return np.array([piece], object) if isinstance(piece, str) else piece
+
+
+Arrays = Mapping[str, np.ndarray]
+IntegerBounds = tuple[int, int]
+
+_ARITHMETIC: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "//": np.floor_divide,
+    "%": np.remainder,
+}
+COMPARISONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "lteq": np.less_equal,
+    "gt": np.greater,
+    "gteq": np.greater_equal,
+}
+
+
+def integers(form: syntax.Form, values: Arrays) -> np.ndarray | None:
+    """Evaluate an expression of whole numbers.
+
+    Parameters
+    ----------
+    values
+        Arrays that broadcast together.
+
+    Returns
+    -------
+    array
+        int64, in the shape of the arrays that it uses; None where a value is no whole number,
+        may need more than 64 bits, or cannot be computed.
+    """
+    match form:
+        case syntax.Const(value):
+            return np.array([value]) if type(value) is int and fit((value, value)) else None
+        case syntax.Name(name):
+            found = values.get(name)
+            return found if found is not None and found.dtype == np.int64 else None
+        case syntax.Unary("-" | "+" as operator, operand):
+            number = integers(operand, values)
+            return -number if number is not None and operator == "-" else number
+        case syntax.Binary(operator, left, right):
+            return _arithmetic(operator, integers(left, values), integers(right, values))
+        case syntax.Item(syntax.Sequence(_, items), index):
+            return _listed([integers(item, {}) for item in items], integers(index, values))
+        case syntax.Conditional(syntax.Compare() as test, then, other) if other is not None:
+            sides = integers(then, values), integers(other, values)
+            return _choice(_comparison(test, values), *sides)
+    return None
+
+
+def _listed(items: list[np.ndarray | None], positions: np.ndarray | None) -> np.ndarray | None:
+    """Evaluate ``[3, 1, 2][a]``, where all that is listed is written as a number."""
+    numbers = [item for item in items if item is not None]
+    if positions is None or not items or len(numbers) < len(items):
+        return None
+    least, most = _extent(positions)
+    if least < -len(items) or most >= len(items):
+        return None
+    found: np.ndarray = np.concatenate(numbers)[positions]
+    return found
+
+
+def _arithmetic(
+    operator: str, left: np.ndarray | None, right: np.ndarray | None
+) -> np.ndarray | None:
+    if operator not in _ARITHMETIC or left is None or right is None:
+        return None
+    if operator in ("//", "%"):
+        fits = bool(np.all(right))
+    else:
+        fits = fit(bounds_of(operator, _extent(left), _extent(right)))
+    return _ARITHMETIC[operator](left, right) if fits else None
+
+
+def _extent(numbers: np.ndarray) -> IntegerBounds:
+    return int(numbers.min()), int(numbers.max())
+
+
+def bounds_of(operator: str, left: IntegerBounds, right: IntegerBounds) -> IntegerBounds:
+    """Return the least and the greatest result of ``+``, ``-`` or ``*``."""
+    if operator == "+":
+        return left[0] + right[0], left[1] + right[1]
+    if operator == "-":
+        return left[0] - right[1], left[1] - right[0]
+    products = [one * other for one, other in product(left, right)]
+    return min(products), max(products)
+
+
+def fit(bounds: IntegerBounds) -> bool:
+    """Say whether bounds fit into 64 bits, without the least number, which has no opposite."""
+    return bounds[0] > -(2**63) and bounds[1] < 2**63
+
+
+def _choice(
+    test: np.ndarray | None, then: np.ndarray | None, otherwise: np.ndarray | None
+) -> np.ndarray | None:
+    """Evaluate ``a if b else c``; evaluating both sides was safe, since neither can fail."""
+    if test is None or then is None or otherwise is None:
+        return None
+    return np.where(test, then, otherwise)
+
+
+def _comparison(form: syntax.Compare, values: Arrays) -> np.ndarray | None:
+    left = integers(form.first, values)
+    result: np.ndarray | None = None
+    for operator, operand in form.rest:
+        right = integers(operand, values)
+        if operator not in COMPARISONS or left is None or right is None:
+            return None
+        test = COMPARISONS[operator](left, right)
+        result = test if result is None else result & test
+        left = right
+    return result
+
+
+TEXT_CHARS = 2**25
+"""Characters of all texts that are made together."""
+_PLAIN_BITS = 64
+_PLAIN_CHARS = 256
+_LISTED_CHARS = 24
+"""Under tighter limits than these, an array of numbers could hold what they forbid: a number, and
+one in a list, as `weigh` counts it."""
+
+
+class TooMuchText(Exception):
+    """The texts of so many combinations do not fit into memory together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """The names that a template sees for each of many combinations; see `Scope`.
+
+    Attributes
+    ----------
+    values
+        For each name an array; they broadcast together. int64, or object for anything else.
+    failures
+        Arrays of flags that broadcast with them: where something could not be rendered so far.
+    """
+
+    values: Mapping[str, np.ndarray]
+    templates: Mapping[str, Template]
+    limits: Limits
+    failures: list[np.ndarray] = field(default_factory=list)
+
+    def texts(self, template: Template) -> np.ndarray:
+        """Render a template: texts as objects, shaped by the names that it uses.
+
+        Raises
+        ------
+        TooMuchText
+            If they take too much memory; as all that is rendered here.
+        """
+        return join(self.pieces(template))
+
+    def pieces(self, template: Template) -> list[TextPiece]:
+        """Return what the texts of a template are put together from; errors as `texts`."""
+        pieces = self._bounded_pieces(template)
+        if pieces is None:
+            return [self._each(template.names, template.render)]
+        _check_chars(sum(map(longest, pieces)) * count(pieces))
+        return pieces
+
+    def check(self, template: Template) -> list[TextPiece]:
+        """Note where a template fails; return pieces that may be too much when put together."""
+        pieces = self._bounded_pieces(template)
+        return [self._each(template.names, template.render)] if pieces is None else pieces
+
+    def _bounded_pieces(self, template: Template) -> list[TextPiece] | None:
+        """Return what a template's texts are put together from; None if they may be too long."""
+        if not self.is_bounded(template):
+            return None
+        pieces = self._unbounded(template)
+        return pieces if sum(map(longest, pieces)) <= self.limits.template_chars else None
+
+    def expression(self, part: Expression) -> np.ndarray:
+        """Render one expression of a template, as `texts`.
+
+        Raises
+        ------
+        TemplateProblem
+            If it fails for one of the values.
+        """
+        texts = join(self._expression(part.form, part.evaluate, part.names))
+        if self.failures:
+            raise TemplateProblem("bad-template", "This expression has no value everywhere.")
+        return texts
+
+    def integers(self, template: Template) -> np.ndarray | None:
+        """Render a template that is nothing but a whole number, int64; else None."""
+        if len(template.parts) != 1 or not self.is_bounded(template):
+            return None
+        (part,) = template.parts
+        return None if isinstance(part, str) else integers(part.form, self.values)
+
+    def good(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Return for each combination, shape ``(n,)`` bool, whether all was rendered."""
+        good = np.ones(math.prod(shape), np.bool_)
+        for failed in self.failures:
+            good &= ~flat(failed, shape)
+        return good
+
+    def is_bounded(self, template: Template) -> bool:
+        """Say whether no limit but the length of the text can be reached."""
+        steps = most_steps(template, self.templates)
+        return (
+            self.limits.integer_bits >= _PLAIN_BITS
+            and self.limits.template_chars >= _PLAIN_CHARS + _LISTED_CHARS * steps
+            and steps <= self.limits.template_steps
+        )
+
+    def _unbounded(self, template: Template) -> list[TextPiece]:
+        pieces: list[TextPiece] = []
+        for part in template.parts:
+            pieces += (
+                [part]
+                if isinstance(part, str)
+                else self._expression(part.form, part.evaluate, part.names)
+            )
+        return pieces
+
+    def _expression(
+        self, form: syntax.Form, evaluate: Evaluate, names: Collection[str]
+    ) -> list[TextPiece]:
+        number = self._number(form)
+        if number is not None:
+            return [number]
+        match form:
+            case syntax.Concat(parts):
+                return [piece for part in parts for piece in self._operand(part)]
+            case syntax.Call(name, arguments):
+                called = self.templates.get(name)
+                if called is not None and not called.literal:
+                    return self._called(called, dict(arguments))
+        texts = self._each(names, lambda scope: text_of(run(evaluate, scope), self.limits))
+        return [texts if texts.size > 1 else str(texts.item())]
+
+    def _operand(self, form: syntax.Form) -> list[TextPiece]:
+        return self._expression(form, compile_form(form), syntax.names_in(form))
+
+    def _number(self, form: syntax.Form) -> FormattedIntegers | None:
+        """Read ``{{ number }}`` or ``{{ '%03d' % number }}``."""
+        pattern, number = syntax.as_printf(form)
+        if len(pattern) + _PLAIN_CHARS > self.limits.template_chars:
+            return None
+        found = integers(number, self.values)
+        return None if found is None else formatted_integers(pattern, found)
+
+    def _called(self, template: Template, passed: Mapping[str, syntax.Form]) -> list[TextPiece]:
+        arguments = {name: self._argument(form) for name, form in passed.items()}
+        inner = Scopes(arguments, {}, self.limits, self.failures)
+        return inner._unbounded(template)
+
+    def _argument(self, form: syntax.Form) -> np.ndarray:
+        found = integers(form, self.values)
+        if found is not None:
+            return found
+        number = self._number(form)
+        if number is not None:
+            return number.texts()
+        evaluate = compile_form(form)
+        return self._each(syntax.names_in(form), lambda scope: run(evaluate, scope))
+
+    def _each(self, names: Collection[str], evaluate: Callable[[Scope], Value]) -> np.ndarray:
+        """Evaluate value by value: objects, shaped by the names used; a failure leaves a blank."""
+        used = [name for name in self.values if name in names]
+        arrays = np.broadcast_arrays(np.empty(1), *(self.values[name] for name in used))[1:]
+        shape = np.broadcast_shapes((1,), *(array.shape for array in arrays))
+        results = np.full(math.prod(shape), "", object)
+        failed = np.zeros(len(results), np.bool_)
+        chars = 0
+        rows = zip(*(array.ravel().tolist() for array in arrays), strict=True)
+        for position, row in enumerate(rows if used else [()]):
+            scope = Scope(dict(zip(used, row, strict=True)), self.templates, self.limits)
+            try:
+                results[position] = value = evaluate(scope)
+                chars += weigh(value, TEXT_CHARS)
+            except TemplateProblem:
+                failed[position] = True
+            _check_chars(chars)
+        if failed.any():
+            self.failures.append(failed.reshape(shape))
+        return results.reshape(shape)
+
+
+def _check_chars(chars: int) -> None:
+    if chars > TEXT_CHARS:
+        raise TooMuchText
+
+
+def flat(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return the value of each combination, shape ``(n,)``."""
+    return np.broadcast_to(values, shape or (1,)).ravel()
+
+
+def most_steps(template: Template, templates: Mapping[str, Template]) -> float:
+    """Return a number of evaluation steps that rendering a template does not exceed."""
+    steps, names = _own_steps(template)
+    return steps + sum(_own_steps(templates[name])[0] for name in names if name in templates)
+
+
+@lru_cache(maxsize=1024)
+def _own_steps(template: Template) -> tuple[float, tuple[str, ...]]:
+    """Return the steps of a template itself at most, and the names where others may be called."""
+    every = syntax.every(template.forms)
+    if any(isinstance(form, syntax.Opaque) for form in every):
+        return math.inf, ()
+    return len(every), tuple(form.name for form in every if isinstance(form, syntax.Named))

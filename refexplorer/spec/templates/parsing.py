@@ -1,0 +1,318 @@
+"""From jinja2's syntax tree to the `syntax` that is read; jinja2 itself never runs it.
+
+This module alone knows jinja2's nodes, and it is the whitelist: text from a stranger is data, and
+what is not listed here is refused by its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Reversible
+from contextlib import contextmanager
+from inspect import signature
+from numbers import Number
+from typing import Any
+
+import jinja2
+from jinja2 import nodes
+from jinja2.filters import do_float, do_int, do_round, do_title, do_trim
+
+from refexplorer.limits import Limits
+from refexplorer.spec.templates import syntax
+from refexplorer.spec.templates.syntax import (
+    BINARY,
+    Absent,
+    TemplateProblem,
+    Value,
+    check_bits,
+    modulo,
+    percent_format,
+    refused,
+    too_big,
+)
+
+# a decimal digit has 3.3 bits
+_BITS_OF_DIGIT = 4
+
+
+def _replace(limits: Limits, text: Value, old: Value, new: Value, count: Any = None) -> str:
+    source, before, after = str(text), str(old), str(new)
+    found = source.count(before)
+    if len(source) + found * max(0, len(after) - len(before)) > limits.template_chars:
+        raise too_big(limits, "A replaced text")
+    return source.replace(before, after, -1 if count is None else count)
+
+
+def _round(limits: Limits, value: Any, precision: Any = 0, method: Any = "common") -> Value:
+    if isinstance(precision, int):
+        check_bits(abs(precision) * _BITS_OF_DIGIT, limits)
+    return do_round(value, precision, method)
+
+
+def _join(limits: Limits, values: Iterable[Value], separator: Value = "") -> str:
+    parts = [str(part) for part in values]
+    if sum(map(len, parts)) + len(parts) * len(str(separator)) > limits.template_chars:
+        raise too_big(limits, "A joined text")
+    return str(separator).join(parts)
+
+
+def _first(limits: Limits, values: Iterable[Value]) -> Value:
+    return next(iter(values), _nothing("first"))
+
+
+def _last(limits: Limits, values: Reversible[Value]) -> Value:
+    return next(iter(reversed(values)), _nothing("last"))
+
+
+def _nothing(name: str) -> Absent:
+    return Absent(
+        TemplateProblem("bad-template", f"The list or text is empty, so it has no {name} item.")
+    )
+
+
+FILTERS: dict[str, Callable[..., Value]] = {
+    "abs": lambda limits, value: abs(value),
+    "capitalize": lambda limits, value: str(value).capitalize(),
+    "count": lambda limits, value: len(value),
+    "first": _first,
+    "float": lambda limits, value, default=0.0: do_float(value, default),
+    "format": lambda limits, pattern, *values: percent_format(str(pattern), values, limits),
+    "int": lambda limits, value, default=0, base=10: do_int(value, default, base),
+    "join": _join,
+    "last": _last,
+    "length": lambda limits, value: len(value),
+    "lower": lambda limits, value: str(value).lower(),
+    "replace": _replace,
+    "round": _round,
+    "string": lambda limits, value: str(value),
+    "title": lambda limits, value: do_title(str(value)),
+    "trim": lambda limits, value, chars=None: do_trim(str(value), chars),
+    "upper": lambda limits, value: str(value).upper(),
+}
+"""jinja2's filters that are read, by name; `default` and `d` are part of the compiler."""
+
+TESTS: dict[str, Callable[..., bool]] = {
+    "divisibleby": lambda limits, value, by: modulo(value, by, limits) == 0,
+    "even": lambda limits, value: modulo(value, 2, limits) == 0,
+    "odd": lambda limits, value: modulo(value, 2, limits) == 1,
+    "none": lambda limits, value: value is None,
+    "number": lambda limits, value: isinstance(value, Number),
+    "string": lambda limits, value: isinstance(value, str),
+}
+"""jinja2's tests that are read; `defined` and `undefined` are part of the compiler."""
+
+
+def takes(operation: Callable[..., Value], count: int) -> bool:
+    """Say whether a filter or test takes so many arguments after its value."""
+    try:
+        signature(operation).bind(*[None] * (2 + count))
+    except TypeError:
+        return False
+    return True
+
+
+_ENVIRONMENT = jinja2.Environment()
+_DEFAULT = {"default", "d"}
+_DEFAULTS: tuple[nodes.Expr, ...] = (nodes.Const(""), nodes.Const(False))
+_NONE = nodes.Const(None)
+_STATEMENTS = {
+    "Assign": "set",
+    "AssignBlock": "set",
+    "CallBlock": "call",
+    "FilterBlock": "filter",
+    "FromImport": "from",
+    "ScopedEvalContextModifier": "autoescape",
+}
+"""Statements that jinja2's tree names otherwise than they are written."""
+_METHODS = {
+    "format": "'%03d' | format(n)",
+    "join": "[1, 2] | join('-')",
+    "lstrip": "text | trim",
+    "rstrip": "text | trim",
+    "strip": "text | trim",
+    "zfill": "'%03d' | format(n)",
+}
+"""What to write instead of a method of a text, where it is no filter of the same name."""
+_SAID = (
+    (r"unexpected end of template, expected 'end of print .*'", "`{{` is not closed by `}}`"),
+    (r"unexpected 'end of print .*'", "an expression is missing before `}}`"),
+    (r"unexpected '}'", "a single `}` stands inside of `{{ … }}`"),
+    (r"Missing end of comment tag", "`{#` is not closed by `#}`"),
+    (r"Unexpected end of template.*innermost block.*is '(\w+)'", r"`{% \1 %}` is not closed"),
+    (r"Expected an expression, got 'end of print .*'", "an expression is missing before `}}`"),
+    (r"expected token 'name', got 'end of print .*'", "a name is missing before `}}`"),
+    (r"'?end of print statement'?", "`}}`"),
+    (r"'?end of statement block'?", "`%}`"),
+    (r"'?begin of print statement'?", "`{{`"),
+    (r"'?begin of statement block'?", "`{%`"),
+)  # fmt: skip
+"""What jinja2 says of a text that it cannot parse, and what it means to a person."""
+BUILT_IN = {*_ENVIRONMENT.globals, "self"}
+"""Names that jinja2 defines by itself."""
+
+
+def lower(text: str) -> syntax.Body:
+    """Parse a jinja-str, inside `syntax_told`.
+
+    Raises
+    ------
+    TemplateProblem
+        For a construct that is not read here.
+    """
+    return _body(_ENVIRONMENT.parse(text).body)
+
+
+@contextmanager
+def syntax_told() -> Iterator[None]:
+    """Raise a `TemplateProblem` for a text that jinja2 or Python cannot parse."""
+    try:
+        yield
+    except jinja2.TemplateSyntaxError as error:
+        said = _in_words((error.message or "").rstrip("."))
+        raise TemplateProblem("bad-template", f"The template cannot be parsed: {said}.") from None
+    except (RecursionError, MemoryError, SyntaxError):
+        raise TemplateProblem("template-limit", "This template is nested too deeply.") from None
+    except ValueError as error:  # a number literal with more digits than Python reads
+        raise TemplateProblem("bad-template", f"The template cannot be parsed: {error}.") from None
+
+
+def _in_words(said: str) -> str:
+    """Name what jinja2 calls a token as it is written."""
+    for pattern, words in _SAID:
+        said = re.sub(pattern, words, said, flags=re.DOTALL)
+    return said
+
+
+def unnamed_arguments(name: str) -> TemplateProblem:
+    """Describe a call of a template that does not name its arguments."""
+    return TemplateProblem(
+        "bad-template",
+        f"The arguments of `{name}` must be passed by name.",
+        f"Write {{{{{name}(c=…)}}}}.",
+    )
+
+
+def _body(statements: list[nodes.Node]) -> syntax.Body:
+    merged: list[str | syntax.Form] = []
+    for part in _parts(statements):
+        if isinstance(part, str) and merged and isinstance(merged[-1], str):
+            merged[-1] += part
+        else:
+            merged.append(part)
+    return tuple(merged)
+
+
+def _parts(statements: list[nodes.Node]) -> Iterator[str | syntax.Form]:
+    for statement in statements:
+        if isinstance(statement, nodes.Output):
+            for node in statement.nodes:
+                yield node.data if isinstance(node, nodes.TemplateData) else _form(node)
+        elif isinstance(statement, nodes.If):
+            branches = (statement, *statement.elif_)
+            choices = tuple((_form(branch.test), _body(branch.body)) for branch in branches)
+            yield syntax.Branches(choices, _body(statement.else_))
+        else:
+            kind = type(statement).__name__
+            raise refused(f"statement `{{% {_STATEMENTS.get(kind, kind.lower())} %}}`")
+
+
+def _form(node: nodes.Node) -> syntax.Form:
+    match node:
+        case nodes.Const(value=value):
+            return syntax.Const(value)
+        case nodes.Name(name=name):
+            return syntax.Name(name)
+        case nodes.Getattr(node=nodes.Name(name=name), attr=attribute) if attribute[:1] != "_":
+            return syntax.Attribute(name, attribute)
+        case nodes.Getattr(attr=attribute):
+            raise refused(f"attribute `.{attribute}`")
+        case nodes.Call():
+            return _call(node)
+        case nodes.Getitem(node=value, arg=nodes.Slice() as cut):
+            bounds = (cut.start, cut.stop, cut.step)
+            return syntax.Slice(_form(value), _forms(bound or _NONE for bound in bounds))
+        case nodes.Getitem(node=value, arg=index):
+            return syntax.Item(_form(value), _form(index))
+        case nodes.Filter():
+            return _filter(node)
+        case nodes.Test():
+            return _test(node)
+        case _:
+            return _operation(node)
+
+
+def _forms(members: Iterable[nodes.Node]) -> tuple[syntax.Form, ...]:
+    return tuple(map(_form, members))
+
+
+def _operation(node: nodes.Node) -> syntax.Form:
+    match node:
+        case nodes.Neg() | nodes.Pos() | nodes.Not():
+            return syntax.Unary(node.operator, _form(node.node))
+        case nodes.And() | nodes.Or():
+            return syntax.Logic(node.operator, _form(node.left), _form(node.right))
+        case nodes.Mod(left=nodes.Const(value=str(pattern)), right=value):
+            return syntax.Printf(pattern, _form(value), is_filter=False)
+        case nodes.BinExpr() if node.operator in BINARY:
+            return syntax.Binary(node.operator, _form(node.left), _form(node.right))
+        case nodes.Compare(expr=first, ops=rest):
+            return syntax.Compare(_form(first), tuple((one.op, _form(one.expr)) for one in rest))
+        case nodes.CondExpr(test=test, expr1=then, expr2=other):
+            return syntax.Conditional(*_forms(filter(None, (test, then, other))))
+        case nodes.Concat():
+            return syntax.Concat(_forms(node.nodes))
+        case nodes.List() | nodes.Tuple():
+            kind = list if isinstance(node, nodes.List) else tuple
+            return syntax.Sequence(kind, _forms(node.items))
+        case nodes.Dict(items=pairs):
+            return syntax.Dictionary(tuple((_form(pair.key), _form(pair.value)) for pair in pairs))
+        case _:
+            raise refused(type(node).__name__)
+
+
+def _call(node: nodes.Call) -> syntax.Form:
+    if isinstance(node.node, nodes.Getattr):
+        raise _refused_method(node.node.attr)
+    if not isinstance(node.node, nodes.Name):
+        raise refused("call of an expression", "Only templates are called, by their names.")
+    name = node.node.name
+    if node.args or node.dyn_args or node.dyn_kwargs:
+        raise refused(f"function `{name}`") if name in BUILT_IN else unnamed_arguments(name)
+    return syntax.Call(name, tuple((pair.key, _form(pair.value)) for pair in node.kwargs))
+
+
+def _refused_method(name: str) -> TemplateProblem:
+    instead = f"value | {name}" if name in FILTERS else None
+    instead = _METHODS.get(name, instead)
+    construct = f"method call `.{name}()`"
+    return refused(construct, f"Write `{{{{ {instead} }}}}`.") if instead else refused(construct)
+
+
+def _filter(node: nodes.Filter) -> syntax.Form:
+    name, count = node.name, len(node.args)
+    if node.node is None or node.kwargs or node.dyn_args or node.dyn_kwargs:
+        raise refused(f"filter `{name}` with named arguments")
+    if name not in FILTERS and name not in _DEFAULT:
+        raise refused(f"filter `{name}`")
+    if count > 2 if name in _DEFAULT else not takes(FILTERS[name], count):
+        raise refused(f"filter `{name}` with {count} arguments")
+    if name in _DEFAULT:
+        fallback, falsy_too = [*node.args, *_DEFAULTS[count:]]
+        return syntax.Default(_form(node.node), _form(fallback), _form(falsy_too))
+    match name, node.node, node.args:
+        case "format", nodes.Const(value=str(pattern)), [value]:
+            return syntax.Printf(pattern, _form(value), is_filter=True)
+    return syntax.Filter(name, _form(node.node), _forms(node.args))
+
+
+def _test(node: nodes.Test) -> syntax.Form:
+    arguments = node.args or ()
+    if node.kwargs or node.dyn_args or node.dyn_kwargs:
+        raise refused(f"test `{node.name}` with named arguments")
+    if node.name in ("defined", "undefined") and not arguments:
+        return syntax.Defined(_form(node.node), node.name == "defined")
+    if node.name not in TESTS:
+        raise refused(f"test `{node.name}`")
+    if not takes(TESTS[node.name], len(arguments)):
+        raise refused(f"test `{node.name}` with {len(arguments)} arguments")
+    return syntax.Test(node.name, _form(node.node), _forms(arguments))

@@ -1,0 +1,460 @@
+"""Zarr metadata of an array: shape, chunks, codecs, and the names of its chunks.
+
+Sources: Zarr v2 (``.zarray``, ``.zattrs``) and Zarr v3 (``zarr.json``) storage specifications.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from refexplorer.pickling import PickledByFields
+
+FIELDS_OF_DTYPE = 1_000
+STRUCTURED = "structured"
+# numpy holds text as UTF-32
+_CODE_POINT = 4
+_TIMES = frozenset({"numpy.datetime64", "numpy.timedelta64"})
+_UNITS = {"fixed_length_utf32": _CODE_POINT, "null_terminated_bytes": 1, "raw_bytes": 1}
+"""Data types of Zarr v3 that say their own length, and what it is a multiple of, in bytes."""
+
+
+def itemsize(dtype: object) -> int | None:
+    """Return the bytes of an element, None where they vary or the data type is not known.
+
+    Parameters
+    ----------
+    dtype
+        ``dtype`` of a ``.zarray``, or ``data_type`` of a ``zarr.json``, as written.
+    """
+    if isinstance(dtype, Mapping):
+        return _of_object(dtype)
+    if isinstance(dtype, list):
+        if len(dtype) > FIELDS_OF_DTYPE:
+            return None
+        dtype = [tuple(field) if isinstance(field, list) else field for field in dtype]
+    try:
+        size = np.dtype(dtype).itemsize  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        return None
+    return int(size) or None
+
+
+def _of_object(dtype: Mapping[str, object]) -> int | None:
+    """Add up the fields, however deep they lie, of a data type of Zarr v3."""
+    waiting: list[object] = [dtype]
+    total = 0
+    for each in waiting:
+        if isinstance(each, Mapping) and each.get("name") == STRUCTURED:
+            waiting += _fields(each)
+            size: int | None = 0
+        else:
+            size = _of_field(each)
+        if size is None or len(waiting) > FIELDS_OF_DTYPE:
+            return None
+        total += size
+    return total or None
+
+
+def _fields(dtype: Mapping[str, object]) -> list[object]:
+    """Return the data types of the fields; None stands for one that is not understood."""
+    fields = _configuration(dtype).get("fields")
+    if not isinstance(fields, list):
+        return [None]
+    return [field[1] if isinstance(field, list) and len(field) == 2 else None for field in fields]
+
+
+def _of_field(dtype: object) -> int | None:
+    if isinstance(dtype, str):
+        return itemsize(dtype)
+    if not isinstance(dtype, Mapping):
+        return None
+    name = str(dtype.get("name"))
+    if name in _TIMES:
+        return 8
+    length = _configuration(dtype).get("length_bytes")
+    if name not in _UNITS or type(length) is not int or length < 1:
+        return None
+    return length - length % _UNITS[name] or None
+
+
+def _configuration(dtype: Mapping[str, object]) -> Mapping[str, object]:
+    found = dtype.get("configuration")
+    return found if isinstance(found, Mapping) else {}
+
+
+_WORDS = frozenset({"NaN", "Infinity", "-Infinity"})
+_HEX = re.compile(r"0x[0-9a-fA-F]+")
+
+
+def wrong_fill_value(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
+    """Say what a fill value must be instead, as the end of a sentence; ``""`` if it is one.
+
+    Parameters
+    ----------
+    dtype
+        Of the array.
+    value
+        As written; null, which Zarr v2 allows, is none.
+    zarr_format
+        2 or 3: texts of bits (``"0x7fc00000"``) are of v3, base64 is of v2.
+    """
+    rule = _RULES.get(dtype.kind)
+    return "" if value is None or rule is None else rule(dtype, value, zarr_format)
+
+
+def _integer(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int):
+        return "it must be an integer"
+    limits = np.iinfo(dtype)  # type: ignore[type-var]
+    is_inside = limits.min <= value <= limits.max
+    return "" if is_inside else f"it must lie between {limits.min} and {limits.max}"
+
+
+def _float(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
+    is_text = isinstance(value, str) and (value in _WORDS or _is_bits(value, zarr_format))
+    if is_text or isinstance(value, int | float):
+        return ""
+    return 'it must be a number, "NaN", "Infinity" or "-Infinity"'
+
+
+def _is_bits(value: str, zarr_format: int) -> bool:
+    return zarr_format == 3 and _HEX.fullmatch(value) is not None
+
+
+def _complex(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
+    parts = value if isinstance(value, list) else []
+    if len(parts) == 2 and not any(_float(dtype, part, zarr_format) for part in parts):
+        return ""
+    return "it must be a list of two numbers"
+
+
+def _truth(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
+    is_truth = isinstance(value, bool) or (zarr_format == 2 and value in (0, 1))
+    return "" if is_truth else "it must be true or false"
+
+
+def _text(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
+    return "" if isinstance(value, str) else "it must be text"
+
+
+def _bytes(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
+    if zarr_format == 3 and isinstance(value, list):
+        return ""
+    try:
+        base64.b64decode(value, validate=True)  # type: ignore[arg-type]
+    except (binascii.Error, ValueError, TypeError):
+        return "it must be text in base64"
+    return ""
+
+
+def _moment(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
+    is_moment = value == "NaT" or (isinstance(value, int) and not isinstance(value, bool))
+    return "" if is_moment else 'it must be an integer or "NaT"'
+
+
+_FillCheck = Callable[["np.dtype[np.generic]", object, int], str]
+_RULES: dict[str, _FillCheck] = {
+    "i": _integer, "u": _integer, "f": _float, "c": _complex, "b": _truth, "U": _text,
+    "S": _bytes, "V": _bytes, "M": _moment, "m": _moment,
+}  # fmt: skip
+"""By the kind of a data type, as numpy has it; objects may have any fill value."""
+
+
+METADATA_NAMES = frozenset({".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json"})
+DIMENSIONS = "_ARRAY_DIMENSIONS"
+"""The attribute with the names of dimensions, which xarray writes for Zarr v2."""
+_ADDED = {
+    "bytes": 0,
+    "endian": 0,
+    "transpose": 0,
+    "shuffle": 0,
+    "fletcher32": 4,
+    "crc32": 4,
+    "crc32c": 4,
+    "adler32": 4,
+}
+"""Codecs that add so many bytes to what they are given, whatever it is."""
+_INT64 = 2**63 - 1
+_RANK = 64
+"""Dimensions that NumPy's arrays have at most."""
+
+
+class BadMetadata(Exception):
+    """Array metadata breaks a rule: a diagnostic code and one sentence."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class ArrayMeta(PickledByFields):
+    """The metadata of one array.
+
+    Attributes
+    ----------
+    path
+        Where the array is; ``""`` is the root.
+    shape, chunks
+        Lengths of the array and of a chunk, in elements, one for each dimension.
+    dtype
+        The data type as written.
+    itemsize
+        Bytes of an element, None where it varies or is not known.
+    codecs
+        From values to bytes, in the order of encoding, such as ``"shuffle(elementsize=2)"``.
+    dimensions
+        Names, or None.
+    metadata
+        The parsed ``.zarray`` or ``zarr.json``.
+    """
+
+    path: str
+    shape: tuple[int, ...]
+    chunks: tuple[int, ...]
+    dtype: str
+    itemsize: int | None
+    fill_value: object
+    codecs: tuple[str, ...]
+    dimensions: tuple[str, ...] | None
+    attributes: Mapping[str, object]
+    zarr_format: int
+    metadata: Mapping[str, object]
+    prefix: str
+    separator: str
+
+    @cached_property
+    def grid(self) -> tuple[int, ...]:
+        """Chunks along each dimension; edge chunks count as whole."""
+        return tuple(-(-n // c) if n else 0 for n, c in zip(self.shape, self.chunks, strict=True))
+
+    @cached_property
+    def narrow_grid(self) -> tuple[int, ...]:
+        """The grid in 64 bits, beyond which columns of chunks have no numbers and no indices."""
+        return tuple(min(size, _INT64) for size in self.grid)
+
+    @cached_property
+    def chunk_count(self) -> int:
+        """Chunks of the whole array."""
+        return prod(self.grid)
+
+    @property
+    def encoded_size(self) -> int | None:
+        """Bytes of every chunk as stored; None where they vary, as those of compressed chunks."""
+        names = (codec.partition("(")[0].removeprefix("numcodecs.") for codec in self.codecs)
+        added = [_ADDED.get(name) for name in names]
+        if self.itemsize is None or self.dtype == "|O" or None in added:
+            return None
+        return prod(self.chunks) * self.itemsize + sum(filter(None, added))
+
+    @property
+    def folder(self) -> str:
+        """The path with a slash, or ``""`` for the root."""
+        return self.path + "/" if self.path else ""
+
+    @property
+    def metadata_key(self) -> str:
+        """The key of its metadata."""
+        return self.folder + ("zarr.json" if self.zarr_format == 3 else ".zarray")
+
+    def chunk_key(self, index: Sequence[int]) -> str:
+        """Return the full key of the chunk with this index, one number for each dimension."""
+        if not index:
+            return self.folder + (self.prefix.rstrip(self.separator) or "0")
+        return self.folder + self.prefix + self.separator.join(map(str, index))
+
+    def chunk_index(self, key: str) -> tuple[int, ...] | None:
+        """Return the index that a key of this array stands for, or None if it names no chunk.
+
+        The index may have another number of dimensions than the array, or lie outside its grid.
+        """
+        if not key.startswith(self.folder):
+            return None
+        name = key[len(self.folder) :]
+        if not self.shape and key == self.chunk_key(()):
+            return ()
+        match = self._pattern.fullmatch(name)
+        if match is None:
+            return None
+        return tuple(int(part) for part in match[1].split(self.separator))
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        number = r"(?:0|[1-9]\d{0,999})"  # Python reads few thousand digits
+        separator = re.escape(self.separator)
+        return re.compile(rf"{re.escape(self.prefix)}({number}(?:{separator}{number})*)", re.ASCII)
+
+    def chunk_number(self, index: Sequence[int]) -> int:
+        """Return the number of a chunk of the grid, counted in C order from 0."""
+        number = 0
+        for position, size in zip(index, self.grid, strict=True):
+            number = number * size + position
+        return number
+
+    def index_at(self, number: int) -> tuple[int, ...]:
+        """Return the index of the chunk with this number, as `chunk_number` counts."""
+        index: list[int] = []
+        for size in reversed(self.grid):
+            number, position = divmod(number, size)
+            index.append(position)
+        return tuple(reversed(index))
+
+    def inside(self, indices: np.ndarray) -> np.ndarray:
+        """Say which indices the grid has, shape ``(n,)`` bool, of int64 ``(n, rank)``."""
+        found = np.ones(len(indices), np.bool_)
+        for axis, count in enumerate(self.narrow_grid):  # each by itself: many rows of few numbers
+            found &= indices[:, axis] < count
+        return found
+
+    def contains(self, index: Sequence[int]) -> bool:
+        """Say whether the grid has a chunk of this index."""
+        return len(index) == len(self.grid) and all(
+            0 <= i < n for i, n in zip(index, self.grid, strict=True)
+        )
+
+
+def read_array(
+    path: str, metadata: Mapping[str, object], attributes: Mapping[str, object] | None = None
+) -> ArrayMeta:
+    """Read array metadata of Zarr v2 or v3.
+
+    Parameters
+    ----------
+    path
+        Where the array is.
+    metadata
+        The parsed ``.zarray`` or ``zarr.json``.
+    attributes
+        The parsed ``.zattrs`` (v2 only).
+
+    Raises
+    ------
+    BadMetadata
+        If a field is missing, of the wrong type, or no array can be like that.
+    """
+    if metadata.get("zarr_format", 2) == 3:
+        return _read_v3(path, metadata)
+    return _read_v2(path, metadata, attributes or {})
+
+
+def _read_v2(
+    path: str, metadata: Mapping[str, object], attributes: Mapping[str, object]
+) -> ArrayMeta:
+    shape = _lengths(metadata, "shape")
+    chunks = _chunks(_lengths(metadata, "chunks"), shape)
+    dtype = metadata.get("dtype", "")
+    filters = metadata.get("filters") or []
+    codecs = [*filters, metadata.get("compressor")] if isinstance(filters, list) else []
+    names = attributes.get(DIMENSIONS)
+    separator = metadata.get("dimension_separator", ".")
+    return ArrayMeta(
+        path,
+        shape,
+        chunks,
+        dtype if isinstance(dtype, str) else STRUCTURED,
+        itemsize(dtype),
+        metadata.get("fill_value"),
+        tuple(_codec_v2(codec) for codec in codecs if isinstance(codec, Mapping)),
+        _names(names, shape),
+        {name: value for name, value in attributes.items() if name != DIMENSIONS},
+        2,
+        metadata,
+        "",
+        separator if isinstance(separator, str) and separator else ".",
+    )
+
+
+def _read_v3(path: str, metadata: Mapping[str, object]) -> ArrayMeta:
+    shape = _lengths(metadata, "shape")
+    grid = _mapping(metadata.get("chunk_grid"))
+    if grid.get("name") != "regular":
+        raise BadMetadata("bad-metadata", f"The chunk grid {grid.get('name')!r} is not supported.")
+    chunks = _chunks(_lengths(_mapping(grid.get("configuration")), "chunk_shape"), shape)
+    dtype = metadata.get("data_type", "")
+    codecs = metadata.get("codecs")
+    prefix, separator = _key_encoding(_mapping(metadata.get("chunk_key_encoding")))
+    return ArrayMeta(
+        path,
+        shape,
+        chunks,
+        dtype if isinstance(dtype, str) else str(_mapping(dtype).get("name", STRUCTURED)),
+        itemsize(dtype),
+        metadata.get("fill_value"),
+        tuple(map(_codec_v3, codecs)) if isinstance(codecs, list) else (),
+        _names(metadata.get("dimension_names"), shape),
+        _mapping(metadata.get("attributes")),
+        3,
+        metadata,
+        prefix,
+        separator,
+    )
+
+
+def _key_encoding(encoding: Mapping[str, object]) -> tuple[str, str]:
+    """Return the prefix of the index, and the separator of its numbers."""
+    is_v2 = encoding.get("name") == "v2"
+    separator = _mapping(encoding.get("configuration")).get("separator", "." if is_v2 else "/")
+    if not isinstance(separator, str) or not separator:
+        separator = "/"
+    return ("" if is_v2 else "c" + separator), separator
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _lengths(metadata: Mapping[str, object], name: str) -> tuple[int, ...]:
+    value = metadata.get(name)
+    if not isinstance(value, list) or not all(type(n) is int and n >= 0 for n in value):
+        raise BadMetadata("bad-metadata", f"`{name}` must be a list of non-negative integers.")
+    return tuple(value)
+
+
+def _chunks(chunks: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    if len(chunks) != len(shape):
+        raise BadMetadata(
+            "bad-chunks",
+            f"The chunk shape has {len(chunks)} dimensions, but the array has {len(shape)}.",
+        )
+    if len(shape) > _RANK:
+        raise BadMetadata(
+            "bad-metadata",
+            f"The array has {len(shape):,} dimensions; NumPy arrays, and so those of Zarr in "
+            f"Python, have at most {_RANK}.",
+        )
+    if any(chunk == 0 < length for chunk, length in zip(chunks, shape, strict=True)):
+        raise BadMetadata("bad-chunks", "Chunks cannot have a length of 0.")
+    return tuple(max(chunk, 1) for chunk in chunks)  # kerchunk writes 0 of an empty dimension
+
+
+def _names(value: object, shape: tuple[int, ...]) -> tuple[str, ...] | None:
+    if not isinstance(value, list) or len(value) != len(shape):
+        return None
+    return tuple(name if isinstance(name, str) else "" for name in value)
+
+
+def _codec_v2(codec: Mapping[str, object]) -> str:
+    settings = {name: value for name, value in codec.items() if name != "id"}
+    return _call(str(codec.get("id", "?")), settings)
+
+
+def _codec_v3(codec: object) -> str:
+    if isinstance(codec, str):
+        return codec
+    settings = _mapping(_mapping(codec).get("configuration"))
+    return _call(str(_mapping(codec).get("name", "?")), settings)
+
+
+def _call(name: str, settings: Mapping[str, object]) -> str:
+    inside = ", ".join(f"{key}={value}" for key, value in settings.items())
+    return f"{name}({inside})" if inside else name

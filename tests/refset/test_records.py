@@ -1,0 +1,166 @@
+"""Parquet stores are read as far as a question needs, and one bad file stays alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import refexplorer as rx
+from refexplorer.refset.contents import internals
+from refexplorer.refset.parquet_segment import Records
+
+ROWS = 4
+ARRAY = {
+    "zarr_format": 2,
+    "shape": [3 * ROWS],
+    "chunks": [1],
+    "dtype": "<i4",
+    "compressor": None,
+    "filters": None,
+    "order": "C",
+    "fill_value": 0,
+}
+URLS = ("s3://b/0", "s3://b/1", None, "s3://b/3")
+
+
+def write_records(path: Path, urls: Sequence[str | None] = URLS, offset: int = 10) -> None:
+    columns = {
+        "path": pa.array(urls, pa.string()),
+        "offset": pa.array([offset] * len(urls), pa.int64()),
+        "size": pa.array([5] * len(urls), pa.int64()),
+        "raw": pa.nulls(len(urls), pa.binary()),
+    }
+    pq.write_table(pa.table(columns), path)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    metadata = {"metadata": {"x/.zarray": ARRAY}, "record_size": ROWS}
+    (tmp_path / ".zmetadata").write_text(json.dumps(metadata))
+    (tmp_path / "x").mkdir()
+    for number in range(3):
+        write_records(tmp_path / "x" / f"refs.{number}.parq")
+    return tmp_path
+
+
+def errors(refs: rx.ReferenceSet) -> list[tuple[str, str]]:
+    found = (d for d in refs.diagnostics if d.severity == "error" and d.code != "no-root")
+    return [(d.code, d.pointer) for d in found]
+
+
+def test_a_key_and_a_count_need_no_other_record_file(store: Path) -> None:
+    refs = rx.open_references(store)
+    assert refs.count == 10
+    for number in (0, 2):
+        (store / "x" / f"refs.{number}.parq").unlink()
+    assert refs["x/5"] == rx.Range("s3://b/1", 10, 5)
+    assert "x/6" not in refs
+    assert refs.count == 10
+
+
+def test_an_absent_key_needs_no_references_where_the_footer_vouches_for_numbers(
+    store: Path,
+) -> None:
+    refs = rx.open_references(store)
+    (records,) = internals(refs).opened.segments
+    assert isinstance(records, Records)
+    assert refs.get("x/2") is None
+    assert refs.left_out("x/2") is None
+    assert not any(part.is_read for part in records.parts)
+
+
+def test_levels_and_searches_skip_what_is_absent(store: Path) -> None:
+    refs = rx.open_references(store)
+    names = [row.name for row in refs.children("x").rows]
+    assert names == [".zarray", "0", "1", "3", "4", "5", "7", "8", "9", "11"]
+    assert list(refs.find("x/1*")) == ["x/1", "x/11"]
+    assert list(refs.find("y*")) == []
+    assert list(refs.find("", mode="substring", kind="inline")) == ["x/.zarray"]
+    for place, name in enumerate(names):
+        assert refs.position(f"x/{name}") == place
+    assert refs.summary("x").missing == 3
+
+
+def test_columns_that_break_after_they_were_counted_leave_the_others(store: Path) -> None:
+    path = store / "x" / "refs.1.parq"
+    whole = path.read_bytes()
+    path.write_bytes(b"PAR1" + b"\xff" * 200 + whole[204:])
+    refs = rx.open_references(store)
+    assert len(refs.children("x", 0, 50).rows) == 10
+    assert [key for key in refs if key != "x/.zarray"] == [
+        "x/0",
+        "x/1",
+        "x/3",
+        "x/8",
+        "x/9",
+        "x/11",
+    ]
+    assert errors(refs) == [("parquet-unreadable", "x/refs.1.parq")]
+    assert (refs.summary("x").missing, refs.summary("x").left_out) == (2, 4)
+    with pytest.raises(KeyError):
+        refs["x/4"]
+
+
+def test_numbers_below_zero_are_left_out_and_noted(store: Path) -> None:
+    write_records(store / "x" / "refs.2.parq", offset=-1)
+    refs = rx.open_references(store)
+    assert list(refs)[-1] == "x/7"
+    assert refs.get("x/8") is None
+    assert errors(refs) == [("bad-offset", "x/refs.2.parq")]
+    assert refs.chunk_grid("x").states.tolist()[-4:] == [0, 0, 0, 0]
+    assert refs.summary("x").kinds[rx.Kind.RANGE] == 6
+
+
+def test_many_missing_record_files_cost_nothing(store: Path) -> None:
+    metadata = {"metadata": {"x/.zarray": {**ARRAY, "shape": [10**15]}}, "record_size": ROWS}
+    (store / ".zmetadata").write_text(json.dumps(metadata))
+    refs = rx.open_references(store)
+    missing = [d for d in refs.diagnostics if d.code == "parquet-missing-file"]
+    assert missing[0].pointer == "x/refs.3.parq"
+    assert sum(found.count for found in missing) == 10**15 // ROWS - 3
+
+
+def test_going_through_a_store_holds_no_more_than_a_file(store: Path) -> None:
+    write_records(store / "x" / "refs.1.parq", offset=-1)
+    refs = rx.open_references(store)
+    (records,) = internals(refs).opened.segments
+    assert isinstance(records, Records)
+    kept = records.parts[2]
+    assert refs["x/8"] == rx.Range("s3://b/0", 10, 5)
+    for size in (3, 4, 100):
+        found = [number for part in records.blocks(size) for number in part.numbers.tolist()]
+        assert found == [0, 1, 3, 8, 9, 11]
+        assert [part.is_read for part in records.parts] == [False, False, True]
+    assert kept.is_read
+    assert errors(refs) == [("bad-offset", "x/refs.1.parq")]
+    assert refs.error_count == 3
+
+
+def test_a_chunk_in_the_metadata_hides_its_row(store: Path) -> None:
+    metadata = {"x/.zarray": ARRAY, "x/5": "abcd", "x/6": "only here", "x/y/5": "no chunk"}
+    (store / ".zmetadata").write_text(json.dumps({"metadata": metadata, "record_size": ROWS}))
+    refs = rx.open_references(store)
+    assert len(refs) == len(list(refs)) == len(set(refs)) == 4 + 8
+    assert refs["x/5"] == rx.Inline("abcd")
+    assert refs.to_v0()["x/5"] == "abcd"
+    assert list(refs.find("x/5")) == ["x/5"]
+    (found,) = (d for d in refs.diagnostics if d.code == "duplicate-key")
+    assert (found.pointer, found.key, found.count) == ("x/refs.1.parq", "x/5", 1)
+    rx.convert(store, store / "out.json")
+    assert rx.open_references(store / "out.json").to_v0() == refs.to_v0()
+
+
+def test_a_chunk_of_the_root_array_in_the_metadata_hides_its_row(tmp_path: Path) -> None:
+    metadata = {".zarray": ARRAY, "1": "abcd", "99": "no chunk"}
+    (tmp_path / ".zmetadata").write_text(json.dumps({"metadata": metadata, "record_size": ROWS}))
+    write_records(tmp_path / "refs.0.parq")
+    refs = rx.open_references(tmp_path)
+    assert list(refs)[0::2] == [".zarray", "99", "3"]
+    assert len(refs) == 5
+    (found,) = (d for d in refs.diagnostics if d.code == "duplicate-key")
+    assert (found.key, found.count) == ("1", 1)

@@ -67,6 +67,7 @@ def save_page(
     options: dict[str, Any] = {} if report is None else {"report": report}
     recording = record(controller, read=wanted, check_targets=check_targets, keys=keys, **options)
     _ = refs.diagnostics  # of a large set, too
+    controller.selection = next((each for each, _ in wanted), "")  # whose picture needs no script
     index = internals(refs).target_index
     urls = index.urls if index.urls != index.names else ()
     if any(is_secret(url) for url in (refs.source.place, refs.source.location, *urls) if url):

@@ -230,9 +230,10 @@ def test_without_scripts_there_is_the_static_view(
         plain.goto(saved.as_uri())
         static = plain.locator("noscript")
         expect(static.locator("> p").first).to_contain_text("asks nothing of any server")
-        expect(static).to_contain_text("60 keys")
-        expect(static.get_by_text("sst array, 20 children")).to_be_visible()
+        expect(static.locator(".refexplorer > p").first).to_contain_text("60 keys")
+        expect(static.locator("summary").filter(has_text="sst array, 20 children")).to_be_visible()
         expect(static.locator("img")).to_be_visible()
+        expect(static.locator("img")).to_have_attribute("alt", re.compile("^sea surface temp"))
         expect(plain.locator("#waiting")).to_be_hidden()
 
 

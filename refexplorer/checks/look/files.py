@@ -38,7 +38,7 @@ from refexplorer.checks.records import (
 from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
 from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.formats.columns.references import RANGE
-from refexplorer.formats.datafiles.data_file import DataFile, Unread
+from refexplorer.formats.datafiles.data_file import SizedDataFile, Unread
 from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import protocol_of
@@ -256,7 +256,7 @@ class Verifier:
                 record.states = states[ranges.numbers >= 0].astype(np.uint8).tobytes()
 
     def _of_file(
-        self, targets: Targets, file: DataFile, rows: _OfTarget, base: Record
+        self, targets: Targets, file: SizedDataFile, rows: _OfTarget, base: Record
     ) -> list[Record]:
         """Return the rows of a file that is open; all or none."""
         of_array = {path: places for path, places in rows.arrays if path is not None}
@@ -279,6 +279,10 @@ class Verifier:
                     rows.taken(places[chosen[places]]), record,
                     states, np.flatnonzero(chosen[places]),
                 )  # fmt: skip
+            if places is not None:
+                ranges = references[record.array]
+                is_past = past_end(ranges.offsets, np.maximum(ranges.lengths, 0), file.size)
+                states[is_past] = LedgerState.PAST_END
             _count(record, states)
             if len(states):
                 numbers = references[record.array].numbers

@@ -287,3 +287,11 @@ class DataFile(Protocol):
 
     def close(self) -> None:
         """Close the file."""
+
+
+class SizedDataFile(DataFile, Protocol):
+    """A data file of which the size is known."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""

@@ -86,6 +86,11 @@ class NetCdf3File:
             records = (self._file.size - first) // max(self._record_size, 1)
         self._variables = {each.array.name: _with_records(each, records) for each in found}
 
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self._file.size
+
     def names(self) -> tuple[str, ...]:
         """Return the names of all variables."""
         return tuple(self._variables)

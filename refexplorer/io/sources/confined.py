@@ -80,6 +80,11 @@ class ConfinedFile:
         self._targets, self._file = targets, file
         self._metadata = FileMetadata(self._ask({"do": "describe"})[1])
 
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self._file.size
+
     def names(self) -> tuple[str, ...]:
         """Return the paths of all arrays."""
         return tuple(self._metadata.arrays)

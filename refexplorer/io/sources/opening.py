@@ -16,7 +16,7 @@ from refexplorer.io.sources.target_file import MOST_BYTES, TargetFile
 from refexplorer.io.sources.zarr_files import find_array
 
 if TYPE_CHECKING:
-    from refexplorer.formats.datafiles.data_file import DataFile
+    from refexplorer.formats.datafiles.data_file import SizedDataFile
     from refexplorer.io.fetch.targets import Targets
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -48,7 +48,7 @@ _OTHERS = ("FITS", "GRIB")
 """Formats whose packages the extra does not bring."""
 
 
-def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> DataFile:
+def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> SizedDataFile:
     """Open a target to ask what it says of itself.
 
     What a file of a stranger costs is bounded: by `most` over the network, by the numbers of
@@ -84,7 +84,7 @@ def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> Da
         raise
 
 
-def _opened(targets: Targets, file: TargetFile) -> DataFile:
+def _opened(targets: Targets, file: TargetFile) -> SizedDataFile:
     form = _form(file)
     if form is None:
         chunk = find_array(targets, file)

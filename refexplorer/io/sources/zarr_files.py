@@ -116,6 +116,11 @@ class ZarrChunkFile:
         """Return the root as another name of the array."""
         return {"": next(iter(self._arrays))}
 
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self._file.size
+
     def objects(self) -> Iterator[FileObject]:
         """Yield the array, and the inner one of a shard."""
         for name in self.names():

@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from refexplorer.checks.render.check_results import TargetChecks
     from refexplorer.checks.report import Report
     from refexplorer.io.fetch.targets import Targets
-    from refexplorer.io.reading.chunks import Reading
     from refexplorer.io.reading.code import CodeContext
     from refexplorer.io.reading.filesystem import ReferenceView
+    from refexplorer.io.reading.readings import Reading
     from refexplorer.io.reading.selection import ArrayReading, Estimate, SelectionPart
     from refexplorer.io.reading.trace import Trace
     from refexplorer.spec.diagnostics import Locator

@@ -17,15 +17,8 @@ from refexplorer.io.decode.chunk_shapes import Index, chunks_along, overlap, pla
 from refexplorer.io.fetch.many import Advance
 from refexplorer.io.fetch.ranges import Wanted, merged
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.chunks import (
-    ArrayDecoder,
-    ArrayValues,
-    ChunkState,
-    Reading,
-    array_at,
-    overall,
-    read_chunks,
-)
+from refexplorer.io.reading.chunks import ArrayDecoder, ArrayValues, array_at, read_chunks
+from refexplorer.io.reading.readings import ChunkState, Reading, overall
 from refexplorer.markup import counted, size_text
 from refexplorer.masking import masks_repr
 from refexplorer.refset.contents import SetLike

@@ -13,7 +13,7 @@ import numpy as np
 
 from refexplorer.errors import AccessError, DecodeError, FetchError, RefexplorerError
 from refexplorer.io.decode.chunk_shapes import Index
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.markup import code, counted, escape, items, shown
 from refexplorer.masking import masks_repr, secrets_of
 from refexplorer.spec.derivation import SHOWN, TraceStep

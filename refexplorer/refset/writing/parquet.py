@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
-from fsspec.implementations.local import LocalFileSystem
 
 from refexplorer.errors import LeftOutWarning, RefexplorerError
 from refexplorer.formats.columns.chunk_names import chunk_keys
@@ -143,6 +142,8 @@ def check_store(
         If a file of the store is missing, cannot be read or says anything else.
     """
     # absolute: fsspec takes `file:` at the start of a name for its protocol
+    from fsspec.implementations.local import LocalFileSystem
+
     store = read_store(LocalFileSystem(), str(written.absolute()), limits)
     with Spool(written.parent) as spool:
         order = in_chunk_order(wanted, arrays, store.record_size, spool, proved=True)

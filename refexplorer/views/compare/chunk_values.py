@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from refexplorer.display.difference import reference_text
 from refexplorer.errors import AccessError, RefexplorerError
-from refexplorer.io.reading.chunks import ArrayValues, ChunkState
+from refexplorer.io.reading.chunks import ArrayValues
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.views.preview.region_reader import DecodedChunks, hide_unread
 from refexplorer.views.preview.regions import (
     Region,

@@ -10,7 +10,7 @@ import numpy as np
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.io.earth.georeferencing import Georeference
 from refexplorer.io.earth.places import AxesPlaces, EarthPlaces, GridPlaces, ProjectedPlaces
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.selection import estimate_keys
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.region_reader import DecodedChunks

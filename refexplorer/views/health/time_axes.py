@@ -16,7 +16,7 @@ from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.io.decode.chunk_shapes import region
 from refexplorer.io.decode.steps import said, steps
 from refexplorer.io.reading.cf import decode_as_xarray
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.spec.keys import folders_above
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.chunk_cache import cache_of

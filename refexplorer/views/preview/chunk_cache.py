@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from refexplorer.io.decode.chunk_shapes import Index
-from refexplorer.io.reading.chunks import Reading
+from refexplorer.io.reading.readings import Reading
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from refexplorer.errors import RefexplorerError
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.labels import Labels
 from refexplorer.views.preview.region_reader import DecodedChunks

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from refexplorer.io.decode.chunk_shapes import Index, place_count
-from refexplorer.io.reading.chunks import ChunkState, Reading, overall
+from refexplorer.io.reading.readings import ChunkState, Reading, overall
 from refexplorer.views.preview.blocks import Box, PictureBlocks
 from refexplorer.views.preview.coordinates import coordinates_of
 from refexplorer.views.preview.outcomes import counts_of, lost_of, triples

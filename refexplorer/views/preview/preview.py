@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.io.decode.chunk_shapes import WHOLE_CHUNKS, place_count
-from refexplorer.io.reading.chunks import ChunkState, Reading
+from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.selection import estimate_keys
 from refexplorer.views.preview.coordinates import coordinates_of, sides_of
 from refexplorer.views.preview.outcomes import blank_reading, counts_of, lost_of, triples

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from refexplorer.errors import RefexplorerError
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.trace_value import trace_value
 from refexplorer.spec.references import Base64, Inline, Range
 from refexplorer.views.code.statements import code_of_slices

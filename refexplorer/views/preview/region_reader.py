@@ -12,14 +12,8 @@ from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.io.decode.chunk_shapes import Index, overlap, place_count
 from refexplorer.io.fetch.many import FetchProgress
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.chunks import (
-    ArrayDecoder,
-    ArrayValues,
-    ChunkState,
-    Reading,
-    failed,
-    read_chunks,
-)
+from refexplorer.io.reading.chunks import ArrayDecoder, ArrayValues, failed, read_chunks
+from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.selection import Assembled
 from refexplorer.views.preview.chunk_cache import cache_of
 from refexplorer.views.preview.regions import Region, chunks_touched

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refexplorer.io.reading.cf import decode_as_xarray, decode_plainly, decode_times_plainly
-from refexplorer.io.reading.chunks import ArrayValues, Reading
+from refexplorer.io.reading.chunks import ArrayValues
+from refexplorer.io.reading.readings import Reading
 from refexplorer.markup import escape
 from refexplorer.views.preview.libraries import load_xarray
 

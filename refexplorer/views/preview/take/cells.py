@@ -12,7 +12,8 @@ import numpy as np
 
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.io.decode.chunk_shapes import place_count
-from refexplorer.io.reading.chunks import ArrayValues, ChunkState
+from refexplorer.io.reading.chunks import ArrayValues
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.views.preview.coordinates import coordinate_texts
 from refexplorer.views.preview.region_reader import DecodedChunks, hidden
 from refexplorer.views.preview.regions import Region, names_of

@@ -14,7 +14,8 @@ import numpy as np
 
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.io.decode.chunk_shapes import place_count
-from refexplorer.io.reading.chunks import ArrayValues, ChunkState, Reading
+from refexplorer.io.reading.chunks import ArrayValues
+from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.markup import counted, size_text
 from refexplorer.views.preview.coordinates import sides_of
 from refexplorer.views.preview.libraries import load_xarray

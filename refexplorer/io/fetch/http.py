@@ -17,7 +17,8 @@ from fsspec.asyn import get_loop
 from yarl import URL
 
 from refexplorer.errors import AccessError, FetchError, RefexplorerError
-from refexplorer.io.access.policy import AccessPolicy, guarded_connector
+from refexplorer.io.access.address_guard import guarded_connector
+from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import Options, Place, parse, protocol_of, shown
 from refexplorer.io.fetch.answers import (
     HEAD,

@@ -104,6 +104,15 @@ class Picture:
             reduced=None if self._blocks.is_whole else "nearest" if flags else "mean",
         )
 
+    def _sides(self, beside: ThreadPoolExecutor) -> Future[tuple[Coordinate, ...]]:
+        """Start to read the coordinates; a kernel in the browser has no threads and reads them now."""
+        try:
+            return beside.submit(copy_context().run, self._coordinates)
+        except RuntimeError:
+            found: Future[tuple[Coordinate, ...]] = Future()
+            found.set_result(self._coordinates())
+            return found
+
     def read(self, report: JobReport) -> tuple[ReadingModel, list[bytes]]:
         """Read all chunks, until it is stopped.
 
@@ -113,7 +122,7 @@ class Picture:
             If a target may not be read yet.
         """
         with ThreadPoolExecutor(1, "refexplorer-coordinates") as beside:
-            sides = beside.submit(copy_context().run, self._coordinates)
+            sides = self._sides(beside)
             changed: list[Box] = []
             due = monotonic() + _SOON
             for waiting in self._batches(report):

@@ -65,7 +65,7 @@ from .refset.target_layout import (
     TargetRange as TargetRange,
     TargetSummary as TargetSummary,
 )
-from .refset.tree import Node as Node, NodeType as NodeType, Page as Page
+from .refset.tree_nodes import Node as Node, NodeType as NodeType, Page as Page
 from .rewriting.repair_result import LeftFinding as LeftFinding, Repair as Repair
 from .rewriting.repairing import repair as repair
 from .spec.codes import Severity as Severity

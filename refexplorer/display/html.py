@@ -9,7 +9,7 @@ from refexplorer.display.text import NAME_SHOWN, facts_text, left_out_text
 from refexplorer.markup import counted, shown, size_text
 from refexplorer.refset.contents import SetLike
 from refexplorer.refset.summary import Summary
-from refexplorer.refset.tree import Node
+from refexplorer.refset.tree_nodes import Node
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.diagnostics import Diagnostic, grouped
 from refexplorer.spec.references import Kind

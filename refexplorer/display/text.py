@@ -8,7 +8,7 @@ from refexplorer.formats.source import Source
 from refexplorer.markup import counted, escape, size_text
 from refexplorer.refset.contents import SetLike
 from refexplorer.refset.summary import Summary
-from refexplorer.refset.tree import Node
+from refexplorer.refset.tree_nodes import Node
 from refexplorer.spec.references import Kind
 
 NAME_SHOWN = 120

@@ -23,7 +23,7 @@ from refexplorer.formats.columns.table import Table
 from refexplorer.refset.rejected import Rejected
 from refexplorer.spec.diagnostics import Reason
 from refexplorer.spec.document import ArgumentNotes, Document, EntryNotes, UrlReader
-from refexplorer.spec.references import BadReference, check_length, read_reference
+from refexplorer.spec.reference_parsing import BadReference, check_length, read_reference
 
 _REJECTED = -2
 

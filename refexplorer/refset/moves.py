@@ -15,7 +15,8 @@ from refexplorer.formats.buffers.arrow import numbers_of
 from refexplorer.formats.columns.references import RANGE, URL, Columns, joined_columns
 from refexplorer.formats.columns.table import Table
 from refexplorer.masking import masks_repr
-from refexplorer.refset.tree import Folder, Level, Node, Tree
+from refexplorer.refset.tree import Folder, Level, Tree
+from refexplorer.refset.tree_nodes import Node
 from refexplorer.spec.keys import folders_above, prefix
 from refexplorer.spec.lint import is_metadata, parse_metadata
 from refexplorer.spec.references import Base64, Inline

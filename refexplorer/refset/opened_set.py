@@ -24,7 +24,8 @@ from refexplorer.refset.parquet_segment import Loaded, Records
 from refexplorer.refset.rejected import Rejected, rejected_of
 from refexplorer.refset.segments import Generated, Segment, generated_tables, warn_of_failing
 from refexplorer.refset.soft_links import follow_links
-from refexplorer.refset.tree import Folder, Level, Node, Page, Tree
+from refexplorer.refset.tree import Folder, Level, Tree
+from refexplorer.refset.tree_nodes import Node, Page
 from refexplorer.spec.diagnostics import Diagnostic
 from refexplorer.spec.document import Document
 from refexplorer.spec.keys import folders_above

@@ -29,7 +29,8 @@ from refexplorer.formats.parquet.store import ParquetStore, number_of_key
 from refexplorer.formats.source import ZMETADATA
 from refexplorer.pickling import PickledByFields
 from refexplorer.spec.diagnostics import SHOWN_PER_CODE, Diagnostic, Findings, Reason
-from refexplorer.spec.references import Inline, Reference, read_held
+from refexplorer.spec.reference_parsing import read_held
+from refexplorer.spec.references import Inline, Reference
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 FAILED = 255

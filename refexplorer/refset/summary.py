@@ -18,7 +18,7 @@ from refexplorer.refset.chunk_grid import missing_counts
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import Generated, Segment, columns_of
-from refexplorer.refset.tree import NodeType
+from refexplorer.refset.tree_nodes import NodeType
 from refexplorer.spec.derivation import (
     TraceStep,
     derive_entry,

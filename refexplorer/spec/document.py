@@ -15,13 +15,13 @@ from refexplorer.spec.diagnostics import Findings, Hint, Reason, meant, pointer
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.gen.parsing import note_unused_arguments, read_gen
 from refexplorer.spec.keys import RESERVED, is_speakable
-from refexplorer.spec.references import (
+from refexplorer.spec.reference_parsing import (
     BadReference,
-    Reference,
     check_length,
     check_text,
     read_reference,
 )
+from refexplorer.spec.references import Reference
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.syntax import TemplateProblem, Value

@@ -27,13 +27,8 @@ from refexplorer.pickling import PickledByFields
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.keys import folders_above
 from refexplorer.spec.lint import parse_metadata
-from refexplorer.spec.references import (
-    BadReference,
-    Inline,
-    Reference,
-    check_length,
-    read_reference,
-)
+from refexplorer.spec.reference_parsing import BadReference, check_length, read_reference
+from refexplorer.spec.references import Inline, Reference
 from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, read_array
 
 if TYPE_CHECKING:

@@ -37,7 +37,8 @@ from refexplorer.io.fetch import stores as versioned
 from refexplorer.io.fetch.background import NoLoopError, wait_for
 from refexplorer.io.fetch.failures import ReadTime, TooLate, cause
 from refexplorer.io.fetch.http import HttpReader
-from refexplorer.io.fetch.stores import RemoteReader, open_resolved
+from refexplorer.io.fetch.local import open_resolved
+from refexplorer.io.fetch.stores import RemoteReader
 from refexplorer.limits import Limits
 
 if TYPE_CHECKING:

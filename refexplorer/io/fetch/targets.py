@@ -19,8 +19,8 @@ from refexplorer.errors import (
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import Options, Place, StorageOptions, shown
 from refexplorer.io.fetch.failures import Denied, Facts, NotThere, Pieces, ReadTime, TooLate, cause
+from refexplorer.io.fetch.local import LocalReader
 from refexplorer.io.fetch.ranges import Gathering, Wanted
-from refexplorer.io.fetch.stores import LocalReader
 from refexplorer.limits import Limits
 from refexplorer.masking import secrets_of, without
 from refexplorer.spec.references import Base64, Inline, Range, Reference

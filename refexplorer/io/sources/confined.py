@@ -37,7 +37,7 @@ from refexplorer.formats.datafiles.metadata_transfer import (
     values_of,
 )
 from refexplorer.formats.datafiles.streams import RangeStream
-from refexplorer.io.fetch.stores import open_resolved
+from refexplorer.io.fetch.local import open_resolved
 from refexplorer.io.sources.target_file import BLOCK
 from refexplorer.markup import size_text
 

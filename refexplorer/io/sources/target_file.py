@@ -17,7 +17,7 @@ from refexplorer.spec.references import Range, Url
 
 if TYPE_CHECKING:
     from refexplorer.io.fetch.failures import Facts
-    from refexplorer.io.fetch.stores import LocalFile
+    from refexplorer.io.fetch.local import LocalFile
 
 BLOCK = 2**16
 """Bytes of a block: at 10 MB/s they take 6 ms, less than the way to a server and back."""

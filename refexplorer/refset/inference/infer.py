@@ -33,7 +33,7 @@ from refexplorer.refset.writing.json import WatchBlocks, means_v1, written
 from refexplorer.refset.writing.references import retargeted
 from refexplorer.spec.document import UrlReader, read_document
 from refexplorer.spec.gen.item import GenItem
-from refexplorer.spec.references import BadReference
+from refexplorer.spec.reference_parsing import BadReference
 from refexplorer.spec.templates.template import is_template, rendered_plain
 
 MOST_ITEMS = 1000

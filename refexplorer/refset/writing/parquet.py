@@ -26,7 +26,8 @@ from refexplorer.refset.writing.comparing import (
     differs,
     in_chunk_order,
 )
-from refexplorer.spec.references import Base64, Inline, is_encoded
+from refexplorer.spec.reference_parsing import is_encoded
+from refexplorer.spec.references import Base64, Inline
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 

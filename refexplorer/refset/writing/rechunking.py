@@ -20,7 +20,8 @@ from refexplorer.formats.json.writer import json_text
 from refexplorer.refset.arrays import arrays_of
 from refexplorer.refset.writing.references import columns_of, replaced
 from refexplorer.spec.keys import prefix
-from refexplorer.spec.references import Inline, Range, read_bytes
+from refexplorer.spec.reference_parsing import read_bytes
+from refexplorer.spec.references import Inline, Range
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 # chunk numbers are int64

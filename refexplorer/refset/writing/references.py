@@ -20,7 +20,8 @@ from refexplorer.formats.columns.references import (
 )
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.writing.comparing import Spool, differs
-from refexplorer.spec.references import Base64, Inline, Range, Reference, read_bytes
+from refexplorer.spec.reference_parsing import read_bytes
+from refexplorer.spec.references import Base64, Inline, Range, Reference
 
 ReadKeys = Callable[[list[str]], Mapping[str, bytes]]
 """Takes keys of the set, and gives their bytes."""

@@ -105,7 +105,7 @@ class Picture:
         )
 
     def _sides(self, beside: ThreadPoolExecutor) -> Future[tuple[Coordinate, ...]]:
-        """Start to read the coordinates; a kernel in the browser has no threads and reads them now."""
+        """Start to read the coordinates; a kernel in the browser has no threads: now."""
         try:
             return beside.submit(copy_context().run, self._coordinates)
         except RuntimeError:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from refexplorer.differing import Difference
 from refexplorer.refset.moves import CHANGES
-from refexplorer.refset.tree import Node
+from refexplorer.refset.tree_nodes import Node
 from refexplorer.views.maps.map_changes import WORDS
 from refexplorer.views.wire.explorer.tree_messages import RowChanges
 

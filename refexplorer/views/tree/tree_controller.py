@@ -13,7 +13,7 @@ from refexplorer.formats.buffers.arrow import text_column
 from refexplorer.markup import counted
 from refexplorer.refset.contents import internals
 from refexplorer.refset.patterns import GLOB_MARKS, Matcher
-from refexplorer.refset.tree import NodeType
+from refexplorer.refset.tree_nodes import NodeType
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.statements import code_of_search
 from refexplorer.views.health.health import ChunkHealth

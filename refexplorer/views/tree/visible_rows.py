@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from refexplorer.errors import shorten
-from refexplorer.refset.tree import Node, NodeType
+from refexplorer.refset.tree_nodes import Node, NodeType
 from refexplorer.views.key.absent import origin_of
 from refexplorer.views.wire.explorer.tree_messages import Row
 

@@ -71,24 +71,7 @@ def tree_text(
     levels: int = LEVELS_SHOWN,
     children: int = CHILDREN_SHOWN,
 ) -> str:
-    """Return the tree below a path.
-
-    Parameters
-    ----------
-    refs
-        The opened set.
-    path
-        Where to begin; ``""`` is the root.
-    levels
-        How deep to go.
-    children
-        How many rows of each level; the number of the others is said.
-
-    Raises
-    ------
-    KeyError
-        If there is no such path.
-    """
+    """Return the tree below a path."""
     return "\n".join(_lines(refs, path, levels, children, ""))
 
 

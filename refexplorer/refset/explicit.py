@@ -47,15 +47,7 @@ class _Errors:
 
 
 def table_of_entries(entries: Entries, document: Document) -> tuple[Table, Rejected]:
-    """Put entries into a table; bad ones are noted in the document and rejected.
-
-    Parameters
-    ----------
-    entries
-        What `read_in_blocks` or a form gave.
-    document
-        The document without its references.
-    """
+    """Put entries into a table; bad ones are noted in the document and rejected."""
     keys, urls, errors = entries.keys, UrlReader(document), _Errors()
     _refuse_long(entries, document, errors)
     rows, values = _values(entries, document, urls, errors)

@@ -49,15 +49,7 @@ class Folder:
 
 
 class Tree:
-    """The folders of a set and the rows in each.
-
-    Parameters
-    ----------
-    table
-        The explicit references.
-    segments
-        Those that are laid over it, each in its folder.
-    """
+    """The folders of a set and the rows in each."""
 
     def __init__(self, table: Table, segments: Sequence[Segment]) -> None:
         self.table = table
@@ -241,15 +233,7 @@ def _firsts(texts: Spans) -> np.ndarray:
 def _grouped(
     numbers: np.ndarray, firsts: np.ndarray, count: int, groups: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows in the order of their groups, and where each group begins in it.
-
-    Parameters
-    ----------
-    numbers, firsts
-        Of each run of rows its group, and its first row.
-    count, groups
-        How many rows and groups there are.
-    """
+    """Return the rows in the order of their groups, and where each group begins in it."""
     # keys come folder by folder, or file by file: runs are put in order, not keys
     sizes = np.diff(firsts, append=count)
     starts = np.zeros(groups + 1, np.int64)

@@ -29,22 +29,7 @@ class BadReference(Problem):
 
 
 def read_reference(value: object, url_of: Callable[[str], str], note: TakeNote) -> Reference:
-    """Read the value of one key.
-
-    Parameters
-    ----------
-    value
-        What a JSON parser gave.
-    url_of
-        Renders a ``url(jinja-str)``.
-    note
-        Takes what is worth a warning.
-
-    Raises
-    ------
-    BadReference
-        If the value breaks a rule.
-    """
+    """Read the value of one key."""
     if isinstance(value, list | tuple):
         return _read_list(value, url_of, note)
     if isinstance(value, str):
@@ -171,13 +156,7 @@ def _read_base64(value: str, note: TakeNote) -> Base64:
 
 
 def check_text(value: str, code: str, what: str) -> None:
-    """Refuse a text that no file can hold.
-
-    Raises
-    ------
-    BadReference
-        With this code, if half a surrogate pair is in it.
-    """
+    """Refuse a text that no file can hold."""
     if value.isascii():
         return
     try:
@@ -189,13 +168,7 @@ def check_text(value: str, code: str, what: str) -> None:
 
 
 def check_length(key: str, limits: Limits) -> None:
-    """Refuse a key of more bytes than the limits allow.
-
-    Raises
-    ------
-    BadReference
-        If it is too long.
-    """
+    """Refuse a key of more bytes than the limits allow."""
     if len(key) * _BYTES <= limits.key_bytes:
         return
     size = len(key.encode("utf-8", "surrogatepass"))

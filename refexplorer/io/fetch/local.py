@@ -23,11 +23,6 @@ def open_resolved(path: str) -> BinaryIO:
 
     No link is followed: one that is there now was put there since, and would lead to what nobody
     checked.
-
-    Raises
-    ------
-    OSError
-        If there is no such file, it may not be read, or a link is on the way.
     """
     descriptor = _descriptor(path)
     try:
@@ -66,15 +61,7 @@ class LocalReader:
 
     @contextmanager
     def opened(self, place: Place) -> Iterator[LocalFile]:
-        """Open a file for one or several reads.
-
-        Raises
-        ------
-        OSError
-            If there is no such file, or it may not be read.
-        FetchError
-            If it changed since it was opened first.
-        """
+        """Open a file for one or several reads."""
         with open_resolved(place.path) as file:
             found = os.fstat(file.fileno())
             self._versions.check(place.path, f"{found.st_size} bytes of {_modified(found)}")
@@ -95,13 +82,7 @@ class LocalFile:
         self.size = size
 
     def read(self, start: int, end: int | None, limit: int) -> bytes:
-        """Return the bytes from `start` to `end`; what lies past the end is not asked for.
-
-        Raises
-        ------
-        LimitError
-            If more than `limit` bytes would come.
-        """
+        """Return the bytes from `start` to `end`; what lies past the end is not asked for."""
         stop = self.size if end is None else min(end, self.size)
         if stop - start > limit:
             raise too_long(self.size, limit)

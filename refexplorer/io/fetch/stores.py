@@ -60,13 +60,6 @@ class RemoteReader:
     Each belongs to one authority: it is made with what fsspec takes from the URL, and options can
     name no other. Retries are those of each filesystem. An ``endpoint_url`` comes only from the
     options, so from who gives them, and no target can change it.
-
-    Parameters
-    ----------
-    policy
-        Asked for the addresses of hosts.
-    options
-        For `fsspec.filesystem`.
     """
 
     def __init__(self, policy: AccessPolicy, options: Options) -> None:
@@ -77,18 +70,7 @@ class RemoteReader:
         self._making: dict[tuple[str, str], asyncio.Lock] = {}
 
     async def read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
-        """Return the bytes from `start` to `end` (None: to the end of the file).
-
-        Raises
-        ------
-        AccessError
-            If the host has an address that is not allowed, or a redirect leads to such a place.
-        FetchError
-            If S3 or GCS says that the object changed since it was read first, or sends something
-            else than these bytes; of other stores, if more than these bytes come.
-        LimitError
-            If more than `limit` bytes come.
-        """
+        """Return the bytes from `start` to `end` (None: to the end of the file)."""
         stop = start + limit + 1 if end is None else end
         data, version, size = await self._ask(
             place, lambda filesystem: versioned.read(filesystem, place.url, start, stop)
@@ -109,15 +91,7 @@ class RemoteReader:
         return await self._ask(place, lambda filesystem: versioned.facts(filesystem, place.url))
 
     async def filesystem(self, place: Place) -> Any:
-        """Return the filesystem that reads a target; it was not asked anything yet.
-
-        Raises
-        ------
-        AccessError
-            If the host has an address that is not allowed.
-        FetchError
-            If none can be made, or the options do not say which place they are for.
-        """
+        """Return the filesystem that reads a target; it was not asked anything yet."""
         return (await self._connect(place)).filesystem
 
     async def _ask(self, place: Place, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
@@ -267,13 +241,7 @@ async def read(filesystem: Any, url: str, start: int, end: int) -> TaggedBytes:
 
 
 async def facts(filesystem: Any, url: str) -> Facts:
-    """Return the facts of an object.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-    """
+    """Return the facts of an object."""
     if _is_gcs(filesystem):
         bucket, key, _ = filesystem.split_path(url)
         found = await _ask_gcs(filesystem, "b/{}/o/{}", bucket, key, json_out=True)

@@ -42,25 +42,6 @@ class ArrayDecoder:
 
     Zarr takes a millisecond or so for a chunk, more than most take to be decoded. What the steps
     here cannot decode Zarr is asked for, and its words are the ones that are said.
-
-    Parameters
-    ----------
-    refs, array
-        The opened set, and an array of it.
-    targets
-        Reads what references point to.
-
-    Attributes
-    ----------
-    view
-        The keys of the set.
-
-    Raises
-    ------
-    DecodeError
-        If Zarr cannot open the array.
-    LimitError
-        If its chunks are larger than the limits.
     """
 
     def __init__(self, refs: SetLike, array: ArrayMeta, targets: Targets) -> None:
@@ -91,13 +72,7 @@ class ArrayDecoder:
         return self.dtype.kind in _PLAIN
 
     def decode(self, index: Index, data: bytes) -> ArrayValues:
-        """Return the values of a chunk, cut to the shape of the array.
-
-        Raises
-        ------
-        RefexplorerError
-            If its bytes cannot be decoded, or would inflate beyond the limits.
-        """
+        """Return the values of a chunk, cut to the shape of the array."""
         if self._steps:
             try:
                 values: Any = data
@@ -204,23 +179,7 @@ _WAITING = 16
 
 
 def read_chunk(refs: SetLike, path: str, index: Index, targets: Targets) -> Reading:
-    """Read and decode one chunk.
-
-    Returns
-    -------
-    Reading
-        The state is ``fill`` if the source has no reference for the chunk, and ``failed``, with a
-        sentence, if its bytes cannot be read or decoded, or if its reference cannot be used.
-
-    Raises
-    ------
-    KeyError
-        If there is no such array.
-    DecodeError
-        If its metadata cannot be used, or its grid has no such chunk.
-    AccessError
-        If the target may not be read yet.
-    """
+    """Read and decode one chunk."""
     array = array_at(refs, path)
     if not array.contains(index):
         raise DecodeError(f"{path} has no chunk {list(index)}; its grid is {list(array.grid)}.")
@@ -234,15 +193,7 @@ def read_chunk(refs: SetLike, path: str, index: Index, targets: Targets) -> Read
 
 
 def array_at(refs: SetLike, path: str) -> ArrayMeta:
-    """Return the metadata of an array; say what is wrong where there is some that is none.
-
-    Raises
-    ------
-    KeyError
-        If there is no such array.
-    DecodeError
-        If its metadata cannot be used.
-    """
+    """Return the metadata of an array; say what is wrong where there is some that is none."""
     if path not in refs.arrays():
         for name in (".zarray", "zarr.json"):
             key = f"{path}/{name}".lstrip("/")
@@ -257,23 +208,7 @@ def read_chunks(
     indices: Sequence[Index],
     advance: Advance = lambda progress: True,
 ) -> Iterator[Reading]:
-    """Yield chunks in the order in which they come, each with its state.
-
-    Parameters
-    ----------
-    decoder
-        Of the array; ranges that touch, or nearly, share a request to its targets.
-    indices
-        In the grid of chunks.
-    advance
-        Is told how far fetching is, about ten times a second, in the thread that asks for the next
-        chunk; if it returns False, open requests end and nothing more comes.
-
-    Raises
-    ------
-    AccessError
-        If a target may not be read yet.
-    """
+    """Yield chunks in the order in which they come, each with its state."""
     wanted: dict[str, tuple[Index, Reference]] = {}
     for index in indices:
         key = decoder.array.chunk_key(index)

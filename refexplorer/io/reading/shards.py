@@ -140,11 +140,6 @@ def read_shard(
     """Read the index of a shard, with one request for a byte range.
 
     Of a whole file its size is asked first, where the index is at the end.
-
-    Raises
-    ------
-    AccessError
-        If the target may not be read yet.
     """
     grid, chunks = layout.grid, layout.inner.chunks
     size: int | None = None

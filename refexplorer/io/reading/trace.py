@@ -143,15 +143,6 @@ def trace_key(
 
     No step may make more bytes than the chunk has, with some room for the codecs after it: what
     would is stopped, and codecs that do not say beforehand are run in a process of their own.
-
-    Raises
-    ------
-    KeyError
-        If there is no such key, and no chunk that would have it.
-    DecodeError
-        If an inner chunk is asked for that there is not.
-    AccessError
-        If the target may not be read yet.
     """
     owner = refs.array_of(key)
     array = None if owner is None else refs.array(owner[0])

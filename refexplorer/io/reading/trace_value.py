@@ -41,17 +41,7 @@ class ValueOrigin(StrEnum):
 
 
 def trace_value(refs: SetLike, path: str, index: Sequence[int], targets: Targets) -> Trace:
-    """Trace one value from the reference of its chunk; negative positions count from the end.
-
-    Raises
-    ------
-    KeyError
-        If there is no such array.
-    DecodeError
-        If its metadata cannot be used, or it has no such position.
-    AccessError
-        If the target may not be read yet.
-    """
+    """Trace one value from the reference of its chunk; negative positions count from the end."""
     array = array_at(refs, path)
     return _ValueTracer(refs, array, _place(array, index), targets).value()
 

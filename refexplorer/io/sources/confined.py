@@ -56,24 +56,7 @@ _NAME = __spec__.name if __spec__ else __name__
 
 
 class ConfinedFile:
-    """A file that is read in a child process; its metadata are read at once.
-
-    Parameters
-    ----------
-    form
-        The format, as of `DataFile`.
-    targets
-        Say whether a local file changes meanwhile.
-    file
-        The file; it is closed with this.
-
-    Raises
-    ------
-    Unread
-        If the library cannot read it, or takes too much time or memory.
-    FetchError
-        If its bytes cannot be read; also later.
-    """
+    """A file that is read in a child process; its metadata are read at once."""
 
     def __init__(self, form: str, targets: Targets, file: TargetFile) -> None:
         self.form = form

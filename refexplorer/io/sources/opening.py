@@ -55,26 +55,6 @@ def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> Si
     objects, attributes and bytes that each reader goes through, and, where a library reads it, by
     the memory and time of a child process. No link to another file is followed. What remains is
     that time and memory of the child, for each file; `confined_file` says more.
-
-    Parameters
-    ----------
-    targets
-        Reads it, as far as the access policy of the set allows.
-    url
-        The target, as in the set.
-    most
-        Bytes that may be read of it over the network for its metadata, and beside the limit of
-        what is decoded for the values of each question; None if the whole file may.
-
-    Raises
-    ------
-    AccessError
-        If it may not be read.
-    FetchError
-        If it cannot be read.
-    Unread
-        If it is of a format that is not compared, or that its library cannot read within the
-        limits, or if that is not installed.
     """
     file = TargetFile(targets, url, most)
     try:

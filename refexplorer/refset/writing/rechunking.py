@@ -43,21 +43,7 @@ def is_divisible(array: ArrayMeta) -> bool:
 
 
 def factors_of(array: ArrayMeta, factor: int | None) -> tuple[int, ...]:
-    """Return into how many parts chunks are divided along each dimension.
-
-    Parameters
-    ----------
-    array
-        Whose chunks are to be divided.
-    factor
-        Chunks that are made of each; None divides all along the first dimension in which a chunk
-        is longer than 1.
-
-    Raises
-    ------
-    RefexplorerError
-        If its chunks cannot be divided, or not into so many.
-    """
+    """Return into how many parts chunks are divided along each dimension."""
     name = array.path or "the root array"
     if not is_divisible(array):
         raise RefexplorerError(
@@ -91,22 +77,7 @@ def can_hold(array: ArrayMeta) -> bool:
 
 
 class Reshaping:
-    """What a set becomes when some of its arrays get other chunks.
-
-    Parameters
-    ----------
-    table
-        Holds the metadata keys of the set.
-    divided
-        Arrays, and into how many parts each chunk is divided along each dimension.
-    held
-        Arrays, and the bytes of the one chunk that each becomes.
-
-    Attributes
-    ----------
-    arrays
-        All arrays as they become.
-    """
+    """What a set becomes when some of its arrays get other chunks."""
 
     def __init__(
         self,

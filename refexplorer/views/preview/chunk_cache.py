@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 class ChunkCache:
-    """Decoded chunks by array and index.
-
-    Parameters
-    ----------
-    most
-        Bytes that they may take; the newest chunk stays, whatever its size.
-    """
+    """Decoded chunks by array and index."""
 
     def __init__(self, most: int) -> None:
         self.most = most

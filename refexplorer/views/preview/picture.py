@@ -57,21 +57,7 @@ def is_pictured(array: ArrayMeta, decoding: Decoding | None = None) -> bool:
 
 
 class Picture:
-    """One reading of numbers.
-
-    Parameters
-    ----------
-    refs, array, places
-        What is read.
-    chunks
-        Reads it.
-    decoding
-        What of the CF conventions is applied.
-    blank
-        What is known before.
-    tell
-        Is told of cells as they come.
-    """
+    """One reading of numbers."""
 
     def __init__(
         self,
@@ -114,13 +100,7 @@ class Picture:
             return found
 
     def read(self, report: JobReport) -> tuple[ReadingModel, list[bytes]]:
-        """Read all chunks, until it is stopped.
-
-        Raises
-        ------
-        AccessError
-            If a target may not be read yet.
-        """
+        """Read all chunks, until it is stopped."""
         with ThreadPoolExecutor(1, "refexplorer-coordinates") as beside:
             sides = self._sides(beside)
             changed: list[Box] = []

@@ -60,15 +60,7 @@ if TYPE_CHECKING:
 
 
 class PreviewReader:
-    """Reads parts of the arrays of one set.
-
-    Attributes
-    ----------
-    chunks
-        What was decoded.
-    last
-        The last reading with its values, for a host that shows it without a front end.
-    """
+    """Reads parts of the arrays of one set."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references

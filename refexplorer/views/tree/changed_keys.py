@@ -21,13 +21,7 @@ _CHANGED = [place for place, name in enumerate(CHANGES) if name not in ("same", 
 
 
 class ChangedKeys:
-    """A listing of what differs.
-
-    Parameters
-    ----------
-    found
-        The difference; its `after` is the set of the tree.
-    """
+    """A listing of what differs."""
 
     def __init__(self, found: Difference) -> None:
         self._found = found

@@ -200,13 +200,7 @@ def form_of(array: ArrayMeta) -> str:
 
 
 def known_path(refs: ReferenceSet, path: str) -> str:
-    """Return a path that the set has something at.
-
-    Raises
-    ------
-    RefexplorerError
-        If the set has nothing there.
-    """
+    """Return a path that the set has something at."""
     try:
         refs.node(path)
     except KeyError:

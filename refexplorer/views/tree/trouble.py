@@ -54,15 +54,7 @@ class _BadLevel:
 
 
 class TroubleKeys:
-    """A listing of what is wrong with a set, as it is known when this is made.
-
-    Parameters
-    ----------
-    refs
-        The opened set.
-    health
-        What is known of its chunks.
-    """
+    """A listing of what is wrong with a set, as it is known when this is made."""
 
     def __init__(self, refs: ReferenceSet, health: ChunkHealth) -> None:
         self._refs = refs

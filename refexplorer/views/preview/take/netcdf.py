@@ -44,16 +44,6 @@ def netcdf(
     """Return a NetCDF file of a part of an array, with the coordinates of its dimensions.
 
     Values are neither scaled nor masked: the attributes that say how stay with them.
-
-    Raises
-    ------
-    RefexplorerError
-        If a chunk failed, whose values a file could not tell from others, NetCDF has no such data
-        type, or nothing is installed that writes it.
-    LimitError
-        If there are more bytes than one read may take.
-    AccessError
-        If a target may not be read yet.
     """
     engine = next((name for module, name in _WRITERS.items() if find_spec(module)), None)
     if engine is None:

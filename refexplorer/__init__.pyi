@@ -13,7 +13,7 @@ from .checks.render.audit_summary import AuditSummary as AuditSummary
 from .checks.render.check_results import TargetCheck as TargetCheck, TargetChecks as TargetChecks
 from .checks.look.target_states import TargetState as TargetState
 from .io.reading.filesystem import ReferenceView as ReferenceView
-from .io.reading.chunks import ChunkState as ChunkState, Reading as Reading
+from .io.reading.readings import ChunkState as ChunkState, Reading as Reading
 from .io.reading.selection import Estimate as Estimate
 from .io.reading.selection import ArrayReading as ArrayReading
 from .io.reading.shards import Shard as Shard
@@ -65,7 +65,7 @@ from .refset.target_layout import (
     TargetRange as TargetRange,
     TargetSummary as TargetSummary,
 )
-from .refset.tree import Node as Node, NodeType as NodeType, Page as Page
+from .refset.tree_nodes import Node as Node, NodeType as NodeType, Page as Page
 from .rewriting.repair_result import LeftFinding as LeftFinding, Repair as Repair
 from .rewriting.repairing import repair as repair
 from .spec.codes import Severity as Severity

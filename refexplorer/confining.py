@@ -39,13 +39,7 @@ that it took. What waits for a server, or on a busy machine, takes none."""
 
 
 class ConfinedOpening:
-    """Opens sets in child processes, some at a time.
-
-    Parameters
-    ----------
-    bounds
-        How many at a time, and what each may take.
-    """
+    """Opens sets in child processes, some at a time."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
@@ -62,26 +56,7 @@ class ConfinedOpening:
         progress: Progress | None = None,
         check: Callable[[], None] = lambda: None,
     ) -> Opened:
-        """Open a set, or what else is in files of strangers.
-
-        Parameters
-        ----------
-        name
-            For messages.
-        opening
-            Can be pickled, as what it returns; takes `progress`, as `open_references` does.
-        progress
-            As for `open_references`.
-        check
-            Called now and then; what it raises ends the opening.
-
-        Raises
-        ------
-        LimitError
-            If it takes more than it may.
-        RefexplorerError
-            What the opening raises, or `progress` or `check`.
-        """
+        """Open a set, or what else is in files of strangers."""
 
         def hear(said: Head) -> None:
             if progress is not None:

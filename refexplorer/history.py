@@ -59,24 +59,7 @@ def history(
 def guarded_history(
     source: str, policy: AccessPolicy, limits: Limits
 ) -> Iterator[RepositoryHistory]:
-    """Lend the history of a repository that somebody else chose, as far as a policy allows.
-
-    Parameters
-    ----------
-    source
-        A folder; none is opened by URL, since the package icechunk connects to servers by itself.
-    policy
-        What may be read.
-    limits
-        What its metadata may take.
-
-    Raises
-    ------
-    AccessError
-        If it may not be read.
-    SourceError, LimitError
-        If it is no repository, cannot be read, or is too large.
-    """
+    """Lend the history of a repository that somebody else chose, as far as a policy allows."""
     from refexplorer.io.fetch.guarded import GuardedFiles
 
     found = None if "://" in source else lent(source, {}, limits, GuardedFiles(policy))

@@ -56,24 +56,12 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """The limits of the visitors of a page, on the machine that serves it.
+    """The limits of the visitors of a page, on the machine that serves it."""
 
-    Attributes
-    ----------
-    sessions
-        Pages that are open at a time; one that is closed counts for half a minute more.
-    openings
-        Sets that are opened at a time.
-    waiting
-        Sets that wait for their turn to be opened.
-    seconds
-        Time that the opening of a set may take, waiting for servers included.
-    memory
-        Bytes that it may take, beside what Python itself does; Windows bounds the time alone.
-    """
-
+    # Pages that are open at a time; one that is closed counts for half a minute more
     sessions: int = 100
-    openings: int = 4
-    waiting: int = 20
-    seconds: float = 60
+    openings: int = 4  # Sets that are opened at a time
+    waiting: int = 20  # Sets that wait for their turn to be opened
+    seconds: float = 60  # Time that the opening of a set may take, waiting for servers included
+    # Bytes that it may take, beside what Python itself does; Windows bounds the time alone
     memory: int = 2_000_000_000

@@ -29,15 +29,7 @@ _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
 def escape(text: str, limit: int | None = None) -> str:
-    r"""Mask secrets of addresses, and write characters that nobody sees as in ``\u202e``.
-
-    Parameters
-    ----------
-    text
-        Any text.
-    limit
-        Longer text is cut to this many characters, with an ellipsis, before it is escaped.
-    """
+    r"""Mask secrets of addresses, and write characters that nobody sees as in ``\u202e``."""
     most = len(text) if limit is None else limit + _LONGEST_USER
     is_long, text = len(text) > most, masked_text(text[:most])
     if limit is not None and (is_long or len(text) > limit):

@@ -204,17 +204,7 @@ def _masked_option(value: Any, is_harmless: bool) -> Any:
 
 
 def masked(value: Any, data: Collection[str] = (), secrets: Collection[str] = ()) -> Any:
-    """Return what JSON knows with each text as `without` some secrets.
-
-    Parameters
-    ----------
-    value
-        Dicts, lists, texts, numbers.
-    data
-        Names of members that stay as they are, such as keys and paths.
-    secrets
-        Texts that `secrets_of` found, besides those of addresses.
-    """
+    """Return what JSON knows with each text as `without` some secrets."""
     if value is None or isinstance(value, int | float):
         return value
     if isinstance(value, str):

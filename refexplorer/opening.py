@@ -115,27 +115,7 @@ def open_references(
 def open_guarded(
     source: str, policy: AccessPolicy, limits: Limits, progress: Progress | None = None
 ) -> ReferenceSet:
-    """Open a set that somebody else chose, only as far as a policy allows.
-
-    Parameters
-    ----------
-    source
-        A path, as it is written and with links resolved, or a URL; of a URL its redirects are
-        checked, too, and the addresses that its host turns out to have.
-    policy
-        What may be read.
-    limits
-        What the set may cost.
-    progress
-        As for `open_references`.
-
-    Raises
-    ------
-    AccessError
-        If it leads to a place that is not allowed.
-    RefexplorerError
-        As `open_references`.
-    """
+    """Open a set that somebody else chose, only as far as a policy allows."""
     from refexplorer.io.fetch.guarded import read_guarded
 
     read = read_guarded(source, policy, limits, progress)

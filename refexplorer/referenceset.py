@@ -26,7 +26,7 @@ from refexplorer.refset.contents import Contents, Internals
 from refexplorer.refset.opened_set import number_of, numbers_from, tables
 from refexplorer.refset.summary import Summary, derive, summarize
 from refexplorer.refset.target_layout import TargetLayout, TargetSummary
-from refexplorer.refset.tree import Node, Page
+from refexplorer.refset.tree_nodes import Node, Page
 from refexplorer.refset.writing.json import v0_blocks
 from refexplorer.refset.writing.parquet import write_parquet
 from refexplorer.refset.writing.references import empty_as_text
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from refexplorer.checks.render.check_results import TargetChecks
     from refexplorer.checks.report import Report
     from refexplorer.io.fetch.targets import Targets
-    from refexplorer.io.reading.chunks import Reading
     from refexplorer.io.reading.code import CodeContext
     from refexplorer.io.reading.filesystem import ReferenceView
+    from refexplorer.io.reading.readings import Reading
     from refexplorer.io.reading.selection import ArrayReading, Estimate, SelectionPart
     from refexplorer.io.reading.trace import Trace
     from refexplorer.spec.diagnostics import Locator

@@ -10,66 +10,48 @@ from refexplorer.views.registry import addressed
 
 
 class Address(NamedTuple):
-    """A place on the page.
+    """A place on the page."""
 
-    Attributes
-    ----------
-    source
-        What is open: the name of an offered set, a path or a URL; empty on the start screen.
-    view
-        A tab of the explorer or another view of the page, as `addressed`; empty for the first tab.
-    key
-        The key or path that is chosen.
-    slice
-        Steps along the dimensions of the values that are drawn, such as ``"1,0,0"``.
-    part, mode, axes, colours, limits, raw
-        Of the values: the part of the array, how and along which dimensions it is drawn, with which
-        colours between which numbers, and what of the CF conventions is not applied.
-    find, syntax, kinds, list, only, notes
-        Of the tree and the notes: the search, what is listed in its place, what they are narrowed
-        to.
-    by, map
-        Of the map of chunks: what colours it, and its window.
-    earth
-        Of the map of the earth: projection, middle, zoom, what is drawn of chunks.
-    beside
-        Of two parts side by side: set, array and part of each, and the window of their pictures.
-    files
-        Of the table of targets: how it is narrowed, sorted and folded, as a query of its own.
-    cost
-        Of the costs: the array, the place with its latency and bandwidth, and what is asked, as a
-        query of its own.
-    other, changes
-        Of the comparison: the other set, named as `source`, and which changes are listed.
-    gone
-        Of the comparison: the array of the other set that is no longer there, its chunk, and the
-        window of its map, as a query of its own.
-    """
-
+    # What is open: the name of an offered set, a path or a URL; empty on the start screen
     source: str = ""
+    # A tab of the explorer or another view of the page, as `addressed`; empty for the first tab
     view: str = ""
-    key: str = ""
-    slice: str = ""
+    key: str = ""  # The key or path that is chosen
+    slice: str = ""  # Steps along the dimensions of the values that are drawn, such as ``"1,0,0"``
+    # part, mode, axes, colours, limits, raw: Of the values: the part of the array, how and along
+    # which dimensions it is drawn, with which colours between which numbers, and what of the CF
+    # conventions is not applied
     part: str = ""
     mode: str = ""
     axes: str = ""
     colours: str = ""
     limits: str = ""
     raw: str = ""
+    # find, syntax, kinds, list, only, notes: Of the tree and the notes: the search, what is listed
+    # in its place, what they are narrowed to
     find: str = ""
     syntax: str = ""
     kinds: str = ""
     list: str = ""
     only: str = ""
     notes: str = ""
+    # by, map: Of the map of chunks: what colours it, and its window
     by: str = ""
     map: str = ""
-    earth: str = ""
+    earth: str = ""  # Of the map of the earth: projection, middle, zoom, what is drawn of chunks
+    # Of two parts side by side: set, array and part of each, and the window of their pictures
     beside: str = ""
+    # Of the table of targets: how it is narrowed, sorted and folded, as a query of its own
     files: str = ""
+    # Of the costs: the array, the place with its latency and bandwidth, and what is asked, as a
+    # query of its own
     cost: str = ""
+    # other, changes: Of the comparison: the other set, named as `source`, and which changes are
+    # listed
     other: str = ""
     changes: str = ""
+    # Of the comparison: the array of the other set that is no longer there, its chunk, and the
+    # window of its map, as a query of its own
     gone: str = ""
 
     @classmethod

@@ -113,15 +113,7 @@ class ExplorerView(View):
         super().__init__(controller, parts=described())
 
     def go(self, address: str, step: int) -> None:
-        """Go where an address says.
-
-        Parameters
-        ----------
-        address
-            Tab, key and slice, as the query of an address.
-        step
-            Number of the step through the history of the browser that this answers.
-        """
+        """Go where an address says."""
         self.asked = {"address": address, "step": step}
 
     @property
@@ -132,15 +124,7 @@ class ExplorerView(View):
 
 
 class EditorView(View):
-    """The template editor, also with exercises.
-
-    Parameters
-    ----------
-    editor
-        Follows the text.
-    explore
-        Shows the set that the text makes in the explorer of the page.
-    """
+    """The template editor, also with exercises."""
 
     _bundle = FOLDER / "editor.js"
 

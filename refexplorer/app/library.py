@@ -39,21 +39,6 @@ class Library:
 
     Other people may see the page: a path that somebody types is opened only inside `allow`,
     a URL only if it is on the internet or inside `allow`.
-
-    Parameters
-    ----------
-    allow
-        Folders, hosts and buckets, as for `AccessPolicy`.
-    largest
-        Bytes of a file that somebody drops on the page.
-    openings
-        Opens what is not among `offers`; those of all pages of this process by default.
-
-    Attributes
-    ----------
-    offers
-        The sets to choose from, by the name that an address gives them; a name tells nothing of
-        the folders of this machine.
     """
 
     def __init__(
@@ -89,17 +74,7 @@ class Library:
         return name
 
     def open(self, source: str, watch: OpeningWatch | None = None) -> ReferenceSet:
-        """Open what somebody chose or typed.
-
-        Raises
-        ------
-        AccessError
-            If it may not be opened on this page.
-        LimitError
-            If that takes more than it may.
-        SourceError
-            If it cannot be read.
-        """
+        """Open what somebody chose or typed."""
         if offer := self.offers.get(source):
             return offer.open()
         name, _, version = source.rpartition("@")

@@ -24,17 +24,7 @@ Tell = Callable[[int, int], None]
 
 
 class OpeningWatch:
-    """What `open_references` calls as its `progress`, from the thread that opens.
-
-    Parameters
-    ----------
-    tell
-        Takes the bytes that were read, and those of the file.
-    is_wanted
-        Asked each time; what nobody waits for is stopped.
-    between
-        Seconds from one telling to the next.
-    """
+    """What `open_references` calls as its `progress`, from the thread that opens."""
 
     def __init__(self, tell: Tell, is_wanted: Callable[[], bool], between: float = BETWEEN) -> None:
         self._tell = tell
@@ -43,13 +33,7 @@ class OpeningWatch:
         self._told = time.monotonic()
 
     def __call__(self, done: int, size: int) -> None:
-        """Tell it now and then.
-
-        Raises
-        ------
-        RefexplorerError
-            If nobody waits for it any more.
-        """
+        """Tell it now and then."""
         self.check()
         now = time.monotonic()
         if now - self._told >= self._between:
@@ -67,13 +51,7 @@ def _unwatched() -> OpeningWatch:
 
 
 class Openings:
-    """Opens what visitors choose, for all pages of a server together.
-
-    Parameters
-    ----------
-    bounds
-        How many at a time, how many wait, and what each may take.
-    """
+    """Opens what visitors choose, for all pages of a server together."""
 
     def __init__(self, bounds: Bounds | None = None) -> None:
         self._bounds = bounds or Bounds()
@@ -89,24 +67,7 @@ class Openings:
     def open(
         self, name: str, opening: Callable[..., Opened], watch: OpeningWatch | None = None
     ) -> Opened:
-        """Open a set, or what else is in files of strangers, when it is its turn.
-
-        Parameters
-        ----------
-        name
-            What the visitor calls it.
-        opening
-            Can be pickled, as what it returns; takes `progress`, as `open_references` does.
-        watch
-            Is told how far it is; what nobody waits for leaves the queue, or is stopped.
-
-        Raises
-        ------
-        LimitError
-            If too many wait already, or it takes more than it may.
-        RefexplorerError
-            As the opening, or if nobody waits for it any more.
-        """
+        """Open a set, or what else is in files of strangers, when it is its turn."""
         watch = watch or _unwatched()
         with self._turn(watch):
             return self._confined.open(escape(name, _NAME_SHOWN), opening, watch, watch.check)

@@ -52,15 +52,7 @@ Result = TypeVar("Result")
 
 
 class ServedPage:
-    """The parts of one page and what happens between them; nothing of it is anybody else's.
-
-    Parameters
-    ----------
-    library
-        What may be opened.
-    shown_chars
-        Characters of a document that its editor takes.
-    """
+    """The parts of one page and what happens between them; nothing of it is anybody else's."""
 
     def __init__(self, library: Library, shown_chars: int = SHOWN_CHARS) -> None:
         self._library = library
@@ -89,17 +81,7 @@ class ServedPage:
     def show(
         self, references: ReferenceSet, source: str = "", place: Address | None = None
     ) -> None:
-        """Put a set into the explorer, and its text into the editor once that is looked at.
-
-        Parameters
-        ----------
-        references
-            The opened set.
-        source
-            What an address calls it; empty for a set that no address can name.
-        place
-            Where to begin.
-        """
+        """Put a set into the explorer, and its text into the editor once that is looked at."""
         self._hold(references, source)
         self._stand(place or Address(source))
 
@@ -360,20 +342,7 @@ class ServedPage:
 
 
 def page(references: ReferenceSet | None = None, library: Library | None = None) -> panel.Template:
-    """Make a page for one person.
-
-    Parameters
-    ----------
-    references
-        Shown at once; without it the page begins with the choice of a set.
-    library
-        What may be opened; the shipped sets by default.
-
-    Raises
-    ------
-    RefexplorerError
-        If the front end is not built.
-    """
+    """Make a page for one person."""
     library = library or Library()
     made = ServedPage(library)
     if panel.state.curdoc is not None:

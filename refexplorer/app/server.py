@@ -52,39 +52,7 @@ def serve(
     bounds: Bounds | None = None,
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve the page until interrupted; ``/healthz`` answers proxies.
-
-    Parameters
-    ----------
-    source
-        What `open_references` takes, or a `ReferenceSet`; None begins with the choice of a set.
-    port
-        0 takes a free one.
-    address
-        Where to listen; only this machine by default.
-    open_browser
-        Whether to open the page in the default browser.
-    allow
-        Folders, hosts and buckets that may be read, such as ``["/data", "s3://bucket"]``.
-    origins
-        Names under which browsers know the page where they are not its own, as behind a proxy:
-        ``"data.example.org"``, with the port unless it is the usual one; ``"*"`` for any.
-    prefix
-        Path below which everything is served, such as ``"/references"``.
-    largest_upload
-        Bytes of a file that somebody may drop on the page.
-    bounds
-        What visitors may take of this machine.
-    ready
-        Called with the address of the page once it answers.
-
-    Raises
-    ------
-    SourceError
-        If the source cannot be read.
-    RefexplorerError
-        If the port is taken, or the front end is not built.
-    """
+    """Serve the page until interrupted; ``/healthz`` answers proxies."""
     # BokehJS introduces a model that was added later once more, which is no news to Bokeh.
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
     mask_logs()

@@ -22,15 +22,7 @@ _FULL = """
 
 
 class Sessions:
-    """Makes a page for each person who comes, while there is room.
-
-    Parameters
-    ----------
-    make
-        Makes a page.
-    most
-        Pages at a time; who comes then gets a sentence.
-    """
+    """Makes a page for each person who comes, while there is room."""
 
     def __init__(self, make: Callable[[], panel.Template], most: int) -> None:
         self._make = make

@@ -11,22 +11,7 @@ _NAME_SHOWN = 80
 
 
 class Upload:
-    """Collects the pieces of one file.
-
-    Parameters
-    ----------
-    name
-        What the person calls it; shown, never used as a path.
-    size
-        Bytes that the browser announces.
-    largest
-        Bytes that the page takes.
-
-    Raises
-    ------
-    LimitError
-        If the file is larger than the page takes.
-    """
+    """Collects the pieces of one file."""
 
     def __init__(self, name: str, size: int, largest: int) -> None:
         self.name = escape(name, _NAME_SHOWN)
@@ -50,13 +35,7 @@ class Upload:
         return self.received == self._size
 
     def add(self, piece: bytes) -> None:
-        """Take the next piece.
-
-        Raises
-        ------
-        RefexplorerError
-            If more comes than was announced.
-        """
+        """Take the next piece."""
         if self.received + len(piece) > self._size:
             raise RefexplorerError(f"{self.name} is longer than announced: drop it again.")
         self._content += piece

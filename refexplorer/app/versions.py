@@ -20,22 +20,7 @@ _SHOWN = 80
 
 
 class VisitedVersions:
-    """Reads the versions of one repository as a policy allows, within what visitors may take.
-
-    Parameters
-    ----------
-    openings
-        Gives each reading its turn, its process and its budget.
-    place
-        The folder of the repository.
-    policy
-        What may be read.
-    limits
-        What its metadata, and a set of it, may cost.
-    options
-        For fsspec, of a repository by URL that the owner of the page opened: the package icechunk
-        connects to its servers as it did for the owner. None for a folder.
-    """
+    """Reads the versions of one repository as a policy allows, within what visitors may take."""
 
     def __init__(
         self,

@@ -45,26 +45,6 @@ def check_targets(
     A target that is not allowed is not asked; its record says what would allow it. Of gen items
     with very many keys the targets are asked, too, as far as they are not too many themselves; not
     all ranges of them are compared.
-
-    Parameters
-    ----------
-    source
-        The name of the set.
-    index
-        Its references by target.
-    targets
-        Asks.
-    journal
-        Earlier answers, which new ones are compared with; what is found is added to it, also before
-        an interrupt.
-    checked
-        Is told how far it is; if it returns False, what was found so far is returned.
-    concurrency
-        Targets that are asked at a time.
-    recorded
-        The versions that targets had when their references were written; None if there are none.
-    unlisted
-        What the URLs of chunks begin with that may never have been written.
     """
     run = _Checking(index, journal, recorded or {})
     total = index.count + len(index.further.keys)

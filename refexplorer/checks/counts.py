@@ -55,45 +55,22 @@ class CheckedArray:
 
 @dataclass(frozen=True)
 class Counts:
-    """What was counted besides the ledger.
+    """What was counted besides the ledger."""
 
-    Attributes
-    ----------
-    references
-        All of the set.
-    forms
-        Files by format.
-    files
-        How many files each array was compared with, by path.
-    reasons
-        Why references were not compared: array, reason, how many.
-    unchecked
-        What of the metadata was not compared: array, what, in how many files.
-    failures
-        The first files that could not be read, and why.
-    grants
-        What `allow` needs for what was not asked.
-    unfinished
-        A sentence for each part that was given up.
-    stopped
-        Whether it was stopped before the end.
-    lost
-        Record files of a parquet store that are missing or cannot be read.
-    values, largest, largest_at, false_nan
-        Values that were compared, the largest difference and its key, and how many values of the
-        files the set reads as missing.
-    """
-
-    references: int
-    forms: Mapping[str, int]
-    files: Mapping[str, int]
+    references: int  # All of the set
+    forms: Mapping[str, int]  # Files by format
+    files: Mapping[str, int]  # How many files each array was compared with, by path
+    # Why references were not compared: array, reason, how many
     reasons: tuple[tuple[str | None, str, int], ...]
+    # What of the metadata was not compared: array, what, in how many files
     unchecked: tuple[tuple[str, str, int], ...]
-    failures: Mapping[str, str]
-    grants: tuple[str, ...]
-    unfinished: tuple[str, ...]
-    stopped: bool
-    lost: LostFiles
+    failures: Mapping[str, str]  # The first files that could not be read, and why
+    grants: tuple[str, ...]  # What `allow` needs for what was not asked
+    unfinished: tuple[str, ...]  # A sentence for each part that was given up
+    stopped: bool  # Whether it was stopped before the end
+    lost: LostFiles  # Record files of a parquet store that are missing or cannot be read
+    # values, largest, largest_at, false_nan: Values that were compared, the largest difference and
+    # its key, and how many values of the files the set reads as missing
     values: int
     largest: float | None
     largest_at: str | None

@@ -66,32 +66,18 @@ AuditWatch = Callable[[AuditProgress], bool]
 
 @dataclass(frozen=True)
 class Manner:
-    """How a set is audited.
+    """How a set is audited."""
 
-    Attributes
-    ----------
-    decode
-        Chunks of each array that are decoded: a number, ``"sample"`` (ten), ``"all"``, ``"none"``.
-    scheduler
-        The address of a Dask scheduler, or a client; None does it in threads of this process.
-    workers
-        How many threads.
-    results
-        A folder for the results; None takes one that goes away with the report.
-    resume
-        Go on with the results in the folder.
-    watch
-        Is told how far it is.
-    sizes, terms
-        How much is done at once, and how long a cluster is waited for.
-    """
-
+    # Chunks of each array that are decoded: a number, ``"sample"`` (ten), ``"all"``, ``"none"``
     decode: Decode | str = "sample"
+    # The address of a Dask scheduler, or a client; None does it in threads of this process
     scheduler: object = None
-    workers: int | None = None
+    workers: int | None = None  # How many threads
+    # A folder for the results; None takes one that goes away with the report
     results: str | os.PathLike[str] | None = None
-    resume: bool = False
-    watch: AuditWatch = lambda progress: True
+    resume: bool = False  # Go on with the results in the folder
+    watch: AuditWatch = lambda progress: True  # Is told how far it is
+    # sizes, terms: How much is done at once, and how long a cluster is waited for
     sizes: PlanSizes = field(default_factory=PlanSizes)
     terms: ClusterTerms = field(default_factory=ClusterTerms)
 
@@ -99,33 +85,7 @@ class Manner:
 def audit(
     source: str, opened: OpenedSet, findings: Findings, auditor: Auditor, manner: Manner
 ) -> Audit:
-    """Audit a set.
-
-    Parameters
-    ----------
-    source
-        The name of the set.
-    opened
-        Its references.
-    findings
-        What opening it found.
-    auditor
-        What may be read, and how.
-    manner
-        How it is done.
-
-    Returns
-    -------
-    Audit
-        Of what was audited; if `Manner.watch` stopped it, that is not all.
-
-    Raises
-    ------
-    RefexplorerError
-        If it cannot begin, or the cluster goes away.
-    LimitError
-        If the set has more references than `Limits.audited_references`.
-    """
+    """Audit a set."""
     wanted = wanted_of(manner.decode)
     check_count(opened, auditor.limits)
     store = ResultStore(manner.results, manner.resume)
@@ -180,19 +140,7 @@ def crew_of(
 
 
 class Work:
-    """One audit or verification: what is finished, what was given up, which record files are lost.
-
-    Parameters
-    ----------
-    store
-        Keeps the results.
-    sorter
-        Orders the references.
-    watch
-        Is told how far it is.
-    sizes
-        How large the parts are.
-    """
+    """One audit or verification: what is finished or given up, which record files are lost."""
 
     def __init__(
         self, store: ResultStore, sorter: Sorter, watch: AuditWatch, sizes: PlanSizes

@@ -111,19 +111,7 @@ class _OpenFile:
 
 
 class ReportBuilder:
-    """Takes in the results of parts, in order.
-
-    Parameters
-    ----------
-    arrays, held
-        Of the set.
-    ledger
-        Knows which chunks have references; takes the states of all.
-    urls
-        The targets, as results number them.
-    base
-        What pointers of keys start with.
-    """
+    """Takes in the results of parts, in order."""
 
     def __init__(
         self,
@@ -173,16 +161,7 @@ class ReportBuilder:
     def finish(
         self, is_complete: bool, is_joined: Callable[[str], bool] | None = None
     ) -> tuple[Diagnostic, ...]:
-        """Take in what only all files together show, and return all findings, in order.
-
-        Parameters
-        ----------
-        is_complete
-            Whether all parts were done; else chunks without a reference stay unknown.
-        is_joined
-            Of a share of the files: which arrays all files together have. What the share leaves
-            is not asked for.
-        """
+        """Take in what only all files together show, and return all findings, in order."""
         self._end_file()
         unread = sum(self._ledger.files.counts.values()) - self._ledger.files.counts[FileState.READ]
         is_read = is_complete and not unread and is_joined is None

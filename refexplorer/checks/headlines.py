@@ -82,17 +82,7 @@ class Headline:
 
 
 def headline(ledger: Ledger, findings: Sequence[CodedFinding], terms: CheckTerms) -> Headline:
-    """Return the first headline that fits.
-
-    Parameters
-    ----------
-    ledger
-        Of the run, complete.
-    findings
-        All of them.
-    terms
-        What was asked for.
-    """
+    """Return the first headline that fits."""
     if faults := ledger.faults():
         return Headline(
             Claim.UNBALANCED, f"internal fault: the counts do not add up ({faults[0]})", 2

@@ -22,16 +22,6 @@ class Journal:
 
     Each line is one JSON object, written at once. A last line that an end of the machine cut
     is dropped.
-
-    Parameters
-    ----------
-    path
-        The file; made if there is none. None keeps nothing.
-
-    Raises
-    ------
-    SourceError
-        If the file cannot be written, or has something else in it.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:

@@ -49,15 +49,7 @@ def note_references(ledger: Ledger, block: AuditedBlock, arrays: Sequence[ArrayM
 
 
 def note_rejected(ledger: Ledger, opened: OpenedSet, findings: Findings, later: int) -> None:
-    """Note the keys that errors reject, and the chunks among them.
-
-    Parameters
-    ----------
-    findings
-        What opening found.
-    later
-        Keys that were found to fail while references were listed.
-    """
+    """Note the keys that errors reject, and the chunks among them."""
     for path in opened.arrays.paths:
         array = opened.arrays.get(path)
         if array is not None and path in ledger.paths and opened.rejected.touches(path):

@@ -243,23 +243,13 @@ class Ledger:
 
 @dataclass
 class Book:
-    """How many things are in each state.
+    """How many things are in each state."""
 
-    Attributes
-    ----------
-    name
-        What they are, in the plural.
-    total
-        How many there are, obtained in another way than by counting states; None: not known.
-    counts
-        By state.
-    examples
-        The first things in a state, by their names.
-    """
-
-    name: str
+    name: str  # What they are, in the plural
+    # How many there are, obtained in another way than by counting states; None: not known
     total: int | None = None
-    counts: Counter[StrEnum] = field(default_factory=Counter)
+    counts: Counter[StrEnum] = field(default_factory=Counter)  # By state
+    # The first things in a state, by their names
     examples: dict[StrEnum, list[str]] = field(default_factory=dict)
 
     def faults(self) -> list[str]:
@@ -271,19 +261,7 @@ class Book:
 
 
 class ObjectBook:
-    """The objects of all files: datasets, variables, fields of messages.
-
-    Attributes
-    ----------
-    declared
-        How many there are by the files' own headers.
-    counts
-        By state.
-    files_by_name
-        For each name, how many files have such an object in each state.
-    reasons
-        Why an object is left out or was not read: name and reason, in how many files.
-    """
+    """The objects of all files: datasets, variables, fields of messages."""
 
     def __init__(self) -> None:
         self.declared = 0

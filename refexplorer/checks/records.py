@@ -113,43 +113,27 @@ class Finding:
 
 
 class Said(NamedTuple):
-    """What a file says of a field that differs.
+    """What a file says of a field that differs."""
 
-    Attributes
-    ----------
-    cause
-        The field, a code of `refexplorer.spec.codes`.
-    value
-        JSON; null removes an attribute.
-    """
-
-    cause: str
-    value: str
+    cause: str  # The field, a code of `refexplorer.spec.codes`
+    value: str  # JSON; null removes an attribute
 
 
 @dataclass
 class Remade:
-    """What a set should have of a file, where what it has of one array is wrong.
+    """What a set should have of a file, where what it has of one array is wrong."""
 
-    Attributes
-    ----------
-    said
-        Metadata of the file.
-    chunks, offsets, lengths
-        References of chunks, by their numbers; `WHOLE` is the length of a whole file.
-    start, shape
-        Where the file's array certainly starts in the set's, and its shape in those dimensions.
-    reason
-        Why references cannot be made.
-    """
-
-    said: list[Said] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)  # Metadata of the file
+    # chunks, offsets, lengths: References of chunks, by their numbers; `WHOLE` is the length of a
+    # whole file
     chunks: list[int] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
+    # start, shape: Where the file's array certainly starts in the set's, and its shape in those
+    # dimensions
     start: list[int] | None = None
     shape: list[int] | None = None
-    reason: str | None = None
+    reason: str | None = None  # Why references cannot be made
 
     def as_row(self) -> dict[str, Any]:
         """Return it as `REMADE` has it."""

@@ -270,9 +270,6 @@ class Report:
         if counts.forms:
             forms = ", ".join(f"{n:,} {form}" for form, n in counts.forms.items())
             yield f"Formats of the files: {forms}."
-        if self.errors:
-            rejected = sum(found.count for found in self.errors)
-            yield f"{counted(rejected, 'key')} rejected by errors: diagnostics say which."
         yield from counts.lost.sentences()
         if counts.largest is not None or counts.false_nan:
             yield self._values_sentence()

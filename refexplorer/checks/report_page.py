@@ -69,13 +69,7 @@ def report_page(title: str, body: str) -> str:
 
 
 def write_report(path: str | os.PathLike[str], page: str) -> None:
-    """Write a page to a file; warn before if addresses in it are not shown as they are.
-
-    Raises
-    ------
-    SourceError
-        If it cannot be written.
-    """
+    """Write a page to a file; warn before if addresses in it are not shown as they are."""
     if has_mask(page):
         warnings.warn(shown_without(path), SecretsWarning, stacklevel=3)
     write_blocks(Path(path), [page.encode()])

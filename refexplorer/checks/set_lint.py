@@ -68,12 +68,7 @@ _TO_BYTES = ("bytes", "vlen-utf8", "sharding_indexed")
 
 
 def lint_codecs(opened: OpenedSet, base: str, findings: Findings) -> frozenset[str]:
-    """Note what keeps Zarr from decoding an array.
-
-    Returns
-    -------
-    The paths of the arrays of which there is nothing to note.
-    """
+    """Note what keeps Zarr from decoding an array."""
     problems: dict[str, tuple[str, str] | None] = {}  # many arrays have the same metadata
     good: set[str] = set()
     for array in opened.arrays.below(opened.tree.root):
@@ -171,40 +166,21 @@ DECODED_BYTES = 2**26
 
 @dataclass
 class _Seen:
-    """What the inline chunks of one array hold.
-
-    Attributes
-    ----------
-    chunks
-        How many were decoded.
-    values, masked
-        How many values are in them, and how many of these equal the fill value.
-    failed
-        The keys of those that cannot be decoded.
-    reason
-        Why the first of them cannot.
-    """
+    """What the inline chunks of one array hold."""
 
     array: ArrayMeta
-    chunks: int = 0
+    chunks: int = 0  # How many were decoded
+    # values, masked: How many values are in them, and how many of these equal the fill value
     values: int = 0
     masked: int = 0
-    failed: list[str] = field(default_factory=list)
-    reason: str = ""
+    failed: list[str] = field(default_factory=list)  # The keys of those that cannot be decoded
+    reason: str = ""  # Why the first of them cannot
 
 
 def lint_values(
     opened: OpenedSet, limits: Limits, decodable: Collection[str], base: str, findings: Findings
 ) -> None:
-    """Note inline chunks that cannot be decoded, and values that are, or may be, masked.
-
-    Parameters
-    ----------
-    limits
-        What a chunk may take.
-    decodable
-        The paths of the arrays whose codecs are there.
-    """
+    """Note inline chunks that cannot be decoded, and values that are, or may be, masked."""
     seen = _look(opened, limits, decodable)
     for found in seen.values():
         if found.failed:
@@ -297,17 +273,7 @@ def _note_masked(opened: OpenedSet, seen: _Seen, base: str, findings: Findings) 
 def diagnose(
     source: Source, inside: Internals, limits: Limits, trusted: bool, base: str
 ) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics of a set, errors first.
-
-    Parameters
-    ----------
-    source, limits, trusted
-        Of the set.
-    inside
-        Its references, and what was found while they were read.
-    base
-        The start of the pointer of an explicit key.
-    """
+    """Return the diagnostics of a set, errors first."""
     opened = inside.contents.opened
     opened.read_all()
     findings = Findings()

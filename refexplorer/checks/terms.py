@@ -33,28 +33,14 @@ PRESETS: dict[str, frozenset[CheckLook]] = {
 
 @dataclass(frozen=True)
 class Share:
-    """One of `of` equal parts of a set; all of them together are the whole, whatever the machine.
+    """One of `of` equal parts of a set; together they are the whole, whatever the machine."""
 
-    Attributes
-    ----------
-    number
-        From 1.
-    of
-        How many there are.
-    """
-
-    number: int
-    of: int
+    number: int  # From 1
+    of: int  # How many there are
 
     @classmethod
     def parse(cls, text: str) -> Share:
-        """Read ``"3/30"``.
-
-        Raises
-        ------
-        RefexplorerError
-            If it is not a share.
-        """
+        """Read ``"3/30"``."""
         number, slash, of = text.partition("/")
         if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
             raise RefexplorerError(
@@ -72,13 +58,7 @@ class Share:
 
 
 def seconds_of(text: str | float) -> float:
-    """Read a time such as ``"30m"``, ``"2h"``, ``"90s"`` or a number of seconds.
-
-    Raises
-    ------
-    RefexplorerError
-        If it is not a time.
-    """
+    """Read a time such as ``"30m"``, ``"2h"``, ``"90s"`` or a number of seconds."""
     found = _TIME.fullmatch(str(text).strip())
     if found is None or not float(found[1]):
         raise RefexplorerError(f"A time is written as 90s, 30m or 2h; {text!r} is not one.")

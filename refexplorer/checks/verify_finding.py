@@ -17,15 +17,7 @@ _SINGULAR = {"have": "has", "are": "is", "cannot": "cannot", "may": "may"}
 def sentence(
     code: str, array: str, said: str | None, files: Sequence[str], count: int, of: int
 ) -> str:
-    """Return the sentence of a finding.
-
-    Parameters
-    ----------
-    said
-        What stands in parentheses.
-    files, count, of
-        The first files, how many there are, and how many were compared.
-    """
+    """Return the sentence of a finding."""
     verb, _, rest = CODES[code].predicate.partition(" ")
     which = counted(count, "file") if of <= 1 else f"{count:,} of {counted(of, 'file')}"
     verb = _SINGULAR.get(verb, verb + "s") if count == 1 else verb

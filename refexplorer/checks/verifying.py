@@ -69,95 +69,46 @@ _GRAVE = frozenset({"metadata-copies-differ"})
 
 @dataclass(frozen=True)
 class VerifyManner:
-    """How a set is verified.
+    """How a set is verified."""
 
-    Attributes
-    ----------
-    values
-        Chunks of each array whose values are compared: ``"none"``, ``"sample"`` (ten), ``"all"``.
-    remake
-        Say of what is wrong how it should be, which `repair` asks for.
-    scheduler, workers, results, resume, watch, sizes
-        As `refexplorer.checks.engine.Manner` has them.
-    only
-        A share of the files, such as ``"3/30"``.
-    within
-        Seconds after which no further part is begun.
-    """
-
+    # Chunks of each array whose values are compared: ``"none"``, ``"sample"`` (ten), ``"all"``
     values: str = "none"
+    # scheduler, workers, results, resume, watch, sizes: As `refexplorer.checks.engine.Manner` has
+    # them
     scheduler: object = None
     workers: int | None = None
     results: str | os.PathLike[str] | None = None
     resume: bool = False
     watch: AuditWatch = lambda progress: True
     sizes: PlanSizes = field(default_factory=lambda: VERIFY_SIZES)
-    remake: bool = False
-    only: str | None = None
-    within: float | str | None = None
+    remake: bool = False  # Say of what is wrong how it should be, which `repair` asks for
+    only: str | None = None  # A share of the files, such as ``"3/30"``
+    within: float | str | None = None  # Seconds after which no further part is begun
 
 
 @dataclass(frozen=True)
 class VerifyTerms:
-    """What may be read, and how.
+    """What may be read, and how."""
 
-    Attributes
-    ----------
-    location, allow, limits, storage_options
-        As `refexplorer.checks.look.files.Verifier` has them.
-    base
-        What pointers of keys start with.
-    served
-        As `AccessPolicy` has it.
-    recorded
-        The versions that targets had when their references were written.
-    unlisted
-        What the URLs of chunks begin with that may never have been written.
-    left_out
-        The objects of data files that opening could not make references to.
-    """
-
+    # location, allow, limits, storage_options: As `refexplorer.checks.look.files.Verifier` has them
     location: str | None
     allow: Collection[str]
     limits: Limits
     storage_options: Mapping[str, Any] = field(repr=False)
-    base: str
-    served: bool = False
+    base: str  # What pointers of keys start with
+    served: bool = False  # As `AccessPolicy` has it
+    # The versions that targets had when their references were written
     recorded: Recorded = field(default_factory=dict)
+    # What the URLs of chunks begin with that may never have been written
     unlisted: str | None = None
+    # The objects of data files that opening could not make references to
     left_out: tuple[LeftOut, ...] = ()
 
 
 def verify(
     source: str, opened: OpenedSet, findings: Findings, terms: VerifyTerms, manner: VerifyManner
 ) -> Report:
-    """Compare a set with its files.
-
-    Parameters
-    ----------
-    source
-        The name of the set.
-    opened
-        Its references.
-    findings
-        What opening it found.
-    terms
-        What may be read.
-    manner
-        How it is done.
-
-    Returns
-    -------
-    Report
-        Of what was compared; if `VerifyManner.watch` stopped it, that is not all.
-
-    Raises
-    ------
-    RefexplorerError
-        If it cannot begin, or the cluster goes away.
-    LimitError
-        If the set has more references than `Limits.audited_references`.
-    """
+    """Compare a set with its files."""
     if manner.values not in ("none", "sample", "all"):
         raise RefexplorerError(f"values must be 'none', 'sample' or 'all', not {manner.values!r}.")
     looks = _terms_of(manner)
@@ -299,13 +250,7 @@ def _of_no_array(opened: OpenedSet, ledger: Ledger, base: str) -> Iterator[Diagn
 
 
 class _Lent:
-    """Coordinates that the set refers to in one file, and that all others should have, too.
-
-    Parameters
-    ----------
-    arrays
-        All arrays, as blocks number them.
-    """
+    """Coordinates that the set refers to in one file, and that all others should have, too."""
 
     def __init__(self, arrays: list[SetArray]) -> None:
         self._arrays = arrays

@@ -31,13 +31,7 @@ HARMFUL = 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status; an error is one sentence on stderr.
-
-    Parameters
-    ----------
-    arguments
-        Without the name of the program; None takes them from ``sys.argv``.
-    """
+    """Run one command and return its exit status; an error is one sentence on stderr."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # it was closed by who called

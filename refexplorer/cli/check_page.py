@@ -15,15 +15,7 @@ _CHARS = 400
 
 
 def write_check_page(path: Path, refs: ReferenceSet, checks: TargetChecks | None) -> None:
-    """Write a page that needs nothing else.
-
-    Parameters
-    ----------
-    refs
-        The set.
-    checks
-        What its targets said, if they were asked.
-    """
+    """Write a page that needs nothing else."""
     found = refs.diagnostics
     name = shown(refs.source.name, _CHARS)
     said = f"{counted(refs.count, 'key')}, {counted(len(found), 'diagnostic')}"

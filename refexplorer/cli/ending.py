@@ -14,15 +14,9 @@ _NAMES = ("SIGTERM", "SIGHUP")
 
 
 class Ending:
-    """The exit status of a command.
+    """The exit status of a command."""
 
-    Attributes
-    ----------
-    status
-        Which it is if the command is interrupted.
-    """
-
-    status = INTERRUPTED
+    status = INTERRUPTED  # Which it is if the command is interrupted
 
     def interrupt(self, number: int, frame: FrameType | None) -> None:
         """Interrupt the command; a second signal of the kind ends the process at once."""

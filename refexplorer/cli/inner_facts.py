@@ -11,7 +11,7 @@ from refexplorer.cli.nearby import no_key
 from refexplorer.cli.program import HAS_ERRORS, status_of
 from refexplorer.errors import RefexplorerError
 from refexplorer.history import history
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.referenceset import ReferenceSet
 
 _SNAPSHOTS = 20

@@ -83,13 +83,7 @@ def fetched_text(fetched: ReadAmount) -> str:
 
 
 def given(source: str) -> str | bytes:
-    """Return a source as it is, or what standard input has if it is ``-``.
-
-    Raises
-    ------
-    LimitError
-        If there are more than `Limits.document_bytes`.
-    """
+    """Return a source as it is, or what standard input has if it is ``-``."""
     if source != STANDARD_INPUT:
         return source
     most, pieces, count = DEFAULT_LIMITS.document_bytes, list[bytes](), 0

@@ -16,19 +16,7 @@ _COLUMNS = ("State", "Target", "Size", "References", "Modified", "What to know")
 def check_targets(
     refs: ReferenceSet, allow: list[str], resume: Path | None, as_json: bool
 ) -> TargetChecks:
-    """Ask every target, several at a time, and print what was found.
-
-    Parameters
-    ----------
-    refs
-        The set.
-    allow
-        What may be asked.
-    resume
-        Keeps the results, also if it is interrupted.
-    as_json
-        Print one JSON document.
-    """
+    """Ask every target, several at a time, and print what was found."""
     try:
         found = _watched(refs, allow, resume)
     except KeyboardInterrupt:

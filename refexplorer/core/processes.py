@@ -46,15 +46,9 @@ class LateError(Exception):
 
 
 class LostError(Exception):
-    """The child ended by itself: it took more memory than it may, or crashed.
+    """The child ended by itself: it took more memory than it may, or crashed."""
 
-    Attributes
-    ----------
-    status
-        Its exit status, negative for a signal; None if it is not known.
-    """
-
-    status: int | None = None
+    status: int | None = None  # Its exit status, negative for a signal; None if it is not known
 
     def ending_text(self) -> str:
         """Say how it ended, as a clause without its subject."""
@@ -75,20 +69,7 @@ Hear = Callable[[Head], "bytes | None"]
 
 
 class Child:
-    """A process that runs a module of this package.
-
-    Parameters
-    ----------
-    module
-        Its name.
-    arguments
-        For the module.
-
-    Attributes
-    ----------
-    is_spent
-        Whether it said so in its last answer, and is of no more use.
-    """
+    """A process that runs a module of this package."""
 
     def __init__(self, module: str, *arguments: str) -> None:
         # What it leaves there when it is ended goes with it.
@@ -124,26 +105,7 @@ class Child:
         hear: Hear = _nothing,
         check: Callable[[], None] = _nothing,
     ) -> tuple[Head, bytes]:
-        """Return its answer.
-
-        Parameters
-        ----------
-        head, data
-            What it is asked.
-        seconds
-            How long it may take, once it has started; what `hear` takes does not count.
-        hear
-            Is given what it says before its answer, and answers its questions.
-        check
-            Called now and then, in another thread; what it raises ends the child.
-
-        Raises
-        ------
-        LateError, LostError
-            If there is no answer.
-        RefexplorerError
-            What `check` or `hear` raised.
-        """
+        """Return its answer."""
         given, answers = self._process.stdin, self._process.stdout
         assert given is not None
         assert answers is not None
@@ -228,15 +190,7 @@ class Child:
 
 
 class Children:
-    """Processes of one module, of which those that have nothing to do are kept.
-
-    Parameters
-    ----------
-    module
-        Its name.
-    most
-        Processes at a time; who wants one more waits.
-    """
+    """Processes of one module, of which those that have nothing to do are kept."""
 
     def __init__(self, module: str, most: int) -> None:
         self._module, self._most = module, most

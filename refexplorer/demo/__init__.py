@@ -24,13 +24,7 @@ def sets() -> dict[str, Path]:
 
 
 def path(name: str) -> Path:
-    """Give the path of one shipped set or target, such as ``"sst.v1.json"``.
-
-    Raises
-    ------
-    KeyError
-        If nothing of that name is shipped; the text lists the sets.
-    """
+    """Give the path of one shipped set or target, such as ``"sst.v1.json"``."""
     found = _FOLDER / name
     if not found.exists():
         raise KeyError(f"No demo file {name!r}; the sets are {', '.join(_SETS.values())}.")

@@ -18,32 +18,14 @@ from urllib.parse import unquote, urlsplit
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """The requests to a server since the last look.
+    """The requests to a server since the last look."""
 
-    Attributes
-    ----------
-    requests
-        How many answers were sent.
-    bytes
-        Of their bodies.
-    """
-
-    requests: int
-    bytes: int
+    requests: int  # How many answers were sent
+    bytes: int  # Of their bodies
 
 
 class SlowServer:
-    """Serves the files of a folder, whole or by byte ranges, to this machine only.
-
-    Parameters
-    ----------
-    folder
-        Nothing outside of it is served.
-    latency
-        Seconds before each answer begins; may be changed at any time.
-    bandwidth
-        Bytes a second of one connection; may be changed at any time.
-    """
+    """Serves the files of a folder, whole or by byte ranges, to this machine only."""
 
     def __init__(
         self, folder: str | Path, *, latency: float = 0.0, bandwidth: float = float("inf")

@@ -17,17 +17,7 @@ def joined_metadata(
     attributes: Mapping[str, Any],
     dimension: str,
 ) -> Iterator[tuple[str, str]]:
-    """Yield the metadata of a joined array by key.
-
-    Parameters
-    ----------
-    first
-        The first of the arrays.
-    shape
-        Of the joined one.
-    axis
-        The place of the dimension; None if it is new, and then the first one.
-    """
+    """Yield the metadata of a joined array by key."""
     document = dict(first.metadata) | {"shape": list(shape)}
     names = [*(first.dimensions or ())]
     chunks = [*first.chunks]

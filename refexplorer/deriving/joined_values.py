@@ -21,22 +21,7 @@ def joined_values(
     dimension: str,
     version: int,
 ) -> Iterator[tuple[str, str]]:
-    """Yield the keys of joined values in a group; coordinates that are not equal are refused.
-
-    Parameters
-    ----------
-    names
-        The arrays whose values are read: coordinates, which are compared, and those to be joined.
-    wanted
-        Those that are written.
-    version
-        Of Zarr.
-
-    Raises
-    ------
-    ValueError
-        If coordinates differ.
-    """
+    """Yield the keys of joined values in a group; coordinates that are not equal are refused."""
     import xarray as xr
 
     parts = [_read(refs, group, names) for refs in sets]

@@ -40,22 +40,7 @@ _SHOWN = 10
 
 
 def joined(sets: Sequence[ReferenceSet], dimension: str, pattern: str | None = None) -> Source:
-    """Join sets along a dimension, one after the other.
-
-    Parameters
-    ----------
-    sets
-        In their order.
-    dimension
-        One of theirs, or a new one along which all arrays are stacked.
-    pattern
-        What they were opened by, to open them again.
-
-    Raises
-    ------
-    SourceError
-        If they cannot be joined, or would make one array of values that mean different things.
-    """
+    """Join sets along a dimension, one after the other."""
     parts = [_JoinedPart(each) for each in sets]
     _check_names(parts)
     work = _Joining(parts, dimension)
@@ -146,13 +131,7 @@ class _Joining:
         )
 
     def check_alike(self) -> None:
-        """Refuse to join arrays whose stored values mean different things.
-
-        Raises
-        ------
-        SourceError
-            Naming the first difference.
-        """
+        """Refuse to join arrays whose stored values mean different things."""
         for part in self._parts[1:]:
             for path in filter(self._is_joined, self._first.arrays):
                 if self._first.is_coordinate(path):

@@ -9,7 +9,7 @@ from refexplorer.display.text import NAME_SHOWN, facts_text, left_out_text
 from refexplorer.markup import counted, shown, size_text
 from refexplorer.refset.contents import SetLike
 from refexplorer.refset.summary import Summary
-from refexplorer.refset.tree import Node
+from refexplorer.refset.tree_nodes import Node
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.diagnostics import Diagnostic, grouped
 from refexplorer.spec.references import Kind
@@ -82,13 +82,7 @@ def notes_html(diagnostics: tuple[Diagnostic, ...] | None) -> str:
 
 
 def tree_html(refs: SetLike, path: str = "", levels: int = LEVELS_SHOWN) -> str:
-    """Return a level of the tree as a list, with the levels below it folded.
-
-    Raises
-    ------
-    KeyError
-        If there is no such path.
-    """
+    """Return a level of the tree as a list, with the levels below it folded."""
     page = refs.children(path, 0, CHILDREN_SHOWN)
     items = [f"<li>{_node(refs, node, levels)}</li>" for node in page.rows]
     if page.total > len(page.rows):

@@ -27,13 +27,7 @@ def name_of(references: object) -> str | None:
 
 
 def shown_set(name: str) -> Any:
-    """Return the set that was shown under a name.
-
-    Raises
-    ------
-    KeyError
-        If there is none: the kernel is another one, or the set is gone.
-    """
+    """Return the set that was shown under a name."""
     for references, each in [*_NAMES.items()]:
         if each == name:
             return references

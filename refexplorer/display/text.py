@@ -8,7 +8,7 @@ from refexplorer.formats.source import Source
 from refexplorer.markup import counted, escape, size_text
 from refexplorer.refset.contents import SetLike
 from refexplorer.refset.summary import Summary
-from refexplorer.refset.tree import Node
+from refexplorer.refset.tree_nodes import Node
 from refexplorer.spec.references import Kind
 
 NAME_SHOWN = 120
@@ -71,24 +71,7 @@ def tree_text(
     levels: int = LEVELS_SHOWN,
     children: int = CHILDREN_SHOWN,
 ) -> str:
-    """Return the tree below a path.
-
-    Parameters
-    ----------
-    refs
-        The opened set.
-    path
-        Where to begin; ``""`` is the root.
-    levels
-        How deep to go.
-    children
-        How many rows of each level; the number of the others is said.
-
-    Raises
-    ------
-    KeyError
-        If there is no such path.
-    """
+    """Return the tree below a path."""
     return "\n".join(_lines(refs, path, levels, children, ""))
 
 

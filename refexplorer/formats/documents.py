@@ -30,13 +30,7 @@ def read_whole(
     findings: Findings,
     trusted: bool = False,
 ) -> tuple[Mapping[str, Any], Document]:
-    """Return the document as it is written, and as it is read.
-
-    Raises
-    ------
-    SpecError
-        If it is refused as a whole; the text names the source and the place.
-    """
+    """Return the document as it is written, and as it is read."""
     if not source.is_document:
         document = _of_references(source, templates, limits, findings)
         return document.refs, document

@@ -36,93 +36,60 @@ _CHAR_BYTES = 4
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An object of a data file that opening could not make references to.
+    """An object of a data file that opening could not make references to."""
 
-    Attributes
-    ----------
-    name
-        Its path in the file, as its array would be called: ``"group/temperature"``.
-    kind
-        What the format calls it, such as ``"dataset"``, ``"variable"`` or ``"message"``.
-    reason
-        Why there are no references to it, as a clause: ``"its values have varying length"``.
-    """
-
-    name: str
-    kind: str
+    name: str  # Its path in the file, as its array would be called: ``"group/temperature"``
+    kind: str  # What the format calls it, such as ``"dataset"``, ``"variable"`` or ``"message"``
+    # Why there are no references to it, as a clause: ``"its values have varying length"``
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source that was found and, unless it is a parquet store, read.
+    """A source that was found and, unless it is a parquet store, read."""
 
-    Attributes
-    ----------
-    name
-        Short, for titles and messages.
-    form
-        ``"V0"``, ``"V1"``, ``"parquet"``, ``"Icechunk"``, ``"VirtualiZarr"`` or the name of a form
-        that another package registered; ``"JSON"`` before a document is read.
-    location
-        The absolute folder or URL that relative targets resolve against; None for a source
-        that was given as a value.
-    content
-        Opens the plain bytes of the JSON document from their start; None where there are none.
-    value
-        The parsed document, if it was given so; of a form that is not JSON its references by key,
-        as V0 has them.
-    store
-        The folder of a parquet store, with its filesystem.
-    entries
-        The references in columns, until the set is made of them.
-    place
-        The path or URL that opens it again; None if `location` and `name` make it, or nothing does.
-    is_long, is_large
-        Whether the document is worth reading in blocks, and whether it is one to be kept out of
-        memory, too.
-    part
-        Which set of a JSON list of sets, from 0; None for a document that is one set.
-    repository
-        What else is known of an Icechunk repository; None for all other forms.
-    recorded
-        Reads which versions targets had when the references to them were written; None where the
-        form has no place for that, or it cannot be read again.
-    joined_along
-        The dimension along which several sources were joined; None for all else.
-    pointed_by
-        The name of the catalogue that led to it; None for all else.
-    unlisted
-        What the URLs of chunks begin with that may never have been written, since nobody could list
-        them; None for all else.
-    fetched
-        What was read of the servers that have the data files to which references were made; None
-        for all else.
-    beyond
-        Of each array of a data file with byte ranges that end after the file: the first key of
-        these, and how many there are.
-    left_out
-        The objects of data files that opening could not make references to.
-    """
-
-    name: str
+    name: str  # Short, for titles and messages
+    # ``"V0"``, ``"V1"``, ``"parquet"``, ``"Icechunk"``, ``"VirtualiZarr"`` or the name of a form
+    # that another package registered; ``"JSON"`` before a document is read
     form: str
+    # The absolute folder or URL that relative targets resolve against; None for a source that was
+    # given as a value
     location: str | None = None
+    # Opens the plain bytes of the JSON document from their start; None where there are none
     content: Callable[[], PlainStream] | None = field(default=None, repr=False)
+    # The parsed document, if it was given so; of a form that is not JSON its references by key, as
+    # V0 has them
     value: Mapping[str, Any] | None = field(default=None, repr=False)
+    # The folder of a parquet store, with its filesystem
     store: tuple[AbstractFileSystem, str] | None = field(default=None, repr=False)
+    # The references in columns, until the set is made of them
     entries: Entries | None = field(default=None, repr=False, compare=False)
+    # The path or URL that opens it again; None if `location` and `name` make it, or nothing does
     place: str | None = field(default=None, repr=False)
+    # is_long, is_large: Whether the document is worth reading in blocks, and whether it is one to
+    # be kept out of memory, too
     is_long: bool = False
     is_large: bool = False
+    # Which set of a JSON list of sets, from 0; None for a document that is one set
     part: int | None = None
+    # What else is known of an Icechunk repository; None for all other forms
     repository: RepositoryFacts | None = field(default=None, repr=False)
+    # Reads which versions targets had when the references to them were written; None where the form
+    # has no place for that, or it cannot be read again
     recorded: Callable[[], Recorded] | None = field(default=None, repr=False, compare=False)
+    # The dimension along which several sources were joined; None for all else
     joined_along: str | None = None
-    pointed_by: str | None = None
+    pointed_by: str | None = None  # The name of the catalogue that led to it; None for all else
+    # What the URLs of chunks begin with that may never have been written, since nobody could list
+    # them; None for all else
     unlisted: str | None = None
+    # What was read of the servers that have the data files to which references were made; None for
+    # all else
     fetched: ReadAmount | None = field(default=None, repr=False, compare=False)
+    # Of each array of a data file with byte ranges that end after the file: the first key of these,
+    # and how many there are
     beyond: tuple[tuple[str, int], ...] = ()
+    # The objects of data files that opening could not make references to
     left_out: tuple[LeftOut, ...] = field(default=(), repr=False, compare=False)
 
     @property

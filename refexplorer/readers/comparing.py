@@ -49,20 +49,7 @@ def dialects_of(
     limits: Limits,
     readers: Collection[str] | None = None,
 ) -> Dialects:
-    """Return the verdicts of the specification and of readers on an opened set.
-
-    Parameters
-    ----------
-    source, contents, templates, limits
-        Of the set.
-    readers
-        The names of those to compare; None for all that know the form.
-
-    Raises
-    ------
-    RefexplorerError
-        If there is no reader of such a name.
-    """
+    """Return the verdicts of the specification and of readers on an opened set."""
     known = [*BASES, *(_ICECHUNK_BASES if source.repository is not None else ())]
     for name in readers or ():
         if name not in READERS:
@@ -166,11 +153,6 @@ def note_readers(source: Source, contents: Contents, noted: Collection[Diagnosti
     """Return a note on the first feature that each reader lacks silently, if nothing else says it.
 
     Also where a reader of the whole specification refuses a set; what others refuse, they say.
-
-    Parameters
-    ----------
-    noted
-        What was found before.
     """
     findings = Findings()
     if source.form not in (*DOCUMENTS, "parquet"):

@@ -68,27 +68,15 @@ _children = Children("refexplorer.readers.child", 2)
 
 @dataclass(frozen=True)
 class KeysSample:
-    """Keys of a set that readers are run on.
+    """Keys of a set that readers are run on."""
 
-    Attributes
-    ----------
-    form, place, snapshot
-        Of the source; the folder or file that readers open themselves, and its version.
-    given
-        What they are given instead: a document, or the keys to look up.
-    expected
-        Each key with its value by the specification.
-    templates
-        What replaces templates of the document.
-    total
-        The number of keys of the whole set.
-    """
-
+    # form, place, snapshot: Of the source; the folder or file that readers open themselves, and its
+    # version
     form: str
-    given: Any
-    expected: Mapping[str, V0Value]
-    total: int
-    templates: Mapping[str, str]
+    given: Any  # What they are given instead: a document, or the keys to look up
+    expected: Mapping[str, V0Value]  # Each key with its value by the specification
+    total: int  # The number of keys of the whole set
+    templates: Mapping[str, str]  # What replaces templates of the document
     place: str | None = None
     snapshot: str | None = None
 
@@ -250,15 +238,7 @@ def _expected(document: Document) -> dict[str, V0Value]:
 
 
 def read_by(reader: str, sample: KeysSample) -> dict[str, Any]:
-    """Return what a reader has of a sample, by key.
-
-    Raises
-    ------
-    NotRunError
-        If it cannot be run here.
-    RefexplorerError
-        If it refuses the set: what it says.
-    """
+    """Return what a reader has of a sample, by key."""
     if installed(reader) is None:
         raise NotRunError("It is not installed.")
     if not has_processes() or os.name != "posix":
@@ -331,21 +311,12 @@ def _is_same_range(theirs: list[Any], ours: object, form: str) -> bool:
 
 @dataclass(frozen=True)
 class KeysRead:
-    """Single keys as a reader has them.
+    """Single keys as a reader has them."""
 
-    Attributes
-    ----------
-    expected
-        The keys that it was run on, with their values by the specification.
-    values
-        What it has of these.
-    refusal
-        Why it has none of them, if it refuses the set; empty if it does not.
-    """
-
+    # The keys that it was run on, with their values by the specification
     expected: Mapping[str, V0Value]
-    values: Mapping[str, Any]
-    refusal: str = ""
+    values: Mapping[str, Any]  # What it has of these
+    refusal: str = ""  # Why it has none of them, if it refuses the set; empty if it does not
 
     @classmethod
     def by(cls, reader: str, sample: KeysSample) -> KeysRead:
@@ -363,13 +334,7 @@ class KeysRead:
 
 
 def verdict_of(reader: str, sample: KeysSample) -> Verdict:
-    """Run a reader and compare what it has with what the set says.
-
-    Raises
-    ------
-    NotRunError
-        If it cannot be run here.
-    """
+    """Run a reader and compare what it has with what the set says."""
     basis = Basis(f"{reader.partition(' ')[0]} {installed(reader)}", "", "run")
     notes = _notes(reader, sample)
     try:

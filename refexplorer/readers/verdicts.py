@@ -32,22 +32,13 @@ class Outcome(StrEnum):
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class KeyDifference:
-    """One key that a reader reads in another way.
-
-    Attributes
-    ----------
-    ours
-        The V0 value by the specification; None if it has no such key.
-    theirs
-        The reader's value, which may be what no V0 value can be; None if it has no such key.
-    is_absent
-        Whether the reader has no such key.
-    """
+    """One key that a reader reads in another way."""
 
     key: str
-    ours: V0Value | None
+    ours: V0Value | None  # The V0 value by the specification; None if it has no such key
+    # The reader's value, which may be what no V0 value can be; None if it has no such key
     theirs: object
-    is_absent: bool = False
+    is_absent: bool = False  # Whether the reader has no such key
 
     def __str__(self) -> str:
         return f"{escape(self.key, SHOWN)}: {self._texts[0]}  →  {self._texts[1]}"
@@ -85,21 +76,13 @@ class VerdictReason:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a verdict rests on, so that one can tell whether it is stale.
+    """What a verdict rests on, so that one can tell whether it is stale."""
 
-    Attributes
-    ----------
-    version
-        Of the reader.
-    date
-        When the reader was tried or its source was read, as ISO 8601; empty if it was run just now.
-    how
-        ``"run"``: it was run for this verdict; ``"seen"``: it was run by hand, and a table has the
-        result; ``"source"``: its source was read, and it was not run.
-    """
-
-    version: str
+    version: str  # Of the reader
+    # When the reader was tried or its source was read, as ISO 8601; empty if it was run just now
     date: str
+    # ``"run"``: it was run for this verdict; ``"seen"``: it was run by hand, and a table has the
+    # result; ``"source"``: its source was read, and it was not run
     how: str
 
     def __str__(self) -> str:

@@ -38,13 +38,7 @@ def arrays_of(table: Table) -> dict[str, ArrayMeta]:
 
 
 class ArrayReader:
-    """A reader of array metadata that parses equal texts once.
-
-    Parameters
-    ----------
-    table
-        Holds the metadata keys.
-    """
+    """A reader of array metadata that parses equal texts once."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -253,17 +247,7 @@ def count_in_folder(keys: pa.LargeStringArray, rows: np.ndarray, array: ArrayMet
 def count_in_folders(
     keys: pa.LargeStringArray, rows: Sequence[np.ndarray], array: ArrayMeta
 ) -> list[int]:
-    """Count the chunks inside the grid of one array, and of others whose chunks have its names.
-
-    Parameters
-    ----------
-    keys
-        Column of texts.
-    rows
-        For each of the arrays, which of the keys are directly in its folder.
-    array
-        One of them; its chunks have plain names.
-    """
+    """Count the chunks inside the grid of one array, and of others whose chunks have its names."""
     names = keys.take(number_column(np.concatenate(rows)))
     inside = _matches(names, f"(?:^|/){pattern_of_names(array)}$")
     before = np.concatenate([[0], np.cumsum(inside)])
@@ -324,14 +308,7 @@ class ArrayIndex:
         return None
 
     def chunk_rows(self, array: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
-        """Return the explicit chunk keys of an array with the right number of dimensions.
-
-        Returns
-        -------
-        rows, indices
-            Rows of the table, shape ``(n,)``, and chunk indices, shape ``(n, rank)`` int64;
-            they may lie outside the grid.
-        """
+        """Return the explicit chunk keys of an array with the right number of dimensions."""
         folder = self._tree.folder(array.path)
         if folder is None or not array.shape:
             return self._only_chunk(array)

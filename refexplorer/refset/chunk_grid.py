@@ -43,24 +43,14 @@ EXAMINED_CHUNKS = 2_048
 
 @dataclass(frozen=True)
 class ChunkColumns:
-    """n chunks of an array; all but those of `ChunkReferences.left_out` have a reference.
+    """n chunks of an array; all but those of `ChunkReferences.left_out` have a reference."""
 
-    Attributes
-    ----------
-    indices
-        Shape ``(n, rank)`` int64; object in grids of more chunks than that numbers.
-    states
-        Positions in `STATES`, uint8.
-    targets
-        Positions in `ChunkReferences.urls`, -1 without a target, int64.
-    offsets, lengths
-        In bytes, -1 where there is none: no byte range, or the size of a whole file; int64, or
-        whole numbers of Python where one does not fit into 64 bits.
-    """
-
+    # Shape ``(n, rank)`` int64; object in grids of more chunks than that numbers
     indices: np.ndarray
-    states: np.ndarray
-    targets: np.ndarray
+    states: np.ndarray  # Positions in `STATES`, uint8
+    targets: np.ndarray  # Positions in `ChunkReferences.urls`, -1 without a target, int64
+    # offsets, lengths: In bytes, -1 where there is none: no byte range, or the size of a whole
+    # file; int64, or whole numbers of Python where one does not fit into 64 bits
     offsets: np.ndarray
     lengths: np.ndarray
 

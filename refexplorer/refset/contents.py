@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from refexplorer.formats.source import Source
     from refexplorer.limits import Limits
     from refexplorer.refset.summary import Summary
-    from refexplorer.refset.tree import Page
+    from refexplorer.refset.tree_nodes import Page
     from refexplorer.spec.diagnostics import Diagnostic
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
@@ -56,11 +56,6 @@ def check_lookup(opened: OpenedSet) -> None:
     """Compare look-up with the keys that are listed; record files that were not read stay so.
 
     Takes about as long as building the index: 0.1 s for 10^6 keys.
-
-    Raises
-    ------
-    InternalError
-        If a listed key is not found.
     """
     if not opened.table.index.is_sound:
         raise _broken(f"the index of its {opened.table.count:,} explicit keys")
@@ -128,15 +123,7 @@ def written_forms(document: Document, entries: Entries | None) -> Forms:
 
 
 def text_forms(text: str, bare: frozenset[str], has_templates: bool = True) -> tuple[str, ...]:
-    """Return the names of the forms of one text that jinja2 renders.
-
-    Parameters
-    ----------
-    bare
-        Names of templates that hold plain text.
-    has_templates
-        Whether the document has any.
-    """
+    """Return the names of the forms of one text that jinja2 renders."""
     marks = tuple(mark in text for mark in ("{{", "{%", "{#", "\n", "\r"))
     if not any(marks):
         return ()
@@ -213,16 +200,12 @@ class Contents:
     Dask sends a set with each task of some schedulers. The pickle therefore holds the contents as
     bytes beside a name, and a process that has met the name does not read the bytes: it has the
     tree and the index of the set already.
-
-    Attributes
-    ----------
-    name
-        Of these contents, the same in each process.
     """
 
     opened: OpenedSet
     findings: Findings
     templates: Mapping[str, Template] = field(default_factory=dict)
+    # Of these contents, the same in each process
     name: str = field(default_factory=lambda: uuid4().hex)
     forms: Forms = field(default_factory=dict)
 

@@ -93,36 +93,20 @@ def _text(value: object) -> str | None:
 
 @dataclass(frozen=True)
 class Matched:
-    """Two sets, key by key.
+    """Two sets, key by key."""
 
-    Attributes
-    ----------
-    before, after
-        Their references, without those of gen items that both have.
-    pairs
-        Rows of the same key in `before` and `after`, shape ``(2, n)``.
-    removed, added
-        Rows of `before` and of `after` whose keys the other one has not.
-    alike
-        Gen items that both have, which are not expanded.
-    """
-
+    # before, after: Their references, without those of gen items that both have
     before: Table
     after: Table
-    pairs: np.ndarray
+    pairs: np.ndarray  # Rows of the same key in `before` and `after`, shape ``(2, n)``
+    # removed, added: Rows of `before` and of `after` whose keys the other one has not
     removed: np.ndarray
     added: np.ndarray
-    alike: tuple[Segment, ...]
+    alike: tuple[Segment, ...]  # Gen items that both have, which are not expanded
 
 
 def match(before: OpenedSet, after: OpenedSet, limits: Limits) -> Matched:
-    """Find the keys that two sets share.
-
-    Raises
-    ------
-    LimitError
-        If more keys would have to be written out than `Limits.expanded_keys`.
-    """
+    """Find the keys that two sets share."""
     alike = _alike(before.segments, after.segments)
     first = _written_out(before.parts, {position for position, _ in alike}, limits)
     second = _written_out(after.parts, {position for _, position in alike}, limits)
@@ -320,11 +304,6 @@ class Differences:
         """Return the change of each chunk of an array, int8 of the shape of its grid.
 
         Each is an index into `CHANGES`, or `ABSENT`.
-
-        Raises
-        ------
-        LimitError
-            If the grid is too large to be held.
         """
         if array.chunk_count > GRID_CHUNKS:
             raise LimitError(

@@ -23,7 +23,7 @@ from refexplorer.formats.columns.table import Table
 from refexplorer.refset.rejected import Rejected
 from refexplorer.spec.diagnostics import Reason
 from refexplorer.spec.document import ArgumentNotes, Document, EntryNotes, UrlReader
-from refexplorer.spec.references import BadReference, check_length, read_reference
+from refexplorer.spec.reference_parsing import BadReference, check_length, read_reference
 
 _REJECTED = -2
 
@@ -47,15 +47,7 @@ class _Errors:
 
 
 def table_of_entries(entries: Entries, document: Document) -> tuple[Table, Rejected]:
-    """Put entries into a table; bad ones are noted in the document and rejected.
-
-    Parameters
-    ----------
-    entries
-        What `read_in_blocks` or a form gave.
-    document
-        The document without its references.
-    """
+    """Put entries into a table; bad ones are noted in the document and rejected."""
     keys, urls, errors = entries.keys, UrlReader(document), _Errors()
     _refuse_long(entries, document, errors)
     rows, values = _values(entries, document, urls, errors)

@@ -61,37 +61,21 @@ class Placed(Protocol):
 
 @dataclass(frozen=True)
 class GridView:
-    """A picture of a grid of chunks; its arrays have the shape ``(rows, columns)``.
+    """A picture of a grid of chunks; its arrays have the shape ``(rows, columns)``."""
 
-    Attributes
-    ----------
-    sides
-        The drawn dimensions, rows before columns; without one there is a single row or column.
-    window
-        ``(start, stop)`` of each dimension of the array.
-    counts
-        Chunks of each state, shape ``(states, rows, columns)`` float64.
-    targets
-        The target of most chunks, an index into `ChunkReferences.urls`; -1 for none; int64.
-    distinct
-        How many targets there are, int64.
-    offsets
-        The least offset in bytes, -1 for none; int64, or whole numbers of Python where one does not
-        fit into 64 bits.
-    sizes
-        The sum of all lengths in bytes, float64; -1 where one is not known, that of a whole file.
-    sampled
-        Whether of generated chunks only one in each cell was looked at.
-    """
-
+    # The drawn dimensions, rows before columns; without one there is a single row or column
     sides: tuple[Side, ...]
-    window: tuple[tuple[int, int], ...]
-    counts: np.ndarray
+    window: tuple[tuple[int, int], ...]  # ``(start, stop)`` of each dimension of the array
+    counts: np.ndarray  # Chunks of each state, shape ``(states, rows, columns)`` float64
+    # The target of most chunks, an index into `ChunkReferences.urls`; -1 for none; int64
     targets: np.ndarray
-    distinct: np.ndarray
+    distinct: np.ndarray  # How many targets there are, int64
+    # The least offset in bytes, -1 for none; int64, or whole numbers of Python where one does not
+    # fit into 64 bits
     offsets: np.ndarray
+    # The sum of all lengths in bytes, float64; -1 where one is not known, that of a whole file
     sizes: np.ndarray
-    sampled: bool = False
+    sampled: bool = False  # Whether of generated chunks only one in each cell was looked at
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -114,17 +98,7 @@ class GridView:
         return replace(self, counts=counts)
 
     def examined(self, found: GridView, absent: np.ndarray, partly: bool) -> GridView:
-        """Return the picture with further chunks, and some that were found to be absent.
-
-        Parameters
-        ----------
-        found
-            A picture of the further chunks, with the same sides.
-        absent
-            Indices, shape ``(n, rank)``.
-        partly
-            Whether there are chunks that were not looked at.
-        """
+        """Return the picture with further chunks, and some that were found to be absent."""
         counts = self.counts + found.counts
         ids = _cells_of(absent, self.sides)
         counts[0] += np.bincount(ids, minlength=self.sizes.size).reshape(self.shape)

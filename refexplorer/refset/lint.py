@@ -185,15 +185,7 @@ def _at_a_glance(columns: Columns, used: np.ndarray) -> tuple[np.ndarray, list[s
 
 
 def lint(opened: OpenedSet, version: int, base: str, findings: Findings) -> None:
-    """Note what is odd about a set as a whole.
-
-    Parameters
-    ----------
-    version
-        0 or 1; templates mean nothing in V0.
-    base
-        What the pointer of a key starts with.
-    """
+    """Note what is odd about a set as a whole."""
     _lint_keys(opened.table, version, base, findings)
     _lint_folders(opened, base, findings)
     lint_metadata(opened, base, findings)

@@ -209,24 +209,13 @@ def _chunk_like(table: Table, rows: np.ndarray) -> np.ndarray:
 
 
 class StoredChunks(NamedTuple):
-    """The references of one array that are not generated.
+    """The references of one array that are not generated."""
 
-    Attributes
-    ----------
-    array
-        Whose chunks they are.
-    part
-        The segment that holds them.
-    columns
-        All references of that segment.
-    rows
-        Which of them, shape ``(n,)``, in no order: all that are below the array and no metadata,
-        so that some keys may be no chunk.
-    """
-
-    array: ArrayMeta
-    part: Segment
-    columns: Columns
+    array: ArrayMeta  # Whose chunks they are
+    part: Segment  # The segment that holds them
+    columns: Columns  # All references of that segment
+    # Which of them, shape ``(n,)``, in no order: all that are below the array and no metadata, so
+    # that some keys may be no chunk
     rows: np.ndarray
 
     def numbers(self, opened: OpenedSet) -> tuple[np.ndarray, np.ndarray]:
@@ -362,15 +351,7 @@ def _lint_order(
 
 
 def _exchanged(files: np.ndarray, columns: Columns, rows: np.ndarray) -> tuple[int, int] | None:
-    """Return the two places that must change for everything to be in order, or None.
-
-    Parameters
-    ----------
-    files
-        The place of the file of each row in the order of files, shape ``(n,)``.
-    rows
-        Of byte ranges, in the order of their chunks, shape ``(n,)``.
-    """
+    """Return the two places that must change for everything to be in order, or None."""
     falls = _falls(files, columns.offsets[rows])
     if len(rows) < _FEWEST or not 1 <= len(falls) <= _EXCHANGES:
         return None

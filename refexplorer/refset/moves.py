@@ -15,7 +15,8 @@ from refexplorer.formats.buffers.arrow import numbers_of
 from refexplorer.formats.columns.references import RANGE, URL, Columns, joined_columns
 from refexplorer.formats.columns.table import Table
 from refexplorer.masking import masks_repr
-from refexplorer.refset.tree import Folder, Level, Node, Tree
+from refexplorer.refset.tree import Folder, Level, Tree
+from refexplorer.refset.tree_nodes import Node
 from refexplorer.spec.keys import folders_above, prefix
 from refexplorer.spec.lint import is_metadata, parse_metadata
 from refexplorer.spec.references import Base64, Inline
@@ -33,23 +34,13 @@ SAME, REMOVED, ADDED, MOVED, SHIFTED, RESIZED, INLINED, EMBEDDED, CONTENT, METAD
 
 @dataclass(frozen=True)
 class Compared:
-    """n keys that both sides have.
+    """n keys that both sides have."""
 
-    Attributes
-    ----------
-    changes
-        Positions in `CHANGES`, int8, shape ``(n,)``.
-    targets
-        Positions in `urls` before and after, -1 for text, int64, shape ``(2, n)``.
-    urls
-        The distinct URLs of both sides.
-    shifts
-        How many bytes further each byte range begins, int64, shape ``(n,)``; 0 for the others.
-    """
-
-    changes: np.ndarray
+    changes: np.ndarray  # Positions in `CHANGES`, int8, shape ``(n,)``
+    # Positions in `urls` before and after, -1 for text, int64, shape ``(2, n)``
     targets: np.ndarray
-    urls: tuple[str | None, ...]
+    urls: tuple[str | None, ...]  # The distinct URLs of both sides
+    # How many bytes further each byte range begins, int64, shape ``(n,)``; 0 for the others
     shifts: np.ndarray
 
 
@@ -124,15 +115,7 @@ class _ArrayRows:
 def find_array_moves(
     before: Table, after: Table, arrays: tuple[Iterable[str], Iterable[str]]
 ) -> tuple[ArrayMove, ...]:
-    """Return the arrays whose references are all there, below another path.
-
-    Parameters
-    ----------
-    before, after
-        The references that are not the same on both sides under their keys.
-    arrays
-        Paths of the arrays of each side.
-    """
+    """Return the arrays whose references are all there, below another path."""
     by_size: dict[int, list[_ArrayRows]] = defaultdict(list)
     for part in _parts(after, arrays[1]):
         by_size[len(part)].append(part)
@@ -182,16 +165,7 @@ def _skipped(part: _ArrayRows) -> int:
 
 
 class ChangeTree:
-    """The keys that differ between two sets, by folder.
-
-    Parameters
-    ----------
-    table
-        The keys in the order of `Differences.rows`, each with its reference before or, where it
-        is new, after.
-    changes
-        Their changes as places in `CHANGES`, int8, shape ``(n,)``.
-    """
+    """The keys that differ between two sets, by folder."""
 
     def __init__(self, table: Table, changes: np.ndarray) -> None:
         self.table = table
@@ -234,13 +208,7 @@ class ChangeTree:
         return () if level is None else level.page(first, last)
 
     def place(self, path: str) -> tuple[str, int]:
-        """Return the folder that a path is in, and its position there.
-
-        Raises
-        ------
-        KeyError
-            If nothing differs there.
-        """
+        """Return the folder that a path is in, and its position there."""
         for above in folders_above(path):
             level = self._level(above)
             position = None if level is None else level.position(path)
@@ -281,13 +249,7 @@ class Shift(NamedTuple):
 
 
 def find_renames(moved: Iterable[tuple[str, str, int]], most: int = 3) -> tuple[Rename, ...]:
-    """Return the rules that explain most keys, each of what those before it do not explain.
-
-    Parameters
-    ----------
-    moved
-        URL before, URL after, and how many keys moved so.
-    """
+    """Return the rules that explain most keys, each of what those before it do not explain."""
     left = sorted(moved, key=lambda pair: -pair[2])[:MOST_PAIRS]
     found: list[Rename] = []
     while left and len(found) < most:

@@ -24,7 +24,8 @@ from refexplorer.refset.parquet_segment import Loaded, Records
 from refexplorer.refset.rejected import Rejected, rejected_of
 from refexplorer.refset.segments import Generated, Segment, generated_tables, warn_of_failing
 from refexplorer.refset.soft_links import follow_links
-from refexplorer.refset.tree import Folder, Level, Node, Page, Tree
+from refexplorer.refset.tree import Folder, Level, Tree
+from refexplorer.refset.tree_nodes import Node, Page
 from refexplorer.spec.diagnostics import Diagnostic
 from refexplorer.spec.document import Document
 from refexplorer.spec.keys import folders_above
@@ -108,17 +109,7 @@ def concatenated(parts: Sequence[Table]) -> Table:
 
 
 class OpenedSet:
-    """Columns and arithmetic behind a reference set; keys are numbered over all segments.
-
-    Parameters
-    ----------
-    table
-        The explicit references.
-    segments
-        Those that are laid over it; none shares a key with another or with the table.
-    rejected
-        The explicit keys that cannot be used.
-    """
+    """Columns and arithmetic behind a reference set; keys are numbered over all segments."""
 
     def __init__(
         self, table: Table, segments: Sequence[Segment] = (), rejected: Rejected | None = None
@@ -243,13 +234,7 @@ class OpenedSet:
         return level
 
     def page(self, path: str, start: int, stop: int | None) -> Page:
-        """Return some children of a folder.
-
-        Raises
-        ------
-        KeyError
-            If there is no such folder.
-        """
+        """Return some children of a folder."""
         folder = self.tree.folder(path)
         if folder is None:
             if self.find(path) is None:
@@ -260,13 +245,7 @@ class OpenedSet:
         return Page(level.page(start, stop), level.total, start)
 
     def node(self, path: str) -> Node:
-        """Return the row of the tree for a path.
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
+        """Return the row of the tree for a path."""
         found = self.lookup(path)
         reference = None if found is None else found[1]
         origin = None if found is None else found[0].origin
@@ -276,13 +255,7 @@ class OpenedSet:
         return node
 
     def position(self, path: str) -> int:
-        """Return the position of a path among its siblings, from 0.
-
-        Raises
-        ------
-        KeyError
-            If there is no such path.
-        """
+        """Return the position of a path among its siblings, from 0."""
         for parent in folders_above(path):
             folder = self.tree.folder(parent)
             position = None if folder is None else self._level(folder).position(path)
@@ -302,15 +275,7 @@ class OpenedSet:
 def open_document(
     document: Document, entries: Entries | None = None, effort: CompareEffort | None = None
 ) -> OpenedSet:
-    """Lay out a document; its findings gain what only shows in the whole set.
-
-    Parameters
-    ----------
-    entries
-        The references, where they are in columns and not in the document.
-    effort
-        What may be done to find the keys that a later gen item overrides.
-    """
+    """Lay out a document; its findings gain what only shows in the whole set."""
     if entries is None:
         table = build_table(document.entries())
         rejected = rejected_of(document.base, document.rejected)
@@ -334,13 +299,7 @@ def open_store(store: ParquetStore) -> OpenedSet:
 
 
 def number_of(opened: OpenedSet, key: str) -> int:
-    """Return the number of a key.
-
-    Raises
-    ------
-    KeyError
-        If there is no such key.
-    """
+    """Return the number of a key."""
     found = opened.find(key)
     if found is None:
         raise KeyError(key)

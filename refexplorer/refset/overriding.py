@@ -27,21 +27,12 @@ _MATCHED_AT_ONCE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareEffort:
-    """How much may be done to find equal keys.
+    """How much may be done to find equal keys."""
 
-    Attributes
-    ----------
-    few_looks
-        So many keys of a folder are looked up one by one rather than written out.
-    listed_keys
-        More keys of the gen items in one folder are not written out.
-    looks
-        Keys of a document that are looked up one by one; it takes some seconds.
-    """
-
+    # So many keys of a folder are looked up one by one rather than written out
     few_looks: int = 1_000
-    listed_keys: int = 2**21
-    looks: int = 200_000
+    listed_keys: int = 2**21  # More keys of the gen items in one folder are not written out
+    looks: int = 200_000  # Keys of a document that are looked up one by one; it takes some seconds
 
 
 def lay_over(
@@ -75,21 +66,11 @@ def is_within(path: str, folder: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _ListedKeys:
-    """The keys of gen items in one folder, written out.
+    """The keys of gen items in one folder, written out."""
 
-    Attributes
-    ----------
-    positions
-        The numbers of the gen items among the segments, in order.
-    starts
-        Where the keys of each begin.
-    keys
-        All of them, none twice by one item.
-    """
-
-    positions: list[int]
-    starts: np.ndarray
-    keys: pa.ChunkedArray
+    positions: list[int]  # The numbers of the gen items among the segments, in order
+    starts: np.ndarray  # Where the keys of each begin
+    keys: pa.ChunkedArray  # All of them, none twice by one item
 
     def owners(self, rows: np.ndarray) -> np.ndarray:
         """Return which of `positions` made the keys in some rows."""

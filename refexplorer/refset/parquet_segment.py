@@ -29,7 +29,8 @@ from refexplorer.formats.parquet.store import ParquetStore, number_of_key
 from refexplorer.formats.source import ZMETADATA
 from refexplorer.pickling import PickledByFields
 from refexplorer.spec.diagnostics import SHOWN_PER_CODE, Diagnostic, Findings, Reason
-from refexplorer.spec.references import Inline, Reference, read_held
+from refexplorer.spec.reference_parsing import read_held
+from refexplorer.spec.references import Inline, Reference
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 FAILED = 255
@@ -52,15 +53,7 @@ def failed_rows(count: int) -> Columns:
 def read_rows(
     read: RecordColumns, rows: np.ndarray | None, count: int, file: str, findings: Findings
 ) -> Columns:
-    """Return the references of some rows; those that cannot be used are `FAILED`.
-
-    Parameters
-    ----------
-    rows
-        The numbers of the rows, shape ``(count,)``; None stands for the first ones.
-    file
-        What findings call the file.
-    """
+    """Return the references of some rows; those that cannot be used are `FAILED`."""
     chosen = slice(count) if rows is None else rows
     codes, offsets, sizes = read.codes[chosen], read.offsets[chosen], read.sizes[chosen]
     kinds = np.where(sizes == 0, np.uint8(URL), np.uint8(RANGE))
@@ -83,19 +76,7 @@ def read_rows(
 def note_bad_numbers(
     read: RecordColumns, stop: int, file: str, findings: Findings
 ) -> dict[str, np.ndarray]:
-    """Note offsets and sizes of byte ranges that are no whole numbers of bytes, or floats.
-
-    Parameters
-    ----------
-    stop
-        Rows from this one on are not looked at.
-    file
-        What findings call the file.
-
-    Returns
-    -------
-    By the name of the column, the rows with such a number, ascending.
-    """
+    """Note offsets and sizes of byte ranges that are no whole numbers of bytes, or floats."""
     ranged = ((read.codes >= 0) & (read.raw_codes < 0))[:stop]
     bad: dict[str, np.ndarray] = {}
     for name, numbers in (("offset", read.offsets), ("size", read.sizes)):
@@ -139,17 +120,10 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The rows of a record file that hold a reference.
+    """The rows of a record file that hold a reference."""
 
-    Attributes
-    ----------
-    count
-        How many.
-    rows
-        Their numbers, ascending, shape ``(count,)`` int32; None where they are the first ones.
-    """
-
-    count: int
+    count: int  # How many
+    # Their numbers, ascending, shape ``(count,)`` int32; None where they are the first ones
     rows: np.ndarray | None = None
 
     def rows_at(self, positions: np.ndarray) -> np.ndarray:
@@ -171,16 +145,6 @@ class RecordPart:
 
     What cannot be read is noted once. What had been counted by then stays counted and is
     `FAILED`, so that the numbers of keys never change.
-
-    Parameters
-    ----------
-    store, array, number
-        The record file.
-
-    Attributes
-    ----------
-    bad
-        Why the file cannot be used, once it was tried.
     """
 
     def __init__(self, store: ParquetStore, array: ArrayMeta, number: int) -> None:
@@ -344,18 +308,10 @@ class RecordPart:
 
 
 class Loaded(NamedTuple):
-    """The n references of an array.
+    """The n references of an array."""
 
-    Attributes
-    ----------
-    numbers
-        Of their chunks, ascending, shape ``(n,)`` int64.
-    columns
-        What they refer to.
-    """
-
-    numbers: np.ndarray
-    columns: Columns
+    numbers: np.ndarray  # Of their chunks, ascending, shape ``(n,)`` int64
+    columns: Columns  # What they refer to
 
 
 @dataclass(frozen=True)

@@ -37,18 +37,10 @@ class Literal(NamedTuple):
 
 
 class Literals(NamedTuple):
-    """The literals of a search.
+    """The literals of a search."""
 
-    Attributes
-    ----------
-    parts
-        Each is somewhere in every key that matches; there may be none.
-    is_all
-        Whether a key with the one part matches.
-    """
-
-    parts: tuple[Literal, ...]
-    is_all: bool
+    parts: tuple[Literal, ...]  # Each is somewhere in every key that matches; there may be none
+    is_all: bool  # Whether a key with the one part matches
 
 
 def literals_of(text: str, mode: str) -> Literals:
@@ -79,29 +71,7 @@ _BOUND_TO_TEXT = re.compile(r"\\[AzZ]|\(\?[A-Za-z]*-")
 
 
 class Matcher:
-    """A parsed search pattern.
-
-    Parameters
-    ----------
-    text
-        What to look for; a ``*`` of a glob also stands for slashes.
-    mode
-        One of `MODES`.
-
-    Attributes
-    ----------
-    across_lines
-        Whether `may_match` can tell anything.
-    start
-        What every key that matches begins with, as far as it was seen.
-    literals
-        What is in every key that matches.
-
-    Raises
-    ------
-    RefexplorerError
-        If the mode is unknown, or the regular expression cannot be read.
-    """
+    """A parsed search pattern."""
 
     def __init__(self, text: str, mode: str) -> None:
         if mode not in MODES:

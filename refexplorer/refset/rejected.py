@@ -32,26 +32,15 @@ def _no_keys() -> pa.LargeStringArray:
 
 @dataclass(frozen=True)
 class Rejected(PickledByFields):
-    """n explicit keys and the gen items that were rejected.
+    """n explicit keys and the gen items that were rejected."""
 
-    Attributes
-    ----------
-    base
-        What the pointer of an explicit key starts with.
-    keys
-        Column of texts, n rows, none twice.
-    codes
-        What is wrong with each, an index into `reasons`; shape ``(n,)``.
-    reasons
-        What is wrong.
-    items
-        Gen items that were rejected as a whole; the set has none of their keys.
-    """
-
-    base: str = ""
+    base: str = ""  # What the pointer of an explicit key starts with
+    # Column of texts, n rows, none twice
     keys: pa.LargeStringArray = field(default_factory=_no_keys)
+    # What is wrong with each, an index into `reasons`; shape ``(n,)``
     codes: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[Reason, ...] = ()  # What is wrong
+    # Gen items that were rejected as a whole; the set has none of their keys
     items: tuple[GenItem, ...] = ()
 
     @cached_property

@@ -28,19 +28,12 @@ _INTERSECTED = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """Keys that were removed.
+    """Keys that were removed."""
 
-    Attributes
-    ----------
-    count
-        How many; a lower bound unless `is_exact`.
-    positions
-        The first of them in order, each with the number of the key of the later set before which
-        it stood.
-    """
-
-    count: int
+    count: int  # How many; a lower bound unless `is_exact`
     is_exact: bool
+    # The first of them in order, each with the number of the key of the later set before which it
+    # stood
     positions: tuple[tuple[int, str], ...]
 
 

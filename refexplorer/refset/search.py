@@ -44,24 +44,12 @@ class Names:
 
 @dataclass(frozen=True)
 class KeyNames:
-    """The folders and names of n keys.
+    """The folders and names of n keys."""
 
-    Attributes
-    ----------
-    names
-        Maybe shared with other arrays.
-    codes
-        The position of each key's name among them, shape ``(n,)``.
-    folders
-        Column of texts that end in a slash.
-    rows
-        For each folder the keys that are directly in it.
-    """
-
-    names: Names
-    codes: np.ndarray
-    folders: pa.LargeStringArray
-    rows: Sequence[np.ndarray | slice]
+    names: Names  # Maybe shared with other arrays
+    codes: np.ndarray  # The position of each key's name among them, shape ``(n,)``
+    folders: pa.LargeStringArray  # Column of texts that end in a slash
+    rows: Sequence[np.ndarray | slice]  # For each folder the keys that are directly in it
 
     def holding(self, literals: Sequence[Literal]) -> np.ndarray:
         """Say which keys have all of some literals, shape ``(n,)`` bool."""
@@ -124,17 +112,7 @@ LINES = 16
 
 
 class KeyLines:
-    """The keys of a segment, block by block.
-
-    Parameters
-    ----------
-    segment
-        Explicit references, or those of a parquet array.
-    make_names
-        Makes the names of their keys, once, if that is worth it.
-    few
-        Up to so many explicit keys are gone through as they are.
-    """
+    """The keys of a segment, block by block."""
 
     def __init__(
         self,
@@ -148,15 +126,7 @@ class KeyLines:
         self._blocks: dict[int, pa.StringArray | None] = {}
 
     def matching(self, matcher: Matcher | None, kinds: list[int]) -> Iterator[np.ndarray]:
-        """Yield the rows that match, ascending, int64, a block at a time.
-
-        Parameters
-        ----------
-        matcher
-            What the keys must match; None stands for all.
-        kinds
-            Positions in `KINDS`; none stands for all.
-        """
+        """Yield the rows that match, ascending, int64, a block at a time."""
         if matcher is not None and not matcher.may_be_in(self.segment.folder):
             return
         suspects = None if matcher is None else self._suspects(matcher)
@@ -228,13 +198,7 @@ _AT_ONCE = 10_000
 
 
 class KeySearch:
-    """A search over the keys of a set; what one search writes out makes the next one faster.
-
-    Parameters
-    ----------
-    opened
-        The set.
-    """
+    """A search over the keys of a set; what one search writes out makes the next one faster."""
 
     def __init__(self, opened: OpenedSet) -> None:
         self._parts: list[KeyLines | Generated] = []
@@ -250,28 +214,7 @@ class KeySearch:
     def find(
         self, text: str, mode: str, kinds: Collection[Kind] = (), targets: bool = False
     ) -> Iterator[str]:
-        """Yield the keys that match, in the order of the set.
-
-        Parameters
-        ----------
-        text
-            What to look for; a ``*`` of a glob also stands for slashes.
-        mode
-            One of `refexplorer.refset.patterns.MODES`.
-        kinds
-            Which kinds to look at; none stands for all.
-
-        targets
-            Yield after them the keys of references to targets that match; generated ones are not
-            among these.
-
-        Raises
-        ------
-        RefexplorerError
-            If the mode is unknown or the regular expression cannot be read.
-        LimitError
-            After all that was found, if a gen item makes more than `SEARCHED_KEYS`.
-        """
+        """Yield the keys that match, in the order of the set."""
         matcher = Matcher(text, mode)
         codes = [KINDS.index(kind) for kind in kinds]
         unfinished = []

@@ -78,17 +78,10 @@ def warn_of_failing(part: Segment, count: int) -> None:
 
 @dataclass(frozen=True)
 class Generated:
-    """The keys of a gen item, without those that fail or that a later item overrides.
+    """The keys of a gen item, without those that fail or that a later item overrides."""
 
-    Attributes
-    ----------
-    item
-        The gen item.
-    overridden
-        The numbers of the keys that a later item overrides, sorted.
-    """
-
-    item: GenItem
+    item: GenItem  # The gen item
+    # The numbers of the keys that a later item overrides, sorted
     overridden: tuple[int, ...] = field(default=())
 
     @property
@@ -260,21 +253,11 @@ EVALUATED_KEYS = 200_000
 
 @dataclass(frozen=True)
 class Listing:
-    """Evaluated references of a gen item, n rows; those that fail are skipped.
+    """Evaluated references of a gen item, n rows; those that fail are skipped."""
 
-    Attributes
-    ----------
-    rows
-        Their numbers in the segment, shape ``(n,)`` int64.
-    keys
-        Their keys.
-    columns
-        What they refer to.
-    """
-
-    rows: np.ndarray
-    keys: list[str]
-    columns: Columns
+    rows: np.ndarray  # Their numbers in the segment, shape ``(n,)`` int64
+    keys: list[str]  # Their keys
+    columns: Columns  # What they refer to
 
 
 def listings(segment: Generated, stop: int | None = None) -> Iterator[Listing]:
@@ -293,15 +276,7 @@ def evaluated(segment: Generated, row: int) -> Columns:
 
 
 def code_targets(columns: Columns, codes: dict[str | None, int]) -> np.ndarray:
-    """Return the target of each reference as a number, shape ``(n,)`` int64, -1 without one.
-
-    Parameters
-    ----------
-    columns
-        The references.
-    codes
-        The numbers of the targets so far; those that are new are added.
-    """
+    """Return the target of each reference as a number, shape ``(n,)`` int64, -1 without one."""
     table = np.full(len(columns.urls) + 1, -1, np.int64)
     is_used = np.zeros(len(table), np.bool_)
     is_used[columns.targets] = True  # the last place is that of -1

@@ -36,29 +36,14 @@ class _NotFollowed(Exception):
 
 @dataclass(eq=False, slots=True)
 class _SoftLink:
-    """A soft link.
+    """A soft link."""
 
-    Attributes
-    ----------
-    folder
-        The group that it is.
-    key
-        The key of the attributes that make it a link.
-    path
-        Where it leads, as it is written.
-    target
-        The folder that this is, once all links on the way are followed.
-    refused
-        Why it is not followed.
-    copied
-        The rows that it copies with their new keys, and the same of rejected keys.
-    """
-
-    folder: str
-    key: str
-    path: str
-    target: str = ""
-    refused: str = ""
+    folder: str  # The group that it is
+    key: str  # The key of the attributes that make it a link
+    path: str  # Where it leads, as it is written
+    target: str = ""  # The folder that this is, once all links on the way are followed
+    refused: str = ""  # Why it is not followed
+    # The rows that it copies with their new keys, and the same of rejected keys
     copied: tuple[list[tuple[int, str]], list[tuple[int, str]]] = field(default=([], []))
 
 
@@ -70,15 +55,7 @@ def follow_links(
     limits: Limits,
     findings: Findings,
 ) -> tuple[Table, Rejected]:
-    """Return the references with what soft links lead to in place of the links.
-
-    Parameters
-    ----------
-    generated
-        The folders of gen items, whose keys are not copied.
-    base
-        What the pointer of a key starts with.
-    """
+    """Return the references with what soft links lead to in place of the links."""
     links = _links_of(table)
     if not links:
         return table, rejected

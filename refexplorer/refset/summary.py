@@ -18,7 +18,7 @@ from refexplorer.refset.chunk_grid import missing_counts
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import Generated, Segment, columns_of
-from refexplorer.refset.tree import NodeType
+from refexplorer.refset.tree_nodes import NodeType
 from refexplorer.spec.derivation import (
     TraceStep,
     derive_entry,
@@ -32,46 +32,23 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 
 
 class StateCounts(NamedTuple):
-    """Chunks of an array, or of all arrays below a folder; None where they are not known.
+    """Chunks of an array, or of all arrays below a folder; None where they are not known."""
 
-    Attributes
-    ----------
-    chunks
-        Of the grid.
-    referenced
-        With a reference that can be used.
-    absent
-        Without a reference.
-    rejected
-        With a reference that an error keeps out of the set.
-    """
-
-    chunks: int
-    referenced: int | None
-    absent: int | None
-    rejected: int | None
+    chunks: int  # Of the grid
+    referenced: int | None  # With a reference that can be used
+    absent: int | None  # Without a reference
+    rejected: int | None  # With a reference that an error keeps out of the set
 
 
 @dataclass(frozen=True)
 class ArrayStates:
-    """The counts of all arrays of a set, in its order: one entry of each column for each array.
+    """The counts of all arrays of a set, in its order: one entry of each column for each array."""
 
-    Attributes
-    ----------
-    arrays
-        Their metadata.
-    counts
-        Their chunks.
-    sizes
-        Bytes of all references below them; None where they are not known.
-    folders
-        Their numbers in the walk through the tree, ascending.
-    """
-
-    arrays: tuple[ArrayMeta, ...]
-    counts: tuple[StateCounts, ...]
+    arrays: tuple[ArrayMeta, ...]  # Their metadata
+    counts: tuple[StateCounts, ...]  # Their chunks
+    # Bytes of all references below them; None where they are not known
     sizes: tuple[int | None, ...]
-    folders: tuple[int, ...]
+    folders: tuple[int, ...]  # Their numbers in the walk through the tree, ascending
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -121,13 +98,7 @@ def derive(
     limits: Limits,
     compiler: Compile,
 ) -> Iterator[TraceStep]:
-    """Return the steps from the document (`source`, explicit keys below `base`) to the reference.
-
-    Raises
-    ------
-    KeyError
-        If there is no such key.
-    """
+    """Return the steps from the document (explicit keys below `base`) to the reference."""
     found = opened.find(key)
     reference = None if found is None else found[0].reference_at(found[1])
     if found is None or reference is None:
@@ -235,13 +206,7 @@ class _Totals:
 
 
 def summarize(opened: OpenedSet, path: str) -> Summary:
-    """Count what is below a path.
-
-    Raises
-    ------
-    KeyError
-        If there is no such folder.
-    """
+    """Count what is below a path."""
     folder = opened.tree.folder(path)
     if folder is None:
         raise KeyError(path)

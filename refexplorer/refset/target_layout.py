@@ -17,15 +17,10 @@ if TYPE_CHECKING:
 
 
 class Intervals(NamedTuple):
-    """n intervals.
+    """n intervals."""
 
-    Attributes
-    ----------
-    starts, ends
-        First byte, and the first byte after it, shape ``(n,)`` int64, or whole numbers of Python
-        where 64 bits do not hold them.
-    """
-
+    # starts, ends: First byte, and the first byte after it, shape ``(n,)`` int64, or whole numbers
+    # of Python where 64 bits do not hold them
     starts: np.ndarray
     ends: np.ndarray
 
@@ -112,24 +107,16 @@ class TargetRange:
 
 @dataclass(frozen=True)
 class Bins:
-    """A window of a target in n intervals of about the same length.
+    """A window of a target in n intervals of about the same length."""
 
-    Attributes
-    ----------
-    edges
-        Where they begin and end, shape ``(n + 1,)`` int64, or whole numbers of Python.
-    covered, shared
-        Bytes that at least one range covers, and that more than one does, shape ``(n,)``.
-    ranges
-        How many ranges begin there, shape ``(n,)``.
-    arrays
-        The array that covers most, an index into `TargetLayout.arrays`; -1 for none.
-    """
-
+    # Where they begin and end, shape ``(n + 1,)`` int64, or whole numbers of Python
     edges: np.ndarray
+    # covered, shared: Bytes that at least one range covers, and that more than one does, shape
+    # ``(n,)``
     covered: np.ndarray
     shared: np.ndarray
-    ranges: np.ndarray
+    ranges: np.ndarray  # How many ranges begin there, shape ``(n,)``
+    # The array that covers most, an index into `TargetLayout.arrays`; -1 for none
     arrays: np.ndarray
 
 
@@ -272,15 +259,7 @@ class TargetLayout:
 def _ordered(
     offsets: np.ndarray, lengths: np.ndarray, exact: dict[int, Range]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return offsets and lengths, and the order in which they stand now.
-
-    Parameters
-    ----------
-    offsets, lengths
-        In order, bounded by 64 bits.
-    exact
-        The ranges that were bounded, by their positions.
-    """
+    """Return offsets and lengths, and the order in which they stand now."""
     if not exact and not (lengths > _INT64 - offsets).any():
         return offsets, lengths, np.arange(len(offsets))
     offsets, lengths = offsets.astype(object), lengths.astype(object)
@@ -292,13 +271,7 @@ def _ordered(
 
 
 def overlapping(rows: Rows) -> np.ndarray:
-    """Return which references share bytes with another range, ascending places, shape ``(n,)``.
-
-    Parameters
-    ----------
-    rows
-        Sorted by target, offset and length.
-    """
+    """Return which references share bytes with another range, ascending places, shape ``(n,)``."""
     is_usual = (rows.kinds == RANGE) & (rows.lengths > 0)
     is_usual &= rows.lengths <= np.iinfo(np.int64).max - rows.offsets  # past 64 bits they are cut
     places = np.flatnonzero(is_usual)

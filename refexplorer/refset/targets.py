@@ -144,34 +144,16 @@ _BLOCK = 4_096
 
 @dataclass(frozen=True)
 class FurtherTargets:
-    """Targets of generated keys that were not evaluated.
+    """Targets of generated keys that were not evaluated."""
 
-    Attributes
-    ----------
-    keys
-        About how many keys refer to each of them, by its URL.
-    unlisted
-        How many more there may be at most; they are too many, too.
-    """
-
-    keys: dict[str, int]
-    unlisted: int
+    keys: dict[str, int]  # About how many keys refer to each of them, by its URL
+    unlisted: int  # How many more there may be at most; they are too many, too
 
 
 def further_targets(
     parts: Iterable[Generated], known: Collection[str | None], most: int
 ) -> FurtherTargets:
-    """Evaluate the URLs of gen items once for each combination of the dimensions that they use.
-
-    Parameters
-    ----------
-    parts
-        The gen items.
-    known
-        Targets that are not sought.
-    most
-        So many URLs are evaluated.
-    """
+    """Evaluate the URLs of gen items once for each combination of the dimensions that they use."""
     found: dict[str, int] = {}
     left, unlisted = most, 0
     for part in parts:
@@ -206,34 +188,18 @@ _INT64 = 2**62
 
 @dataclass(frozen=True)
 class TargetColumns:
-    """n targets, in the order in which the set first names them, shape ``(n,)`` each.
+    """n targets, in the order in which the set first names them, shape ``(n,)`` each."""
 
-    Attributes
-    ----------
-    ranges, whole
-        How many keys refer to a byte range, and how many to all of it.
-    bytes
-        That ranges cover, each counted once; of numbers of more than 64 bits -1, not known here.
-    end
-        Of the last range, likewise.
-    """
-
+    # ranges, whole: How many keys refer to a byte range, and how many to all of it
     ranges: np.ndarray
     whole: np.ndarray
+    # That ranges cover, each counted once; of numbers of more than 64 bits -1, not known here
     bytes: np.ndarray
-    end: np.ndarray
+    end: np.ndarray  # Of the last range, likewise
 
 
 def target_columns(rows: Rows, starts: np.ndarray) -> TargetColumns:
-    """Sum up references that are sorted by target and offset.
-
-    Parameters
-    ----------
-    rows
-        The references.
-    starts
-        Where those of each target begin, and where the last ends, shape ``(n + 1,)``.
-    """
+    """Sum up references that are sorted by target and offset."""
     count = len(starts) - 1
     is_range = rows.kinds == RANGE
     ranges = np.bincount(rows.codes[is_range], minlength=count)
@@ -255,37 +221,18 @@ def target_columns(rows: Rows, starts: np.ndarray) -> TargetColumns:
 
 
 class DateSpan(NamedTuple):
-    """The dates in the names of the targets of an array.
+    """The dates in the names of the targets of an array."""
 
-    Attributes
-    ----------
-    first, last
-        NaT where no name holds one.
-    dated, targets
-        How many names hold one, and how many targets there are.
-    """
-
+    # first, last: NaT where no name holds one
     first: np.datetime64
     last: np.datetime64
+    # dated, targets: How many names hold one, and how many targets there are
     dated: int
     targets: int
 
 
 class TargetIndex:
-    """All references of a set by their targets, put in order when it is first asked.
-
-    Parameters
-    ----------
-    opened
-        The set.
-    evaluated_keys
-        Generated keys whose templates are evaluated, and then URLs of further targets.
-
-    Attributes
-    ----------
-    unlisted
-        Generated keys whose templates were not evaluated, since they are too many.
-    """
+    """All references of a set by their targets, put in order when it is first asked."""
 
     def __init__(self, opened: OpenedSet, evaluated_keys: int = EVALUATED_KEYS) -> None:
         self._opened = opened
@@ -329,15 +276,7 @@ class TargetIndex:
         return self.names[self._codes[url]]
 
     def named(self, name: str | None) -> str | None:
-        """Return the target that people see under a name.
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        RefexplorerError
-            If there are several, which differ only in what people do not see.
-        """
+        """Return the target that people see under a name."""
         if name in self._codes:
             return name
         if f"{name} (1)" in self._named:
@@ -411,35 +350,17 @@ class TargetIndex:
         return [self.layout(url).summary() for url in self._urls[start:stop]]
 
     def codes_of(self, array: str) -> np.ndarray:
-        """Return the places of the targets of an array, ascending.
-
-        Raises
-        ------
-        KeyError
-            If there is no such array.
-        """
+        """Return the places of the targets of an array, ascending."""
         return np.unique(self._rows.codes[self._rows.arrays == self._places[array]])
 
     def located(self, url: str | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the references to a target as `keys` takes them, by offset.
-
-        Raises
-        ------
-        KeyError
-            If no reference names it.
-        """
+        """Return the references to a target as `keys` takes them, by offset."""
         code = self._codes[url]
         rows = slice(self._starts[code], self._starts[code + 1])
         return self._rows.parts[rows], self._rows.rows[rows]
 
     def layout(self, url: str | None) -> TargetLayout:
-        """Return the layout of a target.
-
-        Raises
-        ------
-        KeyError
-            If no reference names it.
-        """
+        """Return the layout of a target."""
         code = self._codes[url]
         rows = slice(self._starts[code], self._starts[code + 1])
         return TargetLayout(self, url, Rows(*(column[rows] for column in self._rows)))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
@@ -20,80 +19,12 @@ from refexplorer.formats.buffers.spans import BLOCK, Spans, spans_of
 from refexplorer.formats.columns.chunk_names import in_natural_order, natural
 from refexplorer.formats.columns.references import LARGEST, URL
 from refexplorer.formats.columns.table import Table
-from refexplorer.masking import masks_repr
 from refexplorer.refset.segments import Segment
+from refexplorer.refset.tree_nodes import Node, NodeType, leaf, target_of
 from refexplorer.spec.keys import MAX_DEPTH, prefix
 from refexplorer.spec.lint import parse_metadata
-from refexplorer.spec.references import Inline, Kind, Range, Reference, Url
+from refexplorer.spec.references import Inline, Reference
 from refexplorer.spec.zarr_metadata import METADATA_NAMES
-
-
-class NodeType(StrEnum):
-    """The type of a row of the tree."""
-
-    GROUP = "group"
-    ARRAY = "array"
-    FOLDER = "folder"
-    KEY = "key"
-
-
-@masks_repr
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One row of the tree.
-
-    Attributes
-    ----------
-    path, name
-        In full, and below its parent.
-    kind, target, origin
-        Of its reference; None where the path is no key.
-    size
-        Bytes, of a folder those of all that is below; None where they are not all known, as those
-        of whole files.
-    children
-        How many rows are one level below.
-    """
-
-    path: str
-    name: str
-    type: NodeType
-    kind: Kind | None
-    size: int | None
-    target: str | None
-    origin: str | None
-    children: int
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Some rows of one level, and how many there are in all."""
-
-    rows: tuple[Node, ...]
-    total: int
-    start: int
-
-
-def leaf(path: str, name: str, reference: Reference | None, origin: str | None) -> Node:
-    """Return the row of a key."""
-    if reference is None:
-        return Node(path, name, NodeType.KEY, None, None, None, origin, 0)
-    return Node(
-        path,
-        name,
-        NodeType.KEY,
-        reference.kind,
-        reference.size,
-        target_of(reference),
-        origin,
-        0,
-    )
-
-
-def target_of(reference: Reference | None) -> str | None:
-    """Return the URL that a reference leads to."""
-    return reference.url if isinstance(reference, Url | Range) else None
-
 
 _LONG = 64
 """Longer paths of folders are compared with others as they are, not eight bytes at a time."""
@@ -118,15 +49,7 @@ class Folder:
 
 
 class Tree:
-    """The folders of a set and the rows in each.
-
-    Parameters
-    ----------
-    table
-        The explicit references.
-    segments
-        Those that are laid over it, each in its folder.
-    """
+    """The folders of a set and the rows in each."""
 
     def __init__(self, table: Table, segments: Sequence[Segment]) -> None:
         self.table = table
@@ -310,15 +233,7 @@ def _firsts(texts: Spans) -> np.ndarray:
 def _grouped(
     numbers: np.ndarray, firsts: np.ndarray, count: int, groups: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows in the order of their groups, and where each group begins in it.
-
-    Parameters
-    ----------
-    numbers, firsts
-        Of each run of rows its group, and its first row.
-    count, groups
-        How many rows and groups there are.
-    """
+    """Return the rows in the order of their groups, and where each group begins in it."""
     # keys come folder by folder, or file by file: runs are put in order, not keys
     sizes = np.diff(firsts, append=count)
     starts = np.zeros(groups + 1, np.int64)

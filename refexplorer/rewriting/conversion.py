@@ -86,13 +86,7 @@ class Conversion:
 
 
 def form_of(output: Path, form: str | None) -> str:
-    """Return the form that an output is to have.
-
-    Raises
-    ------
-    RefexplorerError
-        If there is no such form.
-    """
+    """Return the form that an output is to have."""
     if form is None:
         if output.suffix == _ICECHUNK:
             return "Icechunk"
@@ -106,13 +100,7 @@ def form_of(output: Path, form: str | None) -> str:
 
 
 def check_output(refs: ReferenceSet, target: Path, url: str | None, how: Conversion) -> None:
-    """Refuse what cannot be written, before anything is read for it.
-
-    Raises
-    ------
-    SourceError
-        If the output is the source, is there, or is no place for its form.
-    """
+    """Refuse what cannot be written, before anything is read for it."""
     is_icechunk = form_of(target, how.form) == "Icechunk"
     if url is not None:
         if not is_icechunk:

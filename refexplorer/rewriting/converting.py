@@ -117,17 +117,7 @@ def _check_arrays(before: Mapping[str, ArrayMeta], after: Mapping[str, ArrayMeta
 
 
 class _Converter:
-    """One conversion: blocks of the source are changed, written, and compared with what is there.
-
-    Parameters
-    ----------
-    refs, target, how, check
-        As `convert_checked` takes them.
-    url
-        Of an Icechunk repository in a bucket; None for what is written on this machine.
-    opened
-        Closes what is opened on the way.
-    """
+    """One conversion: blocks of the source are changed, written and compared with the output."""
 
     def __init__(
         self,

@@ -48,25 +48,7 @@ def coordinates_of(refs: ReferenceSet) -> list[str]:
 def values_of(
     refs: ReferenceSet, paths: Sequence[str], allow: Collection[str]
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield arrays with the bytes that their values have in memory, read from their targets.
-
-    Parameters
-    ----------
-    refs, paths
-        The set, and arrays of it.
-    allow
-        What may be read for it besides the folder of the set.
-
-    Raises
-    ------
-    RefexplorerError
-        If one is very large, or a chunk cannot be fetched or decoded.
-
-    Warns
-    -----
-    UserWarning
-        If an array stays as it is, since its values vary in size.
-    """
+    """Yield arrays with the bytes that their values have in memory, read from their targets."""
     for path in paths:
         array = refs.array(path)
         if not can_hold(array):
@@ -90,11 +72,6 @@ def check_values(
     Those that are held are compared with what was read from targets. Those that are divided refer
     to the same bytes as before; that these mean the same is seen on stand-ins for the first and the
     last chunk, so that no target is read.
-
-    Raises
-    ------
-    RefexplorerError
-        If a value differs.
     """
     table = internals(refs).opened.table
     metadata = table.select(np.array(list(table.metadata.values()), np.int64))

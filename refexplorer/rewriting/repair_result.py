@@ -36,29 +36,16 @@ _CHARS = 500
 
 @dataclass(frozen=True)
 class RepairTerms:
-    """How the set and what is made of it are verified: all on the same terms.
+    """How the set and what is made of it are verified: all on the same terms."""
 
-    Attributes
-    ----------
-    original
-        The set; what may be read of it may be read of all.
-    values, allow, storage_options
-        As `repair` takes them.
-    """
-
-    original: ReferenceSet
+    original: ReferenceSet  # The set; what may be read of it may be read of all
+    # values, allow, storage_options: As `repair` takes them
     values: str
     allow: tuple[str, ...]
     storage_options: Mapping[str, Any] = field(repr=False)
 
     def verified(self, refs: ReferenceSet, watch: AuditWatch) -> Report:
-        """Verify one of them.
-
-        Raises
-        ------
-        RefexplorerError
-            Also if it was stopped.
-        """
+        """Verify one of them."""
         source, allow = self.original.source, self.allow
         if source.location is not None and refs.source.location != source.location:
             allow = (*allow, source.location)

@@ -31,15 +31,7 @@ Locator = Callable[[str], tuple[int, int] | None]
 
 
 class Problem(PickledError):
-    """The error that keeps one value from being read; it becomes a finding.
-
-    Attributes
-    ----------
-    code
-        Of the catalogue.
-    late_hint
-        The hint, to be passed on where it may never be shown; `hint` is its text.
-    """
+    """The error that keeps one value from being read; it becomes a finding."""
 
     def __init__(self, code: str, message: str, hint: Hint = "") -> None:
         super().__init__(message)
@@ -146,19 +138,12 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """The reason for rejecting one value; a finding once its pointer is known.
+    """The reason for rejecting one value; a finding once its pointer is known."""
 
-    Attributes
-    ----------
-    code, message
-        As of a `Diagnostic`.
-    hint
-        The same, or what finds it out.
-    """
-
+    # code, message: As of a `Diagnostic`
     code: str
     message: str
-    hint: Hint = ""
+    hint: Hint = ""  # The same, or what finds it out
 
     @classmethod
     def of(cls, problem: Problem) -> Reason:
@@ -174,19 +159,12 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosticGroup:
-    """The diagnostics of one code, as they are shown to people.
+    """The diagnostics of one code, as they are shown to people."""
 
-    Attributes
-    ----------
-    code, severity
-        Of all of them.
-    diagnostics
-        In order, at least one.
-    """
-
+    # code, severity: Of all of them
     code: str
     severity: Severity
-    diagnostics: tuple[Diagnostic, ...]
+    diagnostics: tuple[Diagnostic, ...]  # In order, at least one
 
     @property
     def count(self) -> int:

@@ -15,13 +15,13 @@ from refexplorer.spec.diagnostics import Findings, Hint, Reason, meant, pointer
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.gen.parsing import note_unused_arguments, read_gen
 from refexplorer.spec.keys import RESERVED, is_speakable
-from refexplorer.spec.references import (
+from refexplorer.spec.reference_parsing import (
     BadReference,
-    Reference,
     check_length,
     check_text,
     read_reference,
 )
+from refexplorer.spec.references import Reference
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.syntax import TemplateProblem, Value
@@ -39,36 +39,21 @@ SECTIONS = ("version", "templates", "gen", "refs")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A V0 or V1 document, read but not expanded.
+    """A V0 or V1 document, read but not expanded."""
 
-    Attributes
-    ----------
-    version
-        0 or 1.
-    refs
-        The explicit references as JSON values: all of V0, or the ``refs`` of V1.
-    templates
-        The templates of V1, compiled, with what was given at open time in their place.
-    gen
-        The gen items that could be read.
-    rejected_items
-        Those whose templates fail: none of their keys is there.
-    findings
-        What was noted while reading; `entries` adds to it.
-    compiler
-        How its templates are compiled.
-    rejected
-        What is wrong with the explicit references that cannot be used; `entries` adds to it.
-    """
-
-    version: int
+    version: int  # 0 or 1
+    # The explicit references as JSON values: all of V0, or the ``refs`` of V1
     refs: Mapping[str, object]
+    # The templates of V1, compiled, with what was given at open time in their place
     templates: Mapping[str, Template] = field(default_factory=dict)
-    gen: tuple[GenItem, ...] = ()
+    gen: tuple[GenItem, ...] = ()  # The gen items that could be read
+    # Those whose templates fail: none of their keys is there
     rejected_items: tuple[GenItem, ...] = ()
+    # What was noted while reading; `entries` adds to it
     findings: Findings = field(default_factory=Findings)
     limits: Limits = DEFAULT_LIMITS
-    compiler: Compile = compile_template
+    compiler: Compile = compile_template  # How its templates are compiled
+    # What is wrong with the explicit references that cannot be used; `entries` adds to it
     rejected: dict[str, Reason] = field(default_factory=dict)
 
     @property
@@ -126,13 +111,7 @@ class UrlReader:
         self._rendered: dict[str, str | BadReference] = {}
 
     def read(self, text: str) -> str:
-        """Return the URL that a ``url(jinja-str)`` stands for.
-
-        Raises
-        ------
-        BadReference
-            If the template is rejected_items or fails.
-        """
+        """Return the URL that a ``url(jinja-str)`` stands for."""
         if not self._document.version:
             return text
         if not is_template(text):
@@ -160,26 +139,7 @@ def read_document(
     findings: Findings | None = None,
     compiler: Compile = compile_template,
 ) -> Document:
-    """Read a parsed JSON document.
-
-    Parameters
-    ----------
-    source
-        What a JSON parser gave.
-    templates
-        Replaces templates of the document by name, as fsspec's ``template_overrides``.
-    limits
-        What its templates may cost.
-    findings
-        Where to note what is wrong; a new one if not given.
-    compiler
-        How templates are compiled.
-
-    Raises
-    ------
-    SpecError
-        If the document is no object, or its ``version`` is there and not 1.
-    """
+    """Read a parsed JSON document."""
     findings = Findings() if findings is None else findings
     if not isinstance(source, Mapping):
         raise SpecError(

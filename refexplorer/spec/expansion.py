@@ -49,13 +49,7 @@ class Expansion:
 
 
 def check_expandable(count: int, limits: Limits) -> None:
-    """Refuse to write out more keys than the limits allow.
-
-    Raises
-    ------
-    LimitError
-        With the number and the option that raises it.
-    """
+    """Refuse to write out more keys than the limits allow."""
     if count > limits.expanded_keys:
         raise LimitError(
             f"The set has {count:,} keys, and at most {limits.expanded_keys:,} are written out. "
@@ -64,20 +58,7 @@ def check_expandable(count: int, limits: Limits) -> None:
 
 
 def expand_document(document: Document, locate: Locator | None = None) -> Expansion:
-    """Write out a document as V0.
-
-    Parameters
-    ----------
-    document
-        What `read_document` gave.
-    locate
-        Tells line and column of a JSON pointer, where the text is known.
-
-    Raises
-    ------
-    LimitError
-        If there are more than `Limits.expanded_keys` keys.
-    """
+    """Write out a document as V0."""
     total = len(document.refs) + sum(item.count for item in document.gen)
     check_expandable(total, document.limits)
     found = dict(document.entries())

@@ -27,13 +27,7 @@ _UNITS = {"fixed_length_utf32": _CODE_POINT, "null_terminated_bytes": 1, "raw_by
 
 
 def itemsize(dtype: object) -> int | None:
-    """Return the bytes of an element, None where they vary or the data type is not known.
-
-    Parameters
-    ----------
-    dtype
-        ``dtype`` of a ``.zarray``, or ``data_type`` of a ``zarr.json``, as written.
-    """
+    """Return the bytes of an element, None where they vary or the data type is not known."""
     if isinstance(dtype, Mapping):
         return _of_object(dtype)
     if isinstance(dtype, list):
@@ -95,17 +89,7 @@ _HEX = re.compile(r"0x[0-9a-fA-F]+")
 
 
 def wrong_fill_value(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
-    """Say what a fill value must be instead, as the end of a sentence; ``""`` if it is one.
-
-    Parameters
-    ----------
-    dtype
-        Of the array.
-    value
-        As written; null, which Zarr v2 allows, is none.
-    zarr_format
-        2 or 3: texts of bits (``"0x7fc00000"``) are of v3, base64 is of v2.
-    """
+    """Say what a fill value must be instead, as the end of a sentence; ``""`` if it is one."""
     rule = _RULES.get(dtype.kind)
     return "" if value is None or rule is None else rule(dtype, value, zarr_format)
 
@@ -326,22 +310,7 @@ class ArrayMeta(PickledByFields):
 def read_array(
     path: str, metadata: Mapping[str, object], attributes: Mapping[str, object] | None = None
 ) -> ArrayMeta:
-    """Read array metadata of Zarr v2 or v3.
-
-    Parameters
-    ----------
-    path
-        Where the array is.
-    metadata
-        The parsed ``.zarray`` or ``zarr.json``.
-    attributes
-        The parsed ``.zattrs`` (v2 only).
-
-    Raises
-    ------
-    BadMetadata
-        If a field is missing, of the wrong type, or no array can be like that.
-    """
+    """Read array metadata of Zarr v2 or v3."""
     if metadata.get("zarr_format", 2) == 3:
         return _read_v3(path, metadata)
     return _read_v2(path, metadata, attributes or {})

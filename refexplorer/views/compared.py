@@ -37,40 +37,17 @@ def _open_here(source: str, tell: OtherProgress, is_wanted: Callable[[], bool]) 
 
 @dataclass(frozen=True)
 class OtherSets:
-    """The sets that a person may compare with.
+    """The sets that a person may compare with."""
 
-    Attributes
-    ----------
-    open
-        Opens what is named.
-    offered
-        Titles of sets to choose from, by what names them.
-    grants
-        Return where targets of an opened set may be read from, besides what was allowed before.
-    """
-
-    open: OpenOther = _open_here
+    open: OpenOther = _open_here  # Opens what is named
+    # Titles of sets to choose from, by what names them
     offered: Callable[[], dict[str, str]] = dict
+    # Return where targets of an opened set may be read from, besides what was allowed before
     grants: Callable[[ReferenceSet], tuple[str, ...]] = lambda refs: ()
 
 
 class Comparison:
-    """Holds the other set, and the difference once it was asked for.
-
-    Parameters
-    ----------
-    references
-        The set that is shown.
-    other
-        The set as it was before; None for nothing yet.
-    sets
-        What a person may compare with; None where nobody may name a set.
-
-    Attributes
-    ----------
-    changed
-        Called whenever the other set is another one, from any thread.
-    """
+    """Holds the other set, and the difference once it was asked for."""
 
     def __init__(
         self,

@@ -33,48 +33,24 @@ C = TypeVar("C", bound=EditorController)
 
 @dataclass(frozen=True)
 class ExplorerPart:
-    """A view of the explorer, which is also a widget and a place in an address.
+    """A view of the explorer, which is also a widget and a place in an address."""
 
-    Attributes
-    ----------
-    name
-        What addresses, the trait `part` of widgets and the front end call it.
-    label
-        Of its tab.
-    title
-        Of the widget that shows it alone, before "of" and the name of the set.
-    controllers
-        Make what answers its requests.
-    tab
-        Whether it is a tab of the explorer; the tree stands beside the tabs.
-    alone
-        Whether a widget can show it alone.
-    """
-
-    name: str
-    label: str
-    title: str
+    name: str  # What addresses, the trait `part` of widgets and the front end call it
+    label: str  # Of its tab
+    title: str  # Of the widget that shows it alone, before "of" and the name of the set
+    # Make what answers its requests
     controllers: tuple[Callable[[ViewContext], PartController], ...]
-    tab: bool = True
-    alone: bool = True
+    tab: bool = True  # Whether it is a tab of the explorer; the tree stands beside the tabs
+    alone: bool = True  # Whether a widget can show it alone
 
 
 @dataclass(frozen=True)
 class Screen(Generic[C]):
-    """A view that has the page to itself, and a widget.
+    """A view that has the page to itself, and a widget."""
 
-    Attributes
-    ----------
-    name
-        What addresses and the front end call it.
-    label
-        Of its button in the header of the page.
-    controller
-        Makes what answers its requests; takes what returns the text of the set that is open.
-    """
-
-    name: str
-    label: str
+    name: str  # What addresses and the front end call it
+    label: str  # Of its button in the header of the page
+    # Makes what answers its requests; takes what returns the text of the set that is open
     controller: Callable[[Callable[[], str]], C]
 
 
@@ -103,13 +79,7 @@ SCREENS: dict[str, Screen[Any]] = {screen.name: screen for screen in (EDITOR, EX
 
 
 def part_named(name: str) -> ExplorerPart:
-    """Return the record of a part that a widget can show alone.
-
-    Raises
-    ------
-    KeyError
-        If there is none of that name.
-    """
+    """Return the record of a part that a widget can show alone."""
     return {part.name: part for part in PARTS if part.alone}[name]
 
 

@@ -32,13 +32,7 @@ LISTED = 200
 
 
 class OwnVersions:
-    """The versions of a repository, for who runs this process.
-
-    Parameters
-    ----------
-    references
-        A set of it.
-    """
+    """The versions of a repository, for who runs this process."""
 
     def __init__(self, references: ReferenceSet) -> None:
         self._refs = references

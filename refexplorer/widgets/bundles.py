@@ -11,13 +11,7 @@ FOLDER = Path(__file__).parent / "static"
 
 
 def bundle_path(view: str) -> Path:
-    """Return where the module of a view lies.
-
-    Raises
-    ------
-    RefexplorerError
-        If the front end was not built.
-    """
+    """Return where the module of a view lies."""
     path = FOLDER / f"{view}.js"
     if not path.is_file():
         raise RefexplorerError(

@@ -40,23 +40,12 @@ class Comm(Protocol):
 
 
 class OpenTab(Struct, frozen=True, forbid_unknown_fields=True):
-    """The data that a comm is opened with.
+    """The data that a comm is opened with."""
 
-    Attributes
-    ----------
-    view
-        ``explorer`` or ``editor``.
-    source
-        Path or URL of a set, for the explorer.
-    document
-        The text, for the editor.
-    shown
-        For the explorer, in place of a source: the name of a set that an output shows.
-    """
-
-    view: str
-    source: str = ""
-    document: str = ""
+    view: str  # ``explorer`` or ``editor``
+    source: str = ""  # Path or URL of a set, for the explorer
+    document: str = ""  # The text, for the editor
+    # For the explorer, in place of a source: the name of a set that an output shows
     shown: str = ""
 
 

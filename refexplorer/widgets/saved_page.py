@@ -47,15 +47,7 @@ def save_page(
     state: Mapping[str, str] | None = None,
     report: SavedProgress | None = None,
 ) -> None:
-    """Write the explorer of a set as one HTML file; `ReferenceSet.to_html` says how.
-
-    Parameters
-    ----------
-    state
-        Where it begins, as `Explorer.state`.
-    report
-        Called now and then with the keys that were asked about, and all.
-    """
+    """Write the explorer of a set as one HTML file; `ReferenceSet.to_html` says how."""
     location = refs.source.location
     # As on a page for others: no folder of this machine is named in what is handed out.
     allowed = [] if location is None or "://" in location else [location]
@@ -76,22 +68,7 @@ def save_page(
 
 
 def save_editor_page(text: str, path: str | os.PathLike[str], name: str = "An example") -> None:
-    """Write the template editor with one text, its keys and how each is made as one HTML file.
-
-    Parameters
-    ----------
-    text
-        JSON text of version 0 or 1.
-    path
-        The file to write.
-    name
-        Of the text, for the title.
-
-    Raises
-    ------
-    RefexplorerError
-        If no key can be made of the text, or it is too long to be shown as a whole.
-    """
+    """Write the template editor with one text, its keys and how each is made as one HTML file."""
     controller = EditorController(text)
     content = record_editor(controller, _facts(name) | {"reports": []})
     page = _filled("editor", name, editor_html(controller), content)

@@ -28,7 +28,7 @@ from refexplorer.app.page import ServedPage
 from refexplorer.errors import AccessError, FetchError, RefexplorerError, SourceError
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import parse
-from refexplorer.io.fetch.stores import open_resolved
+from refexplorer.io.fetch.local import open_resolved
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.limits import DEFAULT_LIMITS
 from refexplorer.opening import open_references

@@ -187,24 +187,7 @@ def advise(
     given: Accesses,
     place: str | Connection,
 ) -> Advice:
-    """Return the costs of standard accesses and of those that are given, and what to change.
-
-    Parameters
-    ----------
-    source, opened
-        The set.
-    given
-        Further accesses.
-    place
-        Where the targets are.
-
-    Raises
-    ------
-    KeyError
-        If there is no such array.
-    RefexplorerError
-        If an array has no such part, or there is no such place.
-    """
+    """Return the costs of standard accesses and of those that are given, and what to change."""
     return _Advising(source, opened, connection(place)).advice(given)
 
 

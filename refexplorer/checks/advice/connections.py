@@ -26,29 +26,17 @@ from refexplorer.spec.references import Range
 
 @dataclass(frozen=True, slots=True)
 class MergeRules:
-    """How one reader asks for byte ranges.
+    """How one reader asks for byte ranges."""
 
-    Attributes
-    ----------
-    name, says
-        What it is called, and whose reads are like that.
-    gap
-        Bytes between two ranges that it reads and throws away to save a request; None if it asks
-        for each range alone.
-    most
-        A request does not grow beyond this by merging; None if nothing bounds it.
-    at_once
-        Requests at a time.
-    by_file
-        Whether it is called for one file after the other.
-    """
-
+    # name, says: What it is called, and whose reads are like that
     name: str
     says: str
+    # Bytes between two ranges that it reads and throws away to save a request; None if it asks for
+    # each range alone
     gap: int | None
-    most: int | None
-    at_once: int
-    by_file: bool = False
+    most: int | None  # A request does not grow beyond this by merging; None if nothing bounds it
+    at_once: int  # Requests at a time
+    by_file: bool = False  # Whether it is called for one file after the other
 
 
 # read in zarr 3.1 (async.concurrency; `get` of FsspecStore and ObjectStore, one for each chunk),
@@ -158,13 +146,7 @@ DEFAULT_PLACE = "object-store"
 
 
 def connection(place: str | Connection) -> Connection:
-    """Return a place by its name.
-
-    Raises
-    ------
-    RefexplorerError
-        If there is none of that name.
-    """
+    """Return a place by its name."""
     if isinstance(place, Connection):
         return place
     if place not in PLACES:
@@ -185,18 +167,10 @@ _ARRAYS = 50
 @masks_repr
 @dataclass(frozen=True)
 class Measured:
-    """A connection, and what was asked to know it.
+    """A connection, and what was asked to know it."""
 
-    Attributes
-    ----------
-    place
-        Named by the target.
-    asked
-        In words.
-    """
-
-    place: Connection
-    asked: str
+    place: Connection  # Named by the target
+    asked: str  # In words
 
 
 def measured(
@@ -212,28 +186,6 @@ def measured(
     The latency is the median of requests for one byte, after those that open the connections. The
     bandwidth of a request is that of two for up to 4 MiB of the longest range of the set, that of
     all together is of four such at once.
-
-    Parameters
-    ----------
-    refs, opened
-        The set.
-    policy
-        Says whether the target may be read.
-    storage_options
-        For fsspec.
-    assumed
-        Of a set of short ranges, its bandwidth is taken.
-    going_on
-        Called before each request; what it raises ends the measurement.
-
-    Raises
-    ------
-    AccessError
-        If the target may not be read.
-    FetchError
-        If it does not give these bytes.
-    RefexplorerError
-        If the set has no byte range to ask for.
     """
     key, reference = _longest(opened)
     # what is asked of one reader at once is merged

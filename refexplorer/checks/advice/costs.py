@@ -84,19 +84,7 @@ class AccessCost:
 
 
 class ArrayCosts:
-    """The costs of accesses to one array, counted together, a block of its chunks at a time.
-
-    Parameters
-    ----------
-    opened, array
-        The set, and an array of it.
-    place
-        Where the targets are.
-    parts
-        All that is asked of the array.
-    in_records
-        Those of the parts whose record files are counted.
-    """
+    """The costs of accesses to one array, counted together, a block of its chunks at a time."""
 
     def __init__(
         self,
@@ -388,15 +376,6 @@ def opening_cost(
 
     It reads all of each dimension coordinate to index it, and of each array whose units have
     "since" the first and the last value, to see whether they can be decoded (xarray 2026.9).
-
-    Parameters
-    ----------
-    opened, group
-        The set, and the path of a group.
-    arrays
-        Those directly in it.
-    place
-        Where the targets are.
     """
     columns: list[tuple[np.ndarray, ...]] = []
     held = absent = 0

@@ -22,19 +22,13 @@ _NEAR = 32
 
 @dataclass(frozen=True)
 class Requests:
-    """n requests, in the order of their reads.
+    """n requests, in the order of their reads."""
 
-    Attributes
-    ----------
-    reads
-        The number of the read that each belongs to, ascending, shape ``(n,)`` int64; the files of
-        a reader that is called for each are reads of their own.
-    targets, starts, ends
-        What is asked for, shape ``(n,)``; whole numbers of Python where one does not fit into 64
-        bits.
-    """
-
+    # The number of the read that each belongs to, ascending, shape ``(n,)`` int64; the files of a
+    # reader that is called for each are reads of their own
     reads: np.ndarray
+    # targets, starts, ends: What is asked for, shape ``(n,)``; whole numbers of Python where one
+    # does not fit into 64 bits
     targets: np.ndarray
     starts: np.ndarray
     ends: np.ndarray
@@ -50,15 +44,6 @@ class Reads:
     """References that are read, of one read or several that follow each other.
 
     Only what is asked for together can be merged: the tasks of Dask are reads of their own.
-
-    Parameters
-    ----------
-    reads
-        The number of the read that each belongs to, from 0, shape ``(n,)`` int64.
-    targets
-        A number for each target, int64.
-    offsets, lengths
-        In bytes, int64 or whole numbers of Python; -1 for a whole file.
     """
 
     def __init__(
@@ -372,18 +357,6 @@ class RunningReads:
 
     Each block is put in order by itself, together with what the one before had of its last file.
     Where that is much, only the last request is kept, and grows.
-
-    Parameters
-    ----------
-    place
-        Where the targets are.
-
-    Attributes
-    ----------
-    count, whole
-        References, and those to whole files, whose sizes are not known.
-    files, least_requests, least_bytes
-        Targets; one request for each of them in each read; bytes, each counted once in each read.
     """
 
     def __init__(self, place: Connection) -> None:
@@ -402,20 +375,7 @@ class RunningReads:
         lengths: np.ndarray,
         is_last: bool,
     ) -> None:
-        """Count a block.
-
-        Parameters
-        ----------
-        reads, targets, offsets, lengths
-            As `Reads` takes them.
-        is_last
-            Whether no further block comes.
-
-        Raises
-        ------
-        OutOfOrderError
-            If there are several blocks, and they are no single read of ranges, file after file.
-        """
+        """Count a block."""
         columns = reads, targets, offsets, lengths
         self.count += len(reads)
         is_only, self._is_begun = is_last and not self._is_begun, True

@@ -127,17 +127,7 @@ _LEAST_GAIN = 1.05
 def inline_coordinates(
     cost: AccessCost, coordinates: Sequence[str], arrays: Sequence[ArrayMeta], name: str
 ) -> Iterator[AdviceFinding]:
-    """Find coordinates that opening reads from targets.
-
-    Parameters
-    ----------
-    cost, coordinates
-        Of opening a group, and the arrays that it reads from targets.
-    arrays
-        Those of the group.
-    name
-        Of the set.
-    """
+    """Find coordinates that opening reads from targets."""
     found = cost.reader(ZARR)
     if not coordinates or not found.requests:
         return
@@ -340,17 +330,7 @@ def copy_seconds(whole: AccessCost, place: Connection) -> float | None:
 def layout_bound(
     cost: AccessCost, whole: AccessCost, size: int | None, place: Connection
 ) -> Iterator[LayoutBound]:
-    """Find what cannot be helped about an access that one request does not answer.
-
-    Parameters
-    ----------
-    cost, whole
-        Of the access, and of reading all of the array.
-    size
-        Decoded bytes of the array.
-    place
-        Where the targets are, and a copy would be.
-    """
+    """Find what cannot be helped about an access that one request does not answer."""
     found = cost.reader(ZARR)
     if found.requests is None or cost.least_requests is None or cost.least_requests < 2:
         return
@@ -425,15 +405,7 @@ def groups_apart(
 def large_manifest(
     manifests: Sequence[tuple[int, int]], place: Connection
 ) -> Iterator[AdviceFinding]:
-    """Find a manifest of Icechunk that takes long to load before its first chunk is asked for.
-
-    Parameters
-    ----------
-    manifests
-        Bytes and chunk references of each.
-    place
-        Where the repository is assumed to be, too.
-    """
+    """Find a manifest of Icechunk that takes long to load before its first chunk is asked for."""
     size, count = max(manifests, default=(0, 0))
     if size < GOOD_CHUNK or count <= _MANIFEST_CHUNKS:
         return
@@ -458,15 +430,7 @@ def large_manifest(
 
 
 def one_host(hosts: Sequence[str], accesses: Sequence[AccessCost]) -> Iterator[AdviceFinding]:
-    """Find a web server that one access asks very often.
-
-    Parameters
-    ----------
-    hosts
-        All that the set refers to; an object store takes many requests, and is none of them.
-    accesses
-        To all arrays.
-    """
+    """Find a web server that one access asks very often."""
     known = [cost for cost in accesses if cost.reader(ZARR).requests]
     if len(hosts) != 1 or not known:
         return
@@ -522,19 +486,7 @@ class RecordTally:
 def json_to_parquet(
     table: Table, size: int | None, records: RecordTally, place: Connection, name: str
 ) -> Iterator[AdviceFinding]:
-    """Find a document that is read as a whole, although an access needs little of it.
-
-    Parameters
-    ----------
-    table, size
-        The explicit references, and the bytes of the document, None if they are not known.
-    records
-        Of accesses that should be cheap.
-    place
-        Where the record files are assumed to be, too.
-    name
-        Of the set.
-    """
+    """Find a document that is read as a whole, although an access needs little of it."""
     if table.count < MANY_KEYS or not records.accesses:
         return
     best = records.best(place)

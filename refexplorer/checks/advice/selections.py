@@ -25,40 +25,21 @@ _DIGITS = 18
 
 @dataclass(frozen=True)
 class NeededChunks:
-    """Chunks of an array that a part of it needs, n of all that have a reference.
+    """Chunks of an array that a part of it needs, n of all that have a reference."""
 
-    Attributes
-    ----------
-    rows
-        Which of the chunks, int64, shape ``(n,)``; one that several tasks need is there as often.
-    reads
-        The number of the read, or task, that each belongs to, int64.
-    places
-        Values of each chunk that are needed, shape ``(n,)`` int64.
-    """
-
+    # Which of the chunks, int64, shape ``(n,)``; one that several tasks need is there as often
     rows: np.ndarray
-    reads: np.ndarray
-    places: np.ndarray
+    reads: np.ndarray  # The number of the read, or task, that each belongs to, int64
+    places: np.ndarray  # Values of each chunk that are needed, shape ``(n,)`` int64
 
 
 @dataclass(frozen=True)
 class PartOfArray:
-    """A part of an array by indices and slices, read at once.
+    """A part of an array by indices and slices, read at once."""
 
-    Attributes
-    ----------
-    array
-        The array.
-    places
-        Along each dimension.
-    text
-        As it is written in Python, such as ``"[0, :]"``.
-    """
-
-    array: ArrayMeta
-    places: tuple[range, ...]
-    text: str
+    array: ArrayMeta  # The array
+    places: tuple[range, ...]  # Along each dimension
+    text: str  # As it is written in Python, such as ``"[0, :]"``
 
     @property
     def chunk_count(self) -> int:
@@ -107,21 +88,11 @@ class PartOfArray:
 
 @dataclass(frozen=True)
 class TasksOfArray:
-    """All of an array in tasks of a size, as Dask reads it, each for itself.
+    """All of an array in tasks of a size, as Dask reads it, each for itself."""
 
-    Attributes
-    ----------
-    array
-        The array.
-    lengths
-        Of a task along each dimension.
-    text
-        As xarray takes it, such as ``"chunks={'time': 10}"``.
-    """
-
-    array: ArrayMeta
-    lengths: tuple[int, ...]
-    text: str
+    array: ArrayMeta  # The array
+    lengths: tuple[int, ...]  # Of a task along each dimension
+    text: str  # As xarray takes it, such as ``"chunks={'time': 10}"``
 
     @property
     def chunk_count(self) -> int:
@@ -196,20 +167,7 @@ def is_countable(array: ArrayMeta) -> bool:
 
 
 def part_of(array: ArrayMeta, part: Places) -> PartOfArray:
-    """Return a part of an array.
-
-    Parameters
-    ----------
-    array
-        The array.
-    part
-        An integer or a slice for each dimension; those that are left out are read whole.
-
-    Raises
-    ------
-    RefexplorerError
-        If the array has no such part.
-    """
+    """Return a part of an array."""
     rank = len(array.shape)
     if len(part) > rank:
         name = array.path or "the root array"
@@ -220,21 +178,7 @@ def part_of(array: ArrayMeta, part: Places) -> PartOfArray:
 
 
 def tasks_of(array: ArrayMeta, chunks: TaskChunks) -> TasksOfArray:
-    """Return all of an array in tasks.
-
-    Parameters
-    ----------
-    array
-        The array.
-    chunks
-        Lengths by names of dimensions, as `xarray.open_dataset` takes them; -1 and dimensions that
-        are left out are not divided.
-
-    Raises
-    ------
-    RefexplorerError
-        If the array has no such dimension, or a length is none.
-    """
+    """Return all of an array in tasks."""
     names = array.dimensions or ()
     for name, length in chunks.items():
         if name not in names:
@@ -253,13 +197,7 @@ def tasks_of(array: ArrayMeta, chunks: TaskChunks) -> TasksOfArray:
 
 
 def parse_part(text: str) -> tuple[int | slice, ...]:
-    """Return the indices and slices of a text such as ``"0, 10:20, ::2"``.
-
-    Raises
-    ------
-    RefexplorerError
-        If it is none.
-    """
+    """Return the indices and slices of a text such as ``"0, 10:20, ::2"``."""
     parts: list[int | slice] = []
     for piece in text.split(",") if text.strip() else ():
         match = _INDEX.fullmatch(piece)
@@ -279,13 +217,7 @@ def parse_part(text: str) -> tuple[int | slice, ...]:
 
 
 def parse_access(array: ArrayMeta, text: str) -> PartOfArray | TasksOfArray:
-    """Return what a text such as ``"0, 10:20"`` or ``"time=10, lat=90"`` asks of an array.
-
-    Raises
-    ------
-    RefexplorerError
-        If it is neither indices and slices nor lengths of Dask's chunks, or the array has no such.
-    """
+    """Return what a text such as ``"0, 10:20"`` or ``"time=10, lat=90"`` asks of an array."""
     if "=" not in text:
         return part_of(array, parse_part(text))
     pairs = [each.partition("=") for each in text.split(",")]

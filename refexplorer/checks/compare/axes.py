@@ -23,37 +23,20 @@ _GAP = 1.7
 
 @dataclass(frozen=True)
 class OddSteps:
-    """What is odd in a coordinate.
+    """What is odd in a coordinate."""
 
-    Attributes
-    ----------
-    cause
-        A code of `refexplorer.spec.codes`.
-    count
-        How often.
-    index
-        The element before the first place.
-    between
-        The values there, as texts.
-    """
-
-    cause: str
-    count: int
-    index: int
-    between: tuple[str, str]
+    cause: str  # A code of `refexplorer.spec.codes`
+    count: int  # How often
+    index: int  # The element before the first place
+    between: tuple[str, str]  # The values there, as texts
 
 
 @dataclass
 class FileAxis:
-    """A coordinate of several files, a stretch each; numbers by the eight bytes.
+    """A coordinate of several files, a stretch each; numbers by the eight bytes."""
 
-    Attributes
-    ----------
-    numbers, starts, counts, firsts, lasts, least, most
-        Of each file: its number, where it starts, how many values it has, the first and last of
-        them, the least and largest step.
-    """
-
+    # numbers, starts, counts, firsts, lasts, least, most: Of each file: its number, where it
+    # starts, how many values it has, the first and last of them, the least and largest step
     numbers: array[int] = field(default_factory=lambda: array("q"))
     starts: array[int] = field(default_factory=lambda: array("q"))
     counts: array[int] = field(default_factory=lambda: array("q"))

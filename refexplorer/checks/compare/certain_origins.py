@@ -34,15 +34,6 @@ class CertainOrigins:
     what more than half of the references of an array say that are exactly those of a chunk, and
     where the chunks are that the set refers to the file, if they are as many as the file has. Both
     have to agree, and all arrays with each other or with the coordinate.
-
-    Parameters
-    ----------
-    matched
-        The file.
-    origins
-        Where it begins by values that the set holds.
-    references, groups
-        Those that lead to the file, by the path of their array.
     """
 
     def __init__(
@@ -65,13 +56,7 @@ class CertainOrigins:
                 self._starts[dimension] = origins.start_by_values(dimension)
 
     def of(self, ours: SetArray, lie: Alignment) -> np.ndarray:
-        """Return where a file's array begins in the set's.
-
-        Raises
-        ------
-        Unread
-            If that is not certain, with the reason.
-        """
+        """Return where a file's array begins in the set's."""
         found = []
         for dimension, length in zip(_axes_of(ours), lie.shape, strict=True):
             start = 0 if dimension[2] == length else self._starts.get(dimension)

@@ -53,17 +53,7 @@ def same_times(one: AttributeOf, other: AttributeOf) -> bool:
 
 
 def unpacked(values: np.ndarray, attribute: AttributeOf, missing: Any) -> np.ndarray:
-    """Return values as float64, scaled, NaN where they are missing; other kinds as they are.
-
-    Parameters
-    ----------
-    values
-        As they are stored.
-    attribute
-        Of their array.
-    missing
-        What stands for missing values besides ``missing_value``, or None.
-    """
+    """Return values as float64, scaled, NaN where they are missing; other kinds as they are."""
     if values.dtype.kind not in "iuf":
         return values
     if values.dtype.kind in "iu" and str(attribute("_Unsigned")).lower() == "true":
@@ -81,13 +71,7 @@ def unpacked(values: np.ndarray, attribute: AttributeOf, missing: Any) -> np.nda
 
 
 def times(values: np.ndarray, attribute: AttributeOf, missing: Any) -> np.ndarray:
-    """Return times as microseconds since 1970, float64, NaN where they are missing.
-
-    Raises
-    ------
-    Unread
-        If the calendar or the units are not known here.
-    """
+    """Return times as microseconds since 1970, float64, NaN where they are missing."""
     found = _epoch(str(attribute("units")))
     if found is None or calendar_of(attribute) != "standard":
         raise Unread(

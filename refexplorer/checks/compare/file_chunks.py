@@ -20,49 +20,17 @@ NOWHERE = -1
 
 @dataclass(frozen=True)
 class FoundChunks:
-    """Where n byte ranges lie in a file.
+    """Where n byte ranges lie in a file."""
 
-    Attributes
-    ----------
-    owners
-        The array whose chunk has the start of the range, a place in `FileLayout.arrays`;
-        `NOWHERE` for none; shape ``(n,)``.
-    rows
-        The chunk, a row of the array's chunks; shape ``(n,)``.
-    inside
-        Bytes from the start of the chunk to that of the range, shape ``(n,)``.
-    """
-
+    # The array whose chunk has the start of the range, a place in `FileLayout.arrays`; `NOWHERE`
+    # for none; shape ``(n,)``
     owners: np.ndarray
-    rows: np.ndarray
-    inside: np.ndarray
+    rows: np.ndarray  # The chunk, a row of the array's chunks; shape ``(n,)``
+    inside: np.ndarray  # Bytes from the start of the chunk to that of the range, shape ``(n,)``
 
 
 class FileLayout:
-    """The arrays of a file and all their chunks.
-
-    Parameters
-    ----------
-    file
-        Is asked for all of them once.
-
-    Attributes
-    ----------
-    objects
-        Everything in the file.
-    declared
-        How many objects there are by the headers of the file.
-    arrays
-        In the order of the file.
-    chunks
-        Of each array; None where there are none to compare.
-    untold
-        Why, by the name of the array; also of arrays whose metadata cannot be told.
-    damaged
-        Those of them that the library of the format cannot read.
-    places
-        Of the arrays by their names.
-    """
+    """The arrays of a file and all their chunks."""
 
     def __init__(self, file: DataFile) -> None:
         self.form = file.form
@@ -113,11 +81,6 @@ class FileLayout:
         """Return the chunks that have the first bytes of some ranges.
 
         Where a shard begins its first inner chunk may begin, too: it is the one of that length.
-
-        Parameters
-        ----------
-        offsets, lengths
-            Of the ranges, `WHOLE` for that of a whole file, shape ``(n,)`` int64.
         """
         if not len(self._starts):
             nowhere = np.full(len(offsets), NOWHERE)

@@ -53,25 +53,7 @@ _OF_CHUNKS = frozenset({"byte-order", "filters", "order"})
 
 
 class FileComparison:
-    """The comparison of one file.
-
-    Parameters
-    ----------
-    file
-        Is open.
-    arrays
-        All arrays of the set, by path.
-    held
-        Values that the set has.
-    record
-        What every row of the result begins with.
-    references
-        Those that lead to the file, by the path of their array.
-    remake
-        Say of what is wrong how it should be.
-    bare
-        The arrays that have no reference to any file.
-    """
+    """The comparison of one file."""
 
     def __init__(
         self,

@@ -29,56 +29,35 @@ SAME, MOVED, OUTSIDE = LedgerState.PLACED, LedgerState.WRONG_RANGE, LedgerState.
 
 @dataclass
 class FileReferences:
-    """The references that one array has to one file, n of them.
+    """The references that one array has to one file, n of them."""
 
-    Attributes
-    ----------
-    numbers
-        Of the chunks in the grid, -1 outside, shape ``(n,)`` int64.
-    offsets, lengths
-        Bytes; a whole file has the offset 0 and the length -1.
-    """
-
-    numbers: np.ndarray
+    numbers: np.ndarray  # Of the chunks in the grid, -1 outside, shape ``(n,)`` int64
+    # offsets, lengths: Bytes; a whole file has the offset 0 and the length -1
     offsets: np.ndarray
     lengths: np.ndarray
 
 
 @dataclass
 class NativeReferences:
-    """The references of an array that lead to one array of the file, n of them.
+    """The references of an array that lead to one array of the file, n of them."""
 
-    Attributes
-    ----------
-    ours, native, place, lie
-        The array of the set, that of the file, its place in `FileLayout.arrays`, and how it lies in
-        the dimensions of the set's.
-    is_cut
-        Whether chunks of the set are pieces of those of the file.
-    rows
-        Places in `FileReferences`, shape ``(n,)``.
-    chunks, inside
-        Chunks of the file's array, and bytes from the start of each to that of the range, shape
-        ``(n,)``.
-    moves
-        Where each chunk is in the set's array less where it is in the file's, shape ``(n, rank)``.
-    origin
-        Where the file's array begins in the set's, as most of them say, shape ``(rank,)``.
-    findings
-        What is wrong with the ranges.
-    """
-
+    # ours, native, place, lie: The array of the set, that of the file, its place in
+    # `FileLayout.arrays`, and how it lies in the dimensions of the set's
     ours: SetArray
     place: int
     native: FileArray
     lie: Alignment
-    is_cut: bool
-    rows: np.ndarray
+    is_cut: bool  # Whether chunks of the set are pieces of those of the file
+    rows: np.ndarray  # Places in `FileReferences`, shape ``(n,)``
+    # chunks, inside: Chunks of the file's array, and bytes from the start of each to that of the
+    # range, shape ``(n,)``
     chunks: np.ndarray
     inside: np.ndarray
+    # Where each chunk is in the set's array less where it is in the file's, shape ``(n, rank)``
     moves: np.ndarray
+    # Where the file's array begins in the set's, as most of them say, shape ``(rank,)``
     origin: np.ndarray
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)  # What is wrong with the ranges
 
     @property
     def is_placed(self) -> bool:
@@ -109,24 +88,7 @@ class NativeReferences:
 def grouped(
     ours: SetArray, found: FileReferences, filed: FileLayout
 ) -> tuple[list[NativeReferences], np.ndarray]:
-    """Put references together that lead to the same array of the file.
-
-    Parameters
-    ----------
-    ours
-        The array of the set that has them.
-    found
-        The references.
-    filed
-        The chunks of the file.
-
-    Returns
-    -------
-    list of NativeReferences
-        Several if arrays of the file are joined in the set's.
-    numpy.ndarray
-        The state of each reference in the ledger, as far as its range tells, shape ``(n,)`` uint8.
-    """
+    """Put references together that lead to the same array of the file."""
     states = np.full(len(found.numbers), MOVED, np.uint8)
     at = filed.find(found.offsets, found.lengths)
     usable = (at.owners != NOWHERE) & (found.numbers >= 0)

@@ -30,24 +30,7 @@ from refexplorer.formats.datafiles.data_file import FileArray, Unread
 def compare_held(
     matched: MatchedFile, origins: Origins, path: str, native: FileArray, record: Record
 ) -> bool:
-    """Compare what the set holds of an array with a file.
-
-    Parameters
-    ----------
-    matched, origins
-        The file, and where it begins.
-    path
-        The array of the set.
-    native
-        That of the file.
-    record
-        Takes in what was found.
-
-    Returns
-    -------
-    bool
-        Whether there is anything to say.
-    """
+    """Compare what the set holds of an array with a file."""
     ours, held = matched.arrays[path], matched.held.arrays[path]
     lie = aligned(ours, native)
     if lie is None:

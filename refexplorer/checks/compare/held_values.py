@@ -30,40 +30,21 @@ _TIME_NEAR = 1e3
 
 @dataclass(frozen=True)
 class HeldArray:
-    """Values of one array that the set holds.
+    """Values of one array that the set holds."""
 
-    Attributes
-    ----------
-    values
-        As they are stored, of the shape of the array.
-    known
-        Where there are any, shape of the grid of chunks.
-    is_lent
-        Whether they were read from the file that the set refers to.
-    """
-
-    values: np.ndarray
-    known: np.ndarray
-    is_lent: bool = False
+    values: np.ndarray  # As they are stored, of the shape of the array
+    known: np.ndarray  # Where there are any, shape of the grid of chunks
+    is_lent: bool = False  # Whether they were read from the file that the set refers to
 
 
 @dataclass
 class HeldValues:
-    """What a set holds itself.
-
-    Attributes
-    ----------
-    arrays
-        By path.
-    reasons
-        Why others are not compared, by path.
-    broken
-        Why a chunk cannot be decoded, by path and number of the chunk.
-    """
+    """What a set holds itself."""
 
     limits: Limits
-    arrays: dict[str, HeldArray] = field(default_factory=dict)
-    reasons: dict[str, str] = field(default_factory=dict)
+    arrays: dict[str, HeldArray] = field(default_factory=dict)  # By path
+    reasons: dict[str, str] = field(default_factory=dict)  # Why others are not compared, by path
+    # Why a chunk cannot be decoded, by path and number of the chunk
     broken: dict[str, dict[int, str]] = field(default_factory=dict)
     room: int = 2 * HELD_ELEMENTS
 
@@ -130,17 +111,10 @@ def marked(ours: SetArray, native: FileArray) -> Any:
 
 
 class ComparedValues(NamedTuple):
-    """Values of both sides, decoded.
+    """Values of both sides, decoded."""
 
-    Attributes
-    ----------
-    differs
-        Where they do.
-    ours, theirs
-        The values.
-    """
-
-    differs: np.ndarray
+    differs: np.ndarray  # Where they do
+    # ours, theirs: The values
     ours: np.ndarray
     theirs: np.ndarray
 
@@ -148,20 +122,7 @@ class ComparedValues(NamedTuple):
 def compared(
     ours: SetArray, mine: np.ndarray, native: FileArray, filed: np.ndarray, missing: Any
 ) -> ComparedValues:
-    """Compare values of a set with those of a file, decoded as CF says.
-
-    Parameters
-    ----------
-    mine, filed
-        As they are stored, of one shape.
-    missing
-        What the set takes for missing.
-
-    Raises
-    ------
-    Unread
-        If they are of kinds that cannot be compared.
-    """
+    """Compare values of a set with those of a file, decoded as CF says."""
     theirs = native.attributes.get
     filed_missing = native.attributes.get("_FillValue")
     if {mine.dtype.kind, filed.dtype.kind} & set("OSU"):

@@ -14,26 +14,7 @@ from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
 
 
 class MatchedFile:
-    """An open file, and the arrays of a set.
-
-    Parameters
-    ----------
-    file
-        Is open.
-    arrays
-        All arrays of the set, by path.
-    held
-        Values that the set has.
-
-    Attributes
-    ----------
-    filed
-        The arrays and chunks of the file.
-    names
-        The array of the file that references of one of the set lead to, by its path.
-    unread
-        Why values of an array of the file cannot be read, by its name.
-    """
+    """An open file, and the arrays of a set."""
 
     def __init__(self, file: DataFile, arrays: Mapping[str, SetArray], held: HeldValues) -> None:
         self.arrays = arrays

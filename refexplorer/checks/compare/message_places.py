@@ -40,15 +40,7 @@ def name_of(ours: SetArray) -> Any:
 
 
 def told(mine: SetArray, held: HeldArray, name: str) -> np.ndarray | None:
-    """Return a coordinate that the set holds as messages count it; None if it is of another kind.
-
-    Parameters
-    ----------
-    mine, held
-        The coordinate.
-    name
-        What messages call it.
-    """
+    """Return a coordinate that the set holds as messages count it; None if of another kind."""
     units = mine.attribute("units")
     if held.values.dtype.kind not in "iuf":
         return None
@@ -73,17 +65,7 @@ def is_same(ours: Any, theirs: float) -> Any:
 def chunk_of(
     ours: SetArray, native: FileArray, coordinates: Mapping[str, tuple[SetArray, np.ndarray]]
 ) -> int | None:
-    """Return the number of the chunk that a message belongs to; None if it is none of the array.
-
-    Parameters
-    ----------
-    ours
-        The array of the set.
-    native
-        The message.
-    coordinates
-        By the names that messages have for them: those of the array, as `told` returns them.
-    """
+    """Return the number of the chunk that a message belongs to; None if it is none of the array."""
     meta = ours.meta
     if name_of(ours) not in names_of(native) or prod(meta.chunks) != prod(native.shape):
         return None

@@ -22,15 +22,7 @@ SetDimension = tuple[str, str, int]
 
 
 class Origins:
-    """Where a file begins along the dimensions of a set.
-
-    Parameters
-    ----------
-    matched
-        The file.
-    groups
-        All references to it.
-    """
+    """Where a file begins along the dimensions of a set."""
 
     def __init__(self, matched: MatchedFile, groups: Sequence[NativeReferences]) -> None:
         self._matched = matched

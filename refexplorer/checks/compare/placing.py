@@ -24,17 +24,10 @@ MOST_PIECES = 1_000_000
 
 @dataclass(frozen=True)
 class Alignment:
-    """A file's array in the dimensions of the set's.
+    """A file's array in the dimensions of the set's."""
 
-    Attributes
-    ----------
-    axes
-        The dimension of the set for each of the file.
-    shape, chunks
-        Of the file's array, with a length of 1 along the dimensions that it has not.
-    """
-
-    axes: Lengths
+    axes: Lengths  # The dimension of the set for each of the file
+    # shape, chunks: Of the file's array, with a length of 1 along the dimensions that it has not
     shape: Lengths
     chunks: Lengths
 
@@ -77,20 +70,7 @@ def is_cut(ours: SetArray, native: FileArray, lie: Alignment) -> bool:
 def file_starts(
     chunks: FileChunks, rows: np.ndarray, inside: np.ndarray, lie: Alignment, itemsize: int
 ) -> np.ndarray:
-    """Return the first element of ranges in the file's array, in the dimensions of the set.
-
-    Parameters
-    ----------
-    chunks, rows
-        The chunks of the array, and those that have the ranges, shape ``(n,)``.
-    inside
-        Bytes from the start of the chunk, shape ``(n,)``.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape ``(n, rank)`` int64.
-    """
+    """Return the first element of ranges in the file's array, in the dimensions of the set."""
     starts = lie.spread(chunks.indices[rows]) * np.array(lie.chunks, np.int64)
     if inside.any():
         within = np.unravel_index(inside // max(itemsize, 1), lie.chunks)
@@ -99,22 +79,7 @@ def file_starts(
 
 
 def origin_of(moves: np.ndarray, lie: Alignment, whole: Lengths) -> np.ndarray:
-    """Return where a file's array begins in the set's, as most of its chunks say.
-
-    Parameters
-    ----------
-    moves
-        Where each is in the set's array less where it is in the file's, shape ``(n, rank)``.
-    lie
-        The file's array.
-    whole
-        The shape of the set's.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape ``(rank,)`` int64. Along a dimension that the file has as long as the set it is 0.
-    """
+    """Return where a file's array begins in the set's, as most of its chunks say."""
     room = np.array(whole, np.int64) - np.array(lie.shape, np.int64)
     free = np.maximum(room, 0)
     fits = ((moves >= 0) & (moves <= free)).all(axis=1)
@@ -125,21 +90,11 @@ def origin_of(moves: np.ndarray, lie: Alignment, whole: Lengths) -> np.ndarray:
 
 
 class ExpectedChunks(NamedTuple):
-    """The chunks that the set should have of a file, n of them.
+    """The chunks that the set should have of a file, n of them."""
 
-    Attributes
-    ----------
-    numbers
-        In the grid of the set's array, shape ``(n,)``.
-    rows
-        The chunks of the file, or those that have the pieces, shape ``(n,)``.
-    inside
-        Bytes from the start of each chunk to that of the piece, shape ``(n,)``.
-    """
-
-    numbers: np.ndarray
-    rows: np.ndarray
-    inside: np.ndarray
+    numbers: np.ndarray  # In the grid of the set's array, shape ``(n,)``
+    rows: np.ndarray  # The chunks of the file, or those that have the pieces, shape ``(n,)``
+    inside: np.ndarray  # Bytes from the start of each chunk to that of the piece, shape ``(n,)``
 
 
 _NONE = ExpectedChunks(*(np.empty(0, np.int64) for _ in range(3)))
@@ -148,17 +103,7 @@ _NONE = ExpectedChunks(*(np.empty(0, np.int64) for _ in range(3)))
 def expected(
     chunks: FileChunks, lie: Alignment, origin: np.ndarray, ours: SetArray, cut: bool
 ) -> ExpectedChunks:
-    """Return the chunks that the set should have of a file, those in its grid.
-
-    Parameters
-    ----------
-    chunks
-        Those of the file.
-    origin
-        Where the file's array begins in the set's.
-    cut
-        Whether the set has pieces of chunks.
-    """
+    """Return the chunks that the set should have of a file, those in its grid."""
     meta = ours.meta
     starts = lie.spread(chunks.indices) * np.array(lie.chunks, np.int64)
     rows, inside = np.arange(len(starts)), np.zeros(len(starts), np.int64)

@@ -30,24 +30,7 @@ def remade(
     found: FileReferences | None,
     findings: Iterable[Finding],
 ) -> Remade | None:
-    """Return what is to be changed of one array so that it says what the file says.
-
-    Parameters
-    ----------
-    matched, origins
-        The file, and where it belongs.
-    path, native
-        The array of the set, and that of the file.
-    found
-        The references that the array has to the file.
-    findings
-        What is wrong of it.
-
-    Returns
-    -------
-    Remade
-        None if nothing is to be changed.
-    """
+    """Return what is to be changed of one array so that it says what the file says."""
     ours = matched.arrays[path]
     if native is None:
         return Remade(reason="the file has no array of that name")

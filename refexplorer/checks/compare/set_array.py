@@ -22,15 +22,9 @@ _NEUTRAL = {"bytes", "endian"}
 
 @dataclass(frozen=True)
 class SetArray:
-    """One array of a set.
+    """One array of a set."""
 
-    Attributes
-    ----------
-    meta
-        Its metadata.
-    """
-
-    meta: ArrayMeta
+    meta: ArrayMeta  # Its metadata
 
     @cached_property
     def dtype(self) -> np.dtype[Any] | None:

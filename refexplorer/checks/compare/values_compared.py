@@ -41,19 +41,7 @@ def compare_values(
     states: np.ndarray,
     places: np.ndarray,
 ) -> None:
-    """Compare the values of some chunks of one array and file.
-
-    Parameters
-    ----------
-    comparison
-        Knows where the chunks are in the file's array.
-    rows
-        The chunks, as `Part.rows` has them.
-    record
-        Takes in what was found.
-    states
-        Of all references of the record; `places` are those of `rows`.
-    """
+    """Compare the values of some chunks of one array and file."""
     if (missing := _missing_codec(ours)) is not None:
         record.unchecked.append(f"values, without the codec {missing}, which is not installed,")
         return

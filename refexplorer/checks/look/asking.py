@@ -23,26 +23,13 @@ _NO_NAME = "The set does not name this target: it has to be given when the set i
 
 
 class Answer(NamedTuple):
-    """The answer of a store about a target.
+    """The answer of a store about a target."""
 
-    Attributes
-    ----------
-    facts
-        None if there are none.
-    cause
-        Why there are none, in a sentence.
-    forbidden
-        Whether it was not asked, since it is not allowed.
-    grant
-        What to pass in ``allow=`` so that it is asked.
-    unwritten
-        Whether it is a chunk that was never written, where nobody could list those that were.
-    """
-
-    facts: Facts | None
-    cause: str | None = None
-    forbidden: bool = False
-    grant: str | None = None
+    facts: Facts | None  # None if there are none
+    cause: str | None = None  # Why there are none, in a sentence
+    forbidden: bool = False  # Whether it was not asked, since it is not allowed
+    grant: str | None = None  # What to pass in ``allow=`` so that it is asked
+    # Whether it is a chunk that was never written, where nobody could list those that were
     unwritten: bool = False
 
     @property
@@ -75,19 +62,7 @@ async def ask_all(
     concurrency: int = CONCURRENCY,
     unlisted: str | None = None,
 ) -> None:
-    """Ask for size and version of many targets; runs on fsspec's event loop.
-
-    Parameters
-    ----------
-    targets
-        Asks, if a target is allowed.
-    wanted
-        Taken one by one, when there is room; each answer is passed on when it comes.
-    concurrency
-        Targets that are asked at a time.
-    unlisted
-        What the URLs of chunks begin with that may never have been written.
-    """
+    """Ask for size and version of many targets; runs on fsspec's event loop."""
     wanted = iter(wanted)
 
     async def work() -> None:
@@ -122,15 +97,7 @@ async def ask(targets: Targets, url: str | None, unlisted: str | None = None) ->
 
 
 def past_end(offsets: np.ndarray, lengths: np.ndarray, sizes: np.ndarray | int) -> np.ndarray:
-    """Say which ranges reach past the ends of their targets, shape ``(n,)`` bool.
-
-    Parameters
-    ----------
-    offsets, lengths
-        Bytes, shape ``(n,)``, int64 or whole numbers of Python.
-    sizes
-        Of the targets, or of the only one.
-    """
+    """Say which ranges reach past the ends of their targets, shape ``(n,)`` bool."""
     if isinstance(sizes, int) and sizes > LARGEST:
         offsets = offsets.astype(object)
     found: np.ndarray = lengths > sizes - offsets  # a sum might not fit into 64 bits

@@ -29,24 +29,12 @@ _DIGEST = 16
 
 
 class DecodedChunk(NamedTuple):
-    """The result of decoding a chunk.
+    """The result of decoding a chunk."""
 
-    Attributes
-    ----------
-    state
-        A place in `STATES`.
-    size
-        Of its values in bytes; None if there are none.
-    checksum
-        BLAKE2b with 16 bytes of its values in C order, hexadecimal.
-    message
-        Why there are none, in a sentence.
-    """
-
-    state: int
-    size: int | None = None
-    checksum: str | None = None
-    message: str | None = None
+    state: int  # A place in `STATES`
+    size: int | None = None  # Of its values in bytes; None if there are none
+    checksum: str | None = None  # BLAKE2b with 16 bytes of its values in C order, hexadecimal
+    message: str | None = None  # Why there are none, in a sentence
 
 
 def decoded(
@@ -56,26 +44,7 @@ def decoded(
     limits: Limits,
     keep_on: Callable[[], bool],
 ) -> Iterator[DecodedChunk]:
-    """Yield the results of decoding chunks, in order.
-
-    Parameters
-    ----------
-    rows
-        As `Part.rows` has them.
-    arrays
-        Their arrays, by path.
-    targets
-        Reads them.
-    limits
-        What decoding may cost.
-    keep_on
-        False stops.
-
-    Raises
-    ------
-    Stopped
-        If `keep_on` returned False.
-    """
+    """Yield the results of decoding chunks, in order."""
     steps_of = cache(lambda path: steps(arrays[path], limits))
     most = min(BATCH_BYTES, limits.fetch_bytes)
     for batch in _batches(map(_chunk, rows.to_pylist()), most):

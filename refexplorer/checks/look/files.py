@@ -38,7 +38,7 @@ from refexplorer.checks.records import (
 from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
 from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.formats.columns.references import RANGE
-from refexplorer.formats.datafiles.data_file import DataFile, Unread
+from refexplorer.formats.datafiles.data_file import SizedDataFile, Unread
 from refexplorer.formats.icechunk.recorded import Recorded
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import protocol_of
@@ -85,62 +85,26 @@ _RECORD_STATES = {
 
 @dataclass(frozen=True)
 class Verifier:
-    """What verifying a part needs besides the part; sent along with each.
+    """What verifying a part needs besides the part; sent along with each."""
 
-    Attributes
-    ----------
-    location
-        The folder that relative targets are resolved against.
-    allow
-        What may be read besides it.
-    limits
-        What reading and decoding may cost.
-    storage_options
-        For fsspec; never shown and never written.
-    arrays
-        All arrays of the set, by path.
-    held
-        The values that the set holds itself.
-    bare
-        The arrays that have no reference at all.
-    remake
-        Say of what is wrong how it should be.
-    served
-        As `AccessPolicy` has it.
-    recorded
-        The versions that targets had when their references were written.
-    unlisted
-        What the URLs of chunks begin with that may never have been written.
-    keeps
-        Whether results are kept, with the versions that their targets had.
-    """
-
-    location: str | None
-    allow: tuple[str, ...]
-    limits: Limits
+    location: str | None  # The folder that relative targets are resolved against
+    allow: tuple[str, ...]  # What may be read besides it
+    limits: Limits  # What reading and decoding may cost
+    # For fsspec; never shown and never written
     storage_options: Mapping[str, Any] = field(repr=False)
-    arrays: Mapping[str, SetArray]
-    held: HeldValues
-    bare: frozenset[str] = frozenset()
-    remake: bool = False
-    served: bool = False
+    arrays: Mapping[str, SetArray]  # All arrays of the set, by path
+    held: HeldValues  # The values that the set holds itself
+    bare: frozenset[str] = frozenset()  # The arrays that have no reference at all
+    remake: bool = False  # Say of what is wrong how it should be
+    served: bool = False  # As `AccessPolicy` has it
+    # The versions that targets had when their references were written
     recorded: Recorded = field(default_factory=dict)
+    # What the URLs of chunks begin with that may never have been written
     unlisted: str | None = None
-    keeps: bool = False
+    keeps: bool = False  # Whether results are kept, with the versions that their targets had
 
     def verify(self, part: Part, keep_on: Callable[[], bool] = lambda: True) -> pa.Table:
-        """Compare the references of a part with the files that they lead to.
-
-        Returns
-        -------
-        pyarrow.Table
-            As `refexplorer.checks.records.RESULTS`.
-
-        Raises
-        ------
-        Stopped
-            If `keep_on` returned False.
-        """
+        """Compare the references of a part with the files that they lead to."""
         policy = AccessPolicy(self.location, self.allow, served=self.served)
         targets = Targets(policy, self.storage_options, self.limits)
         rows = _PartRows(part.rows())
@@ -256,7 +220,7 @@ class Verifier:
                 record.states = states[ranges.numbers >= 0].astype(np.uint8).tobytes()
 
     def _of_file(
-        self, targets: Targets, file: DataFile, rows: _OfTarget, base: Record
+        self, targets: Targets, file: SizedDataFile, rows: _OfTarget, base: Record
     ) -> list[Record]:
         """Return the rows of a file that is open; all or none."""
         of_array = {path: places for path, places in rows.arrays if path is not None}
@@ -279,6 +243,10 @@ class Verifier:
                     rows.taken(places[chosen[places]]), record,
                     states, np.flatnonzero(chosen[places]),
                 )  # fmt: skip
+            if places is not None:
+                ranges = references[record.array]
+                is_past = past_end(ranges.offsets, np.maximum(ranges.lengths, 0), file.size)
+                states[is_past] = LedgerState.PAST_END
             _count(record, states)
             if len(states):
                 numbers = references[record.array].numbers

@@ -16,26 +16,7 @@ _SHOWN = 60
 def difference(
     recorded: Sequence[RecordedVersion], facts: Facts, has_other_tags: bool = False
 ) -> tuple[bool | None, str | None]:
-    """Say whether a target is still what it was, and what is different.
-
-    Parameters
-    ----------
-    recorded
-        Its versions when references to it were written, one or several.
-    facts
-        What its store says of it now.
-    has_other_tags
-        Whether the ETag that was asked for is of another kind than the one that Icechunk writes:
-        the JSON API of GCS and its XML API each have their own.
-
-    Returns
-    -------
-    bool or None
-        True if every version is the one of now; None if one could not be compared, and none
-        differs.
-    str or None
-        What differs, or what could not be compared, in a sentence.
-    """
+    """Say whether a target is still what it was, and what is different."""
     etag = None if has_other_tags else _plain(facts.etag)
     now = seconds_of(facts.modified)
     compared = True

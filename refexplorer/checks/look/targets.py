@@ -57,41 +57,18 @@ it; these are at most 2^63 - 1; ``grant`` is what `allow` needs."""
 
 @dataclass(frozen=True)
 class Auditor:
-    """Everything a part needs besides itself; small, so that it can be sent along with each.
+    """Everything a part needs besides itself; small, so that it can be sent along with each."""
 
-    Attributes
-    ----------
-    location
-        The folder that relative targets are resolved against.
-    allow
-        What may be read besides it.
-    limits
-        What reading and decoding may cost.
-    storage_options
-        For fsspec; never shown and never written.
-    unlisted
-        What the URLs of chunks begin with that may never have been written.
-    """
-
-    location: str | None
-    allow: tuple[str, ...]
-    limits: Limits
+    location: str | None  # The folder that relative targets are resolved against
+    allow: tuple[str, ...]  # What may be read besides it
+    limits: Limits  # What reading and decoding may cost
+    # For fsspec; never shown and never written
     storage_options: Mapping[str, Any] = field(repr=False)
+    # What the URLs of chunks begin with that may never have been written
     unlisted: str | None = None
 
     def audit(self, part: Part, keep_on: Callable[[], bool] = lambda: True) -> pa.Table:
-        """Ask the targets of a part, compare the ranges with them, decode what was chosen.
-
-        Returns
-        -------
-        pyarrow.Table
-            As `RESULTS`, the references in the order of the part.
-
-        Raises
-        ------
-        Stopped
-            If `keep_on` returned False.
-        """
+        """Ask the targets of a part, compare the ranges with them, decode what was chosen."""
         targets = Targets(
             AccessPolicy(self.location, self.allow), self.storage_options, self.limits
         )
@@ -127,17 +104,7 @@ class Auditor:
 
 
 class _Answered:
-    """The references of a part beside what their targets said.
-
-    Parameters
-    ----------
-    rows
-        As `Part.rows` has them.
-    codes
-        The place of each in `answers`, shape ``(n,)``.
-    answers
-        Of the targets; None for what the set itself holds.
-    """
+    """The references of a part beside what their targets said."""
 
     def __init__(self, rows: pa.Table, codes: np.ndarray, answers: Sequence[Answer | None]) -> None:
         self._rows = rows

@@ -21,32 +21,17 @@ END = np.full((3, 1), LARGEST)
 
 
 class Interval(NamedTuple):
-    """Some references that follow each other in the order of `ranges_of`.
+    """Some references that follow each other in the order of `ranges_of`."""
 
-    Attributes
-    ----------
-    rows
-        n references.
-    ranges
-        Where they are, as `ranges_of` says, shape ``(3, n)`` int64.
-    following
-        The last of these once more if others have it too, and the next one after it or `END`, shape
-        ``(3, 1)`` or ``(3, 2)``.
-    """
-
-    rows: pa.Table
-    ranges: np.ndarray
+    rows: pa.Table  # n references
+    ranges: np.ndarray  # Where they are, as `ranges_of` says, shape ``(3, n)`` int64
+    # The last of these once more if others have it too, and the next one after it or `END`, shape
+    # ``(3, 1)`` or ``(3, 2)``
     following: np.ndarray
 
 
 class Batches:
-    """The first ranges of each batch on disk: its first one, and the first other one.
-
-    Parameters
-    ----------
-    size
-        Rows of a batch; the last one of a run may have fewer.
-    """
+    """The first ranges of each batch on disk: its first one, and the first other one."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -65,15 +50,7 @@ class Batches:
         self._changes.append(changes)
 
     def ordered(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the batches in the order of their first ranges.
-
-        Returns
-        -------
-        numbers
-            Of b batches, as they were written, shape ``(b,)``.
-        begins, changes
-            The first range of each, and the first other one (`END` without one), shape ``(3, b)``.
-        """
+        """Return the batches in the order of their first ranges."""
         begins, changes = (np.concatenate(each, 1) for each in (self._begins, self._changes))
         order = np.lexsort(begins[::-1])
         return order, begins[:, order], changes[:, order]
@@ -104,19 +81,7 @@ def in_order(rows: pa.Table) -> tuple[pa.Table, np.ndarray]:
 def merged(
     read: Callable[[int], pa.RecordBatch], batches: Batches, schema: pa.Schema, together: int
 ) -> Iterator[Interval]:
-    """Yield all references in order.
-
-    Parameters
-    ----------
-    read
-        Returns a batch by its number.
-    batches
-        All batches; those of a run are in order.
-    schema
-        Of the references.
-    together
-        Batches that are read together.
-    """
+    """Yield all references in order."""
     numbers, begins, changes = batches.ordered()
     held = schema.empty_table()
     for start in range(0, len(numbers), together):

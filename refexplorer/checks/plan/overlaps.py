@@ -10,13 +10,7 @@ OVERLAPS = ("alone", "same", "partly")
 
 
 def overlaps(targets: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return how each range meets the others, a place in `OVERLAPS`, shape ``(n,)`` uint8.
-
-    Parameters
-    ----------
-    targets, starts, ends
-        In the order of targets, starts and ends, shape ``(n,)`` int64; empty ranges meet none.
-    """
+    """Return how each range meets the others, a place in `OVERLAPS`, shape ``(n,)`` uint8."""
     found = np.zeros(len(starts), np.uint8)
     rows = np.flatnonzero(ends > starts)
     if not len(rows):
@@ -41,16 +35,7 @@ class Meetings:
         self._before = np.empty((3, 0), np.int64)
 
     def of(self, ranges: np.ndarray, following: np.ndarray) -> np.ndarray:
-        """Return how the next ranges meet all others, as `overlaps` does.
-
-        Parameters
-        ----------
-        ranges
-            Their targets, starts and ends, in order after those before, shape ``(3, n)`` int64.
-        following
-            The last of these once more if others have it too, and the next one after it, shape
-            ``(3, 1)`` or ``(3, 2)``.
-        """
+        """Return how the next ranges meet all others, as `overlaps` does."""
         among = np.concatenate([self._before, ranges, following], axis=1)
         first = self._before.shape[1]
         last = first + ranges.shape[1]

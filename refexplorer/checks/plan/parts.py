@@ -30,24 +30,12 @@ _PACKING = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
 
 @dataclass(frozen=True)
 class Part:
-    """Some references of an audit, those of a target together unless they are very many.
+    """Some references of an audit, those of a target together unless they are very many."""
 
-    Attributes
-    ----------
-    number
-        From 0; the plan of a set is always the same.
-    count
-        References.
-    packed
-        The references, as an Arrow stream; see `rows`.
-    arrays
-        The arrays of what is decoded, by path.
-    """
-
-    number: int
-    count: int
-    packed: bytes = field(repr=False)
-    arrays: dict[str, ArrayMeta]
+    number: int  # From 0; the plan of a set is always the same
+    count: int  # References
+    packed: bytes = field(repr=False)  # The references, as an Arrow stream; see `rows`
+    arrays: dict[str, ArrayMeta]  # The arrays of what is decoded, by path
 
     def rows(self) -> pa.Table:
         """Return the references.
@@ -72,17 +60,7 @@ def parts(
     arrays: Sequence[ArrayMeta],
     sizes: PlanSizes,
 ) -> Iterator[Part]:
-    """Yield the parts of an audit, in order, made as they are taken.
-
-    Parameters
-    ----------
-    intervals
-        All references, in order.
-    urls, arrays
-        The targets and the arrays of the set, as the references number them.
-    sizes
-        How large the parts are.
-    """
+    """Yield the parts of an audit, in order, made as they are taken."""
     meetings, number = Meetings(), 0
     for rows, ranges, following in intervals:
         whole = rows.append_column("overlap", pa.array(meetings.of(ranges, following)))

@@ -20,30 +20,18 @@ _CHARS = 200
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class LostFile:
-    """A record file that gives no references.
+    """A record file that gives no references."""
 
-    Attributes
-    ----------
-    file
-        Its path inside the store.
-    array
-        The array whose references it has.
-    state
-        ``"missing"`` or ``"unreadable"``; a file is also missing where a writer had no reference
-        to put into it.
-    first, chunks
-        The number of the first chunk in the grid, C order, and how many chunks it is for; readers
-        take them as the fill value.
-    message
-        Why it cannot be read; empty for one that is missing.
-    """
-
-    file: str
-    array: str
+    file: str  # Its path inside the store
+    array: str  # The array whose references it has
+    # ``"missing"`` or ``"unreadable"``; a file is also missing where a writer had no reference to
+    # put into it
     state: str
+    # first, chunks: The number of the first chunk in the grid, C order, and how many chunks it is
+    # for; readers take them as the fill value
     first: int
     chunks: int
-    message: str = ""
+    message: str = ""  # Why it cannot be read; empty for one that is missing
 
     @property
     def why(self) -> str:
@@ -64,22 +52,13 @@ class LostFile:
 
 @dataclass
 class LostFiles:
-    """Counts them; the first ones are kept.
+    """Counts them; the first ones are kept."""
 
-    Attributes
-    ----------
-    files
-        At most `KEPT_FILES`, by array.
-    missing, unreadable
-        How many there are.
-    chunks
-        How many chunks all of them are for.
-    """
-
-    files: list[LostFile] = field(default_factory=list)
+    files: list[LostFile] = field(default_factory=list)  # At most `KEPT_FILES`, by array
+    # missing, unreadable: How many there are
     missing: int = 0
     unreadable: int = 0
-    chunks: int = 0
+    chunks: int = 0  # How many chunks all of them are for
 
     def note_missing(self, store: ParquetStore, array: ArrayMeta) -> None:
         """Note the record files of an array that are not there."""

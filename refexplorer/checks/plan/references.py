@@ -25,25 +25,15 @@ _INT64 = 2**63 - 1
 
 @dataclass(frozen=True)
 class AuditedBlock:
-    """n references.
+    """n references."""
 
-    Attributes
-    ----------
-    table
-        Keys, and what they refer to.
-    arrays
-        The array that each is a chunk of, a place in ``opened.arrays.paths``; -1 for other keys,
-        shape ``(n,)`` int32.
-    chunks
-        The number of the chunk in its grid, C order; -1 for none, or one outside, ``(n,)`` int64.
-    rejected
-        Keys besides these whose template or record fails.
-    """
-
-    table: Table
+    table: Table  # Keys, and what they refer to
+    # The array that each is a chunk of, a place in ``opened.arrays.paths``; -1 for other keys,
+    # shape ``(n,)`` int32
     arrays: np.ndarray
+    # The number of the chunk in its grid, C order; -1 for none, or one outside, ``(n,)`` int64
     chunks: np.ndarray
-    rejected: int = 0
+    rejected: int = 0  # Keys besides these whose template or record fails
 
     def __len__(self) -> int:
         return self.table.count
@@ -60,15 +50,7 @@ class AuditedBlock:
 
 
 def blocks(opened: OpenedSet, lost: LostFiles) -> Iterator[AuditedBlock]:
-    """Yield all references of a set, some 10^5 at a time.
-
-    Parameters
-    ----------
-    opened
-        The set; gen items are evaluated and record files read as it goes.
-    lost
-        Is told of record files that are missing or cannot be read.
-    """
+    """Yield all references of a set, some 10^5 at a time."""
     stores: dict[int, ParquetStore] = {}
     for part in opened.parts:
         if isinstance(part, Records):
@@ -151,16 +133,7 @@ def _nowhere(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def numbers_of_chunks(array: ArrayMeta, indices: np.ndarray) -> np.ndarray:
-    """Return the numbers of chunks, shape ``(n,)`` int64.
-
-    Parameters
-    ----------
-    array
-        Has the grid.
-    indices
-        Shape ``(n, rank)`` int64; what lies outside the grid has the number -1, and so has all
-        of a grid that has more chunks than there are numbers.
-    """
+    """Return the numbers of chunks, shape ``(n,)`` int64."""
     if not 0 < prod(array.grid) <= _INT64:
         return np.full(len(indices), -1, np.int64)
     numbers = np.zeros(len(indices), np.int64)

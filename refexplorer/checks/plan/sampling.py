@@ -19,13 +19,7 @@ _NONE = np.uint64(2**64 - 1)
 
 
 def wanted_of(decode: Decode | str) -> int | None:
-    """Return how many chunks of each array to decode; None stands for all.
-
-    Raises
-    ------
-    RefexplorerError
-        If it is neither a number nor one of the words.
-    """
+    """Return how many chunks of each array to decode; None stands for all."""
     words = {"none": 0, "sample": SAMPLE, "all": None}
     if isinstance(decode, str) and decode in words:
         return words[decode]
@@ -41,15 +35,7 @@ def wanted_of(decode: Decode | str) -> int | None:
 
 
 class Sample:
-    """Chooses chunks by a hash of their number, so that no row or column of a grid is preferred.
-
-    Parameters
-    ----------
-    arrays
-        All arrays, as they are numbered.
-    wanted
-        About so many chunks of each; of an array with fewer all; None: all of every array.
-    """
+    """Chooses chunks by a hash of their number, so that no row or column of a grid is preferred."""
 
     def __init__(self, arrays: list[ArrayMeta], wanted: int | None) -> None:
         counts = [array.chunk_count for array in arrays]
@@ -57,13 +43,7 @@ class Sample:
         self._steps = np.array([*steps, 0], np.uint64)  # the last is for keys outside arrays
 
     def chosen(self, arrays: np.ndarray, chunks: np.ndarray) -> np.ndarray:
-        """Say which chunks are decoded.
-
-        Parameters
-        ----------
-        arrays, chunks
-            Numbers of arrays, and of chunks in their grids; -1 for none; shape ``(n,)`` int64.
-        """
+        """Say which chunks are decoded."""
         steps = self._steps[arrays]
         hashes = _mixed(chunks.astype(np.uint64))
         found: np.ndarray = (chunks >= 0) & (steps > 0) & (hashes % np.maximum(steps, 1) == 0)

@@ -40,26 +40,7 @@ SORTED = pa.schema(
 
 
 class Sorter:
-    """Takes references in any order, and gives them back by target, offset and length.
-
-    Parameters
-    ----------
-    folder
-        Where they are kept meanwhile.
-    sample
-        Chooses what is decoded.
-    sizes
-        How many are sorted, and read back, at once.
-    share
-        Which targets are kept; None: all.
-
-    Attributes
-    ----------
-    count
-        References taken so far.
-    rejected
-        Keys that have none, since they fail.
-    """
+    """Takes references in any order, and gives them back by target, offset and length."""
 
     def __init__(
         self, folder: Path, sample: Sample, sizes: PlanSizes, share: Share | None = None

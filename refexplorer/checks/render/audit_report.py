@@ -203,25 +203,7 @@ def report(
     unfinished: tuple[str, ...],
     lost: LostFiles,
 ) -> Audit:
-    """Count what is in a store.
-
-    Parameters
-    ----------
-    source
-        The name of the set.
-    store
-        The finished parts.
-    references
-        How many the set has.
-    rejected
-        Keys that errors of the set reject.
-    grids
-        The grid of chunks of each array.
-    unfinished
-        Why parts are missing.
-    lost
-        Record files without references.
-    """
+    """Count what is in a store."""
     tally = Tally({path: prod(shape) for path, shape in grids.items()})
     for results in store.tables(COUNTED):
         tally.add(results)

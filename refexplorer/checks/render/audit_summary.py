@@ -17,21 +17,11 @@ _CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class ArrayAudit:
-    """One array.
+    """One array."""
 
-    Attributes
-    ----------
-    path
-        Where it is; None stands for keys outside arrays.
-    chunks
-        Chunks of its grid; None for keys outside arrays.
-    states
-        References by state.
-    """
-
-    path: str | None
-    chunks: int | None
-    states: Mapping[str, int]
+    path: str | None  # Where it is; None stands for keys outside arrays
+    chunks: int | None  # Chunks of its grid; None for keys outside arrays
+    states: Mapping[str, int]  # References by state
 
     @property
     def references(self) -> int:
@@ -52,27 +42,14 @@ class ArrayAudit:
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class AuditProblem:
-    """References to one target with the same problem.
+    """References to one target with the same problem."""
 
-    Attributes
-    ----------
-    target
-        The URL; None for what the set itself holds, and for the target that the reader names.
-    state
-        What became of them.
-    references
-        How many there are.
-    key
-        The first of them.
-    message
-        The cause, in a sentence.
-    """
-
+    # The URL; None for what the set itself holds, and for the target that the reader names
     target: str | None
-    state: str
-    references: int
-    key: str
-    message: str
+    state: str  # What became of them
+    references: int  # How many there are
+    key: str  # The first of them
+    message: str  # The cause, in a sentence
 
     @property
     def what(self) -> str:

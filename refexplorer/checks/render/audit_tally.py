@@ -33,25 +33,16 @@ COUNTED = (
 
 @dataclass
 class Tally:
-    """The counts of an audit.
+    """The counts of an audit."""
 
-    Attributes
-    ----------
-    grids
-        Chunks of the grid of each array, by path.
-    bytes
-        Of the audited ranges; None if a length does not fit into 64 bits.
-    compared, uncompared
-        Byte ranges that were compared with the size of their target, and those of targets that
-        were reached but do not say how large they are.
-    """
-
-    grids: Mapping[str, int]
+    grids: Mapping[str, int]  # Chunks of the grid of each array, by path
     audited: int = 0
-    bytes: int | None = 0
+    bytes: int | None = 0  # Of the audited ranges; None if a length does not fit into 64 bits
     decoded_bytes: int = 0
     same: int = 0
     partly: int = 0
+    # compared, uncompared: Byte ranges that were compared with the size of their target, and those
+    # of targets that were reached but do not say how large they are
     compared: int = 0
     uncompared: int = 0
     grants: dict[str, None] = field(default_factory=dict)

@@ -29,20 +29,7 @@ _ROWS = pa.schema(
 
 
 def target_table(parts: Iterable[pa.Table]) -> pa.Table:
-    """Return a row for each target, in the order in which the set first names them.
-
-    Parameters
-    ----------
-    parts
-        The results of all parts, in order, with `TARGET_COLUMNS`.
-
-    Returns
-    -------
-    pyarrow.Table
-        ``target`` (the URL, null if the reader names it), ``state`` (of `TARGET_STATES`),
-        ``references``, ``target_size``, ``etag``, ``modified``, and ``message`` of the first
-        reference that is in the worst state.
-    """
+    """Return a row for each target, in the order in which the set first names them."""
     rows = pa.concat_tables([_ROWS.empty_table(), *map(_of_part, parts)]).combine_chunks()
     order = np.lexsort((-rows["worst"].to_numpy(), rows["number"].to_numpy()))
     starts = _starts(rows["number"].to_numpy()[order])  # one of very many rows has several parts

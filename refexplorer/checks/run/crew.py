@@ -32,17 +32,10 @@ _SLOWER = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterTerms:
-    """How long a cluster is waited for.
+    """How long a cluster is waited for."""
 
-    Attributes
-    ----------
-    connect_seconds
-        To find the scheduler, and a worker.
-    patience
-        Seconds after which one of the last parts is given to a second worker, too.
-    """
-
-    connect_seconds: float = 10
+    connect_seconds: float = 10  # To find the scheduler, and a worker
+    # Seconds after which one of the last parts is given to a second worker, too
     patience: float = 30
 
 
@@ -55,26 +48,14 @@ Finished = Callable[[Part, pa.Table | Exception], None]
 
 @dataclass(frozen=True)
 class Crew:
-    """Who does the parts.
+    """Who does the parts."""
 
-    Attributes
-    ----------
-    executor
-        Takes parts.
-    threads
-        How many are done at a time.
-    do
-        What is run for a part.
-    patience
-        Seconds after which one of the last parts is given away once more; None: never.
-    check
-        Raises `RefexplorerError` if nothing that was handed out will ever come back.
-    """
-
-    executor: Executor
-    threads: int
-    do: Callable[[Part], pa.Table]
+    executor: Executor  # Takes parts
+    threads: int  # How many are done at a time
+    do: Callable[[Part], pa.Table]  # What is run for a part
+    # Seconds after which one of the last parts is given away once more; None: never
     patience: float | None = None
+    # Raises `RefexplorerError` if nothing that was handed out will ever come back
     check: Callable[[], None] = lambda: None
 
 
@@ -96,22 +77,7 @@ def threads_of(doing: Doing, count: int) -> Iterator[Crew]:
 
 @contextmanager
 def workers_of(doing: Doing, scheduler: object, terms: ClusterTerms) -> Iterator[Crew]:
-    """Have the workers of a cluster do the parts.
-
-    Parameters
-    ----------
-    doing
-        Goes with each part, so that it does not matter which workers come and go.
-    scheduler
-        The address of the scheduler, or a client, which is left open.
-    terms
-        How long it is waited for.
-
-    Raises
-    ------
-    RefexplorerError
-        If Dask is not installed, or there is no scheduler, or it has no workers.
-    """
+    """Have the workers of a cluster do the parts."""
     with _client(scheduler, terms.connect_seconds) as client:
         try:
             client.wait_for_workers(1, timeout=terms.connect_seconds)
@@ -164,26 +130,7 @@ def _address(client: Any) -> str:
 
 
 def run(crew: Crew, parts: Iterator[Part], finished: Finished, keep_on: Callable[[], bool]) -> None:
-    """Do all parts, handing out only as many at a time as are needed.
-
-    Parameters
-    ----------
-    crew
-        Who does them.
-    parts
-        Taken one by one.
-    finished
-        Is told of each, in this thread.
-    keep_on
-        Asked ten times a second; False stops.
-
-    Raises
-    ------
-    Stopped
-        If `keep_on` returned False.
-    RefexplorerError
-        If the cluster goes away.
-    """
+    """Do all parts, handing out only as many at a time as are needed."""
     work = _HandedOut(crew, finished)
     while work.hand_out(parts):
         if not keep_on():

@@ -42,29 +42,7 @@ REDONE = {"not allowed", "unreadable", "failed"}
 
 
 class ResultStore:
-    """The results of the parts that are finished.
-
-    Parameters
-    ----------
-    folder
-        Made if it is not there; None takes one that goes away with this object.
-    resume
-        Use what is there; otherwise the folder must have no results.
-    encoding
-        How the tables are written.
-
-    Attributes
-    ----------
-    finished
-        The parts that have results.
-    manner
-        What else results depend on, besides their part; those of another manner are not used.
-
-    Raises
-    ------
-    SourceError
-        If there are results and they are not to be used, or the folder cannot be written.
-    """
+    """The results of the parts that are finished."""
 
     def __init__(
         self,
@@ -114,13 +92,6 @@ class ResultStore:
         """Say whether a part was finished, with the same references and the same targets.
 
         What is there of it otherwise is removed.
-
-        Parameters
-        ----------
-        part
-            The part.
-        versions
-            Asks for the versions that targets have now.
         """
         path = self._path(part.number)
         kept = None

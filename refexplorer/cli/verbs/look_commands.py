@@ -25,7 +25,7 @@ from refexplorer.display.text import beside_text
 from refexplorer.markup import counted
 from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.summary import Summary
-from refexplorer.refset.tree import Node
+from refexplorer.refset.tree_nodes import Node
 from refexplorer.spec.expansion import check_expandable
 
 PAGE_ROWS = 1000

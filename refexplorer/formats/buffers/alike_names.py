@@ -28,20 +28,7 @@ class _NameLayout(NamedTuple):
 def alike_numbers(
     names: Spans, start: str, separator: str, known: np.ndarray, numbers: np.ndarray
 ) -> None:
-    """Read the chunk indices of names that are written alike.
-
-    Parameters
-    ----------
-    names
-        The texts, in any order.
-    start
-        What the name of a chunk begins with.
-    separator
-        As `refexplorer.formats.buffers.spans.chunk_numbers` takes it.
-    known, numbers
-        Filled: which of the names were read, shape ``(n,)`` bool, false before, and their indices,
-        ``(rank, n)`` int64; what was not read may be a name of a chunk all the same.
-    """
+    """Read the chunk indices of names that are written alike."""
     left, rank = names, len(numbers)
     rows: np.ndarray | None = None  # all of them
     for _ in range(_MOST_LAYOUTS):

@@ -24,28 +24,16 @@ Numbers: TypeAlias = "np.ndarray | Sequence[int]"
 
 @dataclass
 class Entries:
-    """The references of a set, in its order; `EntriesBuilder` makes and checks them.
+    """The references of a set, in its order; `EntriesBuilder` makes and checks them."""
 
-    Attributes
-    ----------
-    keys
-        Column of texts, n rows.
-    urls
-        Column of the distinct URLs as they are written.
-    codes
-        Positions in `urls`, -1 for the rows of `values`, int32, shape ``(n,)``.
-    offsets, lengths
-        Bytes, int64, shape ``(n,)``; 0 and `WHOLE` for whole files, 0 for the rows of `values`.
-    values
-        The V0 values of the other rows; a whole file may be among them.
-    """
-
-    keys: pa.LargeStringArray
-    urls: pa.LargeStringArray
-    codes: np.ndarray
+    keys: pa.LargeStringArray  # Column of texts, n rows
+    urls: pa.LargeStringArray  # Column of the distinct URLs as they are written
+    codes: np.ndarray  # Positions in `urls`, -1 for the rows of `values`, int32, shape ``(n,)``
+    # offsets, lengths: Bytes, int64, shape ``(n,)``; 0 and `WHOLE` for whole files, 0 for the rows
+    # of `values`
     offsets: np.ndarray
     lengths: np.ndarray
-    values: dict[int, Any]
+    values: dict[int, Any]  # The V0 values of the other rows; a whole file may be among them
 
     def as_v0(self, rows: np.ndarray | None = None) -> dict[str, Any]:
         """Return some rows, or all, as a V0 document; of equal keys the last one counts."""
@@ -63,13 +51,7 @@ class Entries:
 
 
 class EntriesBuilder:
-    """Takes references in batches.
-
-    Raises
-    ------
-    ValueError
-        From each method, if columns are of different lengths or hold what no reference has.
-    """
+    """Takes references in batches."""
 
     def __init__(self) -> None:
         self._keys, self._urls = GrowingTexts(), GrowingTexts()
@@ -85,17 +67,7 @@ class EntriesBuilder:
         lengths: Numbers,
         values: Mapping[int, object] | None = None,
     ) -> None:
-        """Append byte ranges.
-
-        Parameters
-        ----------
-        keys, urls
-            Texts, n of each.
-        offsets, lengths
-            Bytes, whole numbers from 0, shape ``(n,)``.
-        values
-            V0 values, as of `add_values`, in place of the byte ranges of some rows.
-        """
+        """Append byte ranges."""
         names, places = _texts(keys, "keys"), _texts(urls, "urls")
         starts, sizes = _numbers(offsets, "offsets"), _numbers(lengths, "lengths")
         if not len(names) == len(places) == len(starts) == len(sizes):
@@ -115,13 +87,7 @@ class EntriesBuilder:
         self._lengths.append(sizes.astype(np.int64))
 
     def add_whole(self, keys: Texts, urls: Texts) -> None:
-        """Append references to whole files.
-
-        Parameters
-        ----------
-        keys, urls
-            Texts, n of each.
-        """
+        """Append references to whole files."""
         names, places = _texts(keys, "keys"), _texts(urls, "urls")
         if len(names) != len(places):
             raise ValueError("keys and urls are not of one length")

@@ -33,17 +33,10 @@ _TAILS = np.array([0, *((2**64 - 1) << 8 * (WORD - n) & 2**64 - 1 for n in range
 
 
 class Spans(NamedTuple):
-    """n texts.
+    """n texts."""
 
-    Attributes
-    ----------
-    data
-        The bytes, uint8.
-    starts, ends
-        Where each text begins and where it has ended, int64, shape ``(n,)``.
-    """
-
-    data: np.ndarray
+    data: np.ndarray  # The bytes, uint8
+    # starts, ends: Where each text begins and where it has ended, int64, shape ``(n,)``
     starts: np.ndarray
     ends: np.ndarray
 
@@ -74,13 +67,6 @@ class Spans(NamedTuple):
 
         None if one has not, or if there are not as many marks between each two texts. What a
         program wrote is so regular, and no place needs to be searched for then.
-
-        Parameters
-        ----------
-        marks
-            Places, in order.
-        count
-            How many lie inside each text.
         """
         if not len(self.starts) or len(marks) % len(self.starts):
             return None
@@ -176,13 +162,7 @@ class Spans(NamedTuple):
         return column.take(number_column(np.arange(0, len(bounds), 2)))
 
     def numbers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Read whole numbers as JSON writes them.
-
-        Returns
-        -------
-        values, good
-            The numbers, int64, and which texts are one of at most 18 digits.
-        """
+        """Read whole numbers as JSON writes them."""
         sizes = self.sizes
         values = np.zeros(len(sizes), np.int64)
         odd = np.zeros(len(sizes), np.uint64)
@@ -216,19 +196,7 @@ class Spans(NamedTuple):
     def words(
         self, most: int | None = None
     ) -> Iterator[tuple[np.ndarray | slice, np.ndarray, np.ndarray]]:
-        """Yield the texts from their ends on, eight bytes at a time, as little-endian numbers.
-
-        Parameters
-        ----------
-        most
-            How many bytes are asked for; None asks for all.
-
-        Yields
-        ------
-        rows, words, kept
-            Which texts, all or those that are so long; uint64, shape ``(n,)``: their bytes, 0
-            before a text begins, and which bits are of it.
-        """
+        """Yield the texts from their ends on, eight bytes at a time, as little-endian numbers."""
         rows: np.ndarray | slice = slice(None)
         sizes, ends = self.sizes, self.ends
         longest = int(sizes.max(initial=0))
@@ -274,20 +242,7 @@ def spans_of(column: pa.LargeStringArray) -> Spans:
 def runs_of(
     column: pa.LargeStringArray, firsts: np.ndarray, ends: np.ndarray
 ) -> pa.LargeStringArray:
-    """Return texts that follow each other as one text, where they lie.
-
-    Parameters
-    ----------
-    column
-        The texts.
-    firsts, ends
-        The first row of each run, in order, and the row after its last one, shape ``(n,)``.
-
-    Returns
-    -------
-    column
-        2 n - 1 texts: the runs, and what stands between one run and the next.
-    """
+    """Return texts that follow each other as one text, where they lie."""
     _, bounds, data = column.buffers()
     if not len(firsts) or data is None:
         return text_column([""] * max(2 * len(firsts) - 1, 0))
@@ -301,22 +256,7 @@ def _column_between(bounds: np.ndarray, data: pa.Buffer) -> pa.LargeStringArray:
 
 
 def chunk_numbers(names: Spans, separator: str, rank: int) -> tuple[np.ndarray, np.ndarray]:
-    """Read names such as ``0.12.3`` as chunk indices.
-
-    Parameters
-    ----------
-    names
-        The texts, in the order of their bytes.
-    separator
-        What stands between the numbers.
-    rank
-        How many numbers a name must have.
-
-    Returns
-    -------
-    rows, numbers
-        The places of the names that fit, shape ``(n,)``, and their indices, ``(n, rank)`` int64.
-    """
+    """Read names such as ``0.12.3`` as chunk indices."""
     marks = np.flatnonzero(names.data == ord(separator))
     rows = np.flatnonzero(names.holding(marks) == rank - 1)
     fitting = names.take(rows)

@@ -61,24 +61,7 @@ _NATURAL = re.compile(r"(\d+)")
 def chunk_indices(
     keys: pa.LargeStringArray, rows: np.ndarray, start: str, separator: str, rank: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Read the chunk indices of some keys.
-
-    Parameters
-    ----------
-    keys
-        Column of texts.
-    rows
-        Which of them, shape ``(m,)``.
-    start
-        What the key of a chunk begins with.
-    separator, rank
-        As `refexplorer.formats.buffers.spans.chunk_numbers` takes them; `rank` is 1 or more.
-
-    Returns
-    -------
-    positions, indices
-        Which of the rows are chunk keys, shape ``(n,)``, and their indices, ``(n, rank)`` int64.
-    """
+    """Read the chunk indices of some keys."""
     is_chunk, indices = np.zeros(len(rows), np.bool_), np.empty((rank, len(rows)), np.int64)
     spans, run = spans_of(keys), run_of(rows)
     if isinstance(run, slice):
@@ -110,17 +93,7 @@ def run_of(rows: np.ndarray) -> np.ndarray | slice:
 
 
 def in_natural_order(keys: pa.LargeStringArray, rows: np.ndarray, skip: int) -> np.ndarray:
-    """Return rows in the order that counts: 2 before 10, and 0.2 before 0.10.
-
-    Parameters
-    ----------
-    keys
-        Column of texts.
-    rows
-        Which of them, shape ``(n,)``.
-    skip
-        Bytes at the start of each that do not count.
-    """
+    """Return rows in the order that counts: 2 before 10, and 0.2 before 0.10."""
     if len(rows) < 2:
         return rows
     numbers = _numbers_in(keys, rows, skip)

@@ -143,33 +143,16 @@ class UrlColumn(Sequence["str | None"]):
 
 @dataclass(frozen=True)
 class Columns:
-    """n references.
+    """n references."""
 
-    Attributes
-    ----------
-    kinds
-        Positions in `KINDS`, uint8.
-    targets
-        Positions in `urls` for whole files and ranges, -1 for the others, int32.
-    urls
-        The distinct URLs; None stands for the target named at open time.
-    offsets
-        Bytes for a range; the index into `texts` for inline text and base64.
-    lengths
-        Bytes; 0 for a whole file, whose size is not known.
-    texts
-        The inline texts.
-    large
-        The few references whose numbers do not fit into 64 bits; `offsets` and `lengths` have the
-        largest number that does.
-    """
-
-    kinds: np.ndarray
-    targets: np.ndarray
-    urls: Sequence[str | None]
-    offsets: np.ndarray
-    lengths: np.ndarray
-    texts: Sequence[str]
+    kinds: np.ndarray  # Positions in `KINDS`, uint8
+    targets: np.ndarray  # Positions in `urls` for whole files and ranges, -1 for the others, int32
+    urls: Sequence[str | None]  # The distinct URLs; None stands for the target named at open time
+    offsets: np.ndarray  # Bytes for a range; the index into `texts` for inline text and base64
+    lengths: np.ndarray  # Bytes; 0 for a whole file, whose size is not known
+    texts: Sequence[str]  # The inline texts
+    # The few references whose numbers do not fit into 64 bits; `offsets` and `lengths` have the
+    # largest number that does
     large: dict[int, Range] = field(default_factory=dict)
 
     def __len__(self) -> int:

@@ -33,15 +33,7 @@ _TWO_THREADS = 2**17
 
 
 class KeyIndex:
-    """The hashes and rows of a column of keys.
-
-    Parameters
-    ----------
-    keys
-        The column.
-    block
-        Keys that are hashed and compared together.
-    """
+    """The hashes and rows of a column of keys."""
 
     def __init__(self, keys: pa.LargeStringArray, block: int = BLOCK) -> None:
         self._keys = keys
@@ -159,21 +151,11 @@ _IS_LAST = np.isin(np.arange(256), [ord(name[-1]) for name in METADATA_NAMES])
 
 @dataclass(frozen=True)
 class Table(PickledByFields):
-    """The explicit references of a set, in the order of the document.
+    """The explicit references of a set, in the order of the document."""
 
-    Attributes
-    ----------
-    keys
-        Column of texts, n rows.
-    columns
-        The references, n rows.
-    origin
-        What the set calls them.
-    """
-
-    keys: pa.LargeStringArray
-    columns: Columns
-    origin: str = "refs"
+    keys: pa.LargeStringArray  # Column of texts, n rows
+    columns: Columns  # The references, n rows
+    origin: str = "refs"  # What the set calls them
 
     folder = ""
     is_read = True

@@ -69,46 +69,24 @@ READERS = {
 
 @dataclass(frozen=True, slots=True)
 class DataFileSource:
-    """A data file to which references are made.
+    """A data file to which references are made."""
 
-    Attributes
-    ----------
-    name
-        For messages.
-    kind
-        One of `READERS`.
-    url
-        Its path or URL, for the references.
-    path
-        Where a child may open it; None if it is given the bytes of `stream`.
-    stream, size
-        Its bytes, and how many they are.
-    """
-
-    name: str
-    kind: str
-    url: str
-    path: str | None
+    name: str  # For messages
+    kind: str  # One of `READERS`
+    url: str  # Its path or URL, for the references
+    path: str | None  # Where a child may open it; None if it is given the bytes of `stream`
+    # stream, size: Its bytes, and how many they are
     stream: BinaryIO
     size: int
 
 
 class MadeReferences(NamedTuple):
-    """References to a data file.
+    """References to a data file."""
 
-    Attributes
-    ----------
-    entries
-        In columns.
-    beyond
-        Of each array with byte ranges that end after the file: the first key, and how many.
-    left_out
-        Why there are none, by the name of an array or attribute.
-    """
-
-    entries: Entries
+    entries: Entries  # In columns
+    # Of each array with byte ranges that end after the file: the first key, and how many
     beyond: tuple[tuple[str, int], ...]
-    left_out: Mapping[str, Unread]
+    left_out: Mapping[str, Unread]  # Why there are none, by the name of an array or attribute
 
 
 class _PlainReferences(NamedTuple):
@@ -129,15 +107,7 @@ class _UnmakeableError(Exception):
 
 
 def made_references(file: DataFileSource, progress: Progress | None) -> MadeReferences:
-    """Return references; `progress` is called with bytes that were read, and all.
-
-    Raises
-    ------
-    ImportError
-        If a package is not installed.
-    SourceError
-        If no references can be made to it.
-    """
+    """Return references; `progress` is called with bytes that were read, and all."""
     if is_child() or not _can_confine():
         return _unpacked(_made_here(file, progress), file.url)
     said, data = _answer(file, progress)

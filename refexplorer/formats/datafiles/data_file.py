@@ -58,15 +58,7 @@ references, or the comparison, have no way to express it."""
 
 
 class Unread(Exception):
-    """A file, an array or a chunk that is not read.
-
-    Attributes
-    ----------
-    why
-        The kind of reason, one of `UnreadReason`.
-    sentence
-        The reason for a person, one sentence; also what `str` returns.
-    """
+    """A file, an array or a chunk that is not read."""
 
     def __init__(self, why: UnreadReason, sentence: str) -> None:
         super().__init__(why, sentence)
@@ -100,89 +92,52 @@ def why_of(error: BaseException) -> UnreadReason:
 
 @dataclass(frozen=True, slots=True)
 class FileFilter:
-    """One filter of a file's pipeline, in the order of encoding.
+    """One filter of a file's pipeline, in the order of encoding."""
 
-    Attributes
-    ----------
-    name
-        As the codec that decodes it is named in numcodecs' registry (``"zlib"``, ``"shuffle"``,
-        ``"imagecodecs_lzf"``, …). What no codec decodes has the name of its format
-        (``"scaleoffset"``, ``"nbit"``, ``"bitshuffle"``), or its number: ``"hdf5-32013"``.
-    settings
-        Those that change how bytes are decoded, by numcodecs' names: ``{"elementsize": 4}``.
-        A level of compression is none.
-    """
-
+    # As the codec that decodes it is named in numcodecs' registry (``"zlib"``, ``"shuffle"``,
+    # ``"imagecodecs_lzf"``, …). What no codec decodes has the name of its format
+    # (``"scaleoffset"``, ``"nbit"``, ``"bitshuffle"``), or its number: ``"hdf5-32013"``.
     name: str
+    # Those that change how bytes are decoded, by numcodecs' names: ``{"elementsize": 4}``. A level
+    # of compression is none.
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class FileChunks:
-    """The stored chunks of an array, n of them.
+    """The stored chunks of an array, n of them."""
 
-    Attributes
-    ----------
-    indices
-        Of each chunk in the grid of the file's array, shape ``(n, rank)`` int64.
-    offsets, lengths
-        Bytes in the file, shape ``(n,)`` int64.
-    masks
-        Filters that were left out for a chunk, bit by bit as HDF5 has them, shape ``(n,)`` uint32;
-        None where a format has no such thing.
-    are_short
-        Which have fewer values than a whole chunk, shape ``(n,)``; None where none has.
-    """
-
-    indices: np.ndarray
+    indices: np.ndarray  # Of each chunk in the grid of the file's array, shape ``(n, rank)`` int64
+    # offsets, lengths: Bytes in the file, shape ``(n,)`` int64
     offsets: np.ndarray
     lengths: np.ndarray
+    # Filters that were left out for a chunk, bit by bit as HDF5 has them, shape ``(n,)`` uint32;
+    # None where a format has no such thing
     masks: np.ndarray | None = None
+    # Which have fewer values than a whole chunk, shape ``(n,)``; None where none has
     are_short: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FileArray:
-    """One array of a file.
+    """One array of a file."""
 
-    Attributes
-    ----------
-    name
-        Its path in the file, without a slash at the start.
-    shape, chunks
-        In elements; `chunks` equals `shape` where the array is one contiguous block.
-    dtype
-        With the byte order of the file.
-    filters
-        The pipeline, in the order of encoding; None where it cannot be told in these words.
-    fill_value
-        What the file fills missing chunks with, as Python has it; None if it does not say.
-    dimensions
-        Names, None where the format or the file has none.
-    attributes
-        By name, as plain Python: numbers, texts, lists of these.
-    unread
-        Attributes that are there and could not be read, with the reason; not in `attributes`.
-    is_dimension
-        Whether it stands for a netCDF dimension without values.
-    order
-        How the values of a chunk follow each other: ``"C"`` or ``"F"``.
-    unlimited
-        Axes without a greatest length.
-    """
-
-    name: str
+    name: str  # Its path in the file, without a slash at the start
+    # shape, chunks: In elements; `chunks` equals `shape` where the array is one contiguous block
     shape: tuple[int, ...]
     chunks: tuple[int, ...]
-    dtype: np.dtype[Any]
+    dtype: np.dtype[Any]  # With the byte order of the file
+    # The pipeline, in the order of encoding; None where it cannot be told in these words
     filters: tuple[FileFilter, ...] | None
+    # What the file fills missing chunks with, as Python has it; None if it does not say
     fill_value: Any
-    dimensions: tuple[str, ...] | None
-    attributes: Mapping[str, Any]
+    dimensions: tuple[str, ...] | None  # Names, None where the format or the file has none
+    attributes: Mapping[str, Any]  # By name, as plain Python: numbers, texts, lists of these
+    # Attributes that are there and could not be read, with the reason; not in `attributes`
     unread: Mapping[str, str] = field(default_factory=dict)
-    is_dimension: bool = False
-    order: str = "C"
-    unlimited: tuple[int, ...] = ()
+    is_dimension: bool = False  # Whether it stands for a netCDF dimension without values
+    order: str = "C"  # How the values of a chunk follow each other: ``"C"`` or ``"F"``
+    unlimited: tuple[int, ...] = ()  # Axes without a greatest length
 
 
 def with_used_filters(array: FileArray, chunks: FileChunks) -> tuple[FileArray, FileChunks]:
@@ -195,32 +150,18 @@ def with_used_filters(array: FileArray, chunks: FileChunks) -> tuple[FileArray, 
 
 
 class FileObject(NamedTuple):
-    """One object of a file, whether or not references can be made to it.
+    """One object of a file, whether or not references can be made to it."""
 
-    Attributes
-    ----------
-    name
-        Its path, in the words of `DataFile.names`; of an array one of those names.
-    kind
-        ``"array"``; ``"dimension"`` without values; ``"group"``, ``"type"``, ``"link"`` of HDF5;
-        ``"header"`` without data of FITS; ``"page"`` of TIFF that is part of no array; ``"gap"``
-        for bytes that belong to nothing.
-    shape
-        Of arrays, None where it cannot be read.
-    stored
-        Bytes that it takes in the file, without its metadata.
-    barrier
-        Why no references can be made to it, as far as its metadata say; None if they can.
-    title
-        What sets call the variable that it becomes, where `name` is only a number.
-    """
-
-    name: str
+    name: str  # Its path, in the words of `DataFile.names`; of an array one of those names
+    # ``"array"``; ``"dimension"`` without values; ``"group"``, ``"type"``, ``"link"`` of HDF5;
+    # ``"header"`` without data of FITS; ``"page"`` of TIFF that is part of no array; ``"gap"`` for
+    # bytes that belong to nothing
     kind: str
-    shape: tuple[int, ...] | None = None
-    stored: int = 0
+    shape: tuple[int, ...] | None = None  # Of arrays, None where it cannot be read
+    stored: int = 0  # Bytes that it takes in the file, without its metadata
+    # Why no references can be made to it, as far as its metadata say; None if they can
     barrier: Unread | None = None
-    title: str = ""
+    title: str = ""  # What sets call the variable that it becomes, where `name` is only a number
 
 
 def gaps(parts: Iterable[tuple[int, int]], size: int) -> Iterator[FileObject]:
@@ -263,27 +204,21 @@ class DataFile(Protocol):
         """Return further names of arrays, such as links, and the name in `names` of each."""
 
     def array(self, name: str) -> FileArray:
-        """Return the metadata of an array, by any of its names.
-
-        Raises
-        ------
-        KeyError
-            If there is none of this name.
-        Unread
-            If it cannot be told, such as of a virtual dataset.
-        """
+        """Return the metadata of an array, by any of its names."""
 
     def chunks(self, name: str) -> FileChunks:
-        """Return the stored chunks of an array.
-
-        Raises
-        ------
-        Unread
-            If they have no byte ranges of their own, such as HDF5's compact data.
-        """
+        """Return the stored chunks of an array."""
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         """Read values with the library of the format, neither masked nor scaled."""
 
     def close(self) -> None:
         """Close the file."""
+
+
+class SizedDataFile(DataFile, Protocol):
+    """A data file of which the size is known."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""

@@ -46,13 +46,6 @@ def at_full_length(arrays: Mapping[str, FileArray], names: Iterable[str]) -> dic
 
     HDF5 lengthens each array by itself; in netCDF4 all that share an unlimited dimension are as
     long as the longest of them.
-
-    Parameters
-    ----------
-    arrays
-        By name.
-    names
-        Of all arrays of the file, those that stand for dimensions among them.
     """
     known, longest = set(names), dict[str, int]()
     scales = {name: tuple(_scales(array, known)) for name, array in arrays.items()}

@@ -36,18 +36,7 @@ _COMMENTS = frozenset({"COMMENT", "HISTORY", ""})
 
 
 class FitsFile:
-    """A FITS file.
-
-    Parameters
-    ----------
-    file
-        Its bytes; it has to be seekable.
-
-    Raises
-    ------
-    Unread
-        If astropy cannot read it.
-    """
+    """A FITS file."""
 
     form = "FITS"
     declared = None
@@ -117,15 +106,7 @@ class FitsFile:
         return {"": {}}
 
     def array(self, name: str) -> FileArray:
-        """Return the metadata of an image or a table of numbers.
-
-        Raises
-        ------
-        KeyError
-            If there is none of this name.
-        Unread
-            If it is something else, or its columns vary in length.
-        """
+        """Return the metadata of an image or a table of numbers."""
         name = self._numbers.get(name, name)
         part = self._parts[name]
         try:

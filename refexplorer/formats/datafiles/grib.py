@@ -69,65 +69,35 @@ _WHY: Mapping[tuple[type[Exception], ...], UnreadReason] = {
 
 @dataclass(frozen=True)
 class GribField:
-    """One field of a message.
+    """One field of a message."""
 
-    Attributes
-    ----------
-    label
-        The number of its message, and of a message with several fields ``.1``, ``.2``, … for those
-        after the first.
-    part
-        Its place among the fields of the message, from 0.
-    offset, length
-        Of the message.
-    name, level_name, level_units, step_type, data_type
-        As cfgrib says.
-    grid
-        What is equal for equal grids.
-    at
-        The coordinates ``number``, ``time`` in seconds since 1970, ``step`` in hours, and
-        ``level``; None for one that it has not.
-    shape, dimensions
-        Of its values, as they follow each other.
-    is_regular
-        Whether each row has one latitude, and each column one longitude.
-    is_alternating
-        Whether each second row runs backwards.
-    attributes
-        As cfgrib gives them.
-    """
-
+    # The number of its message, and of a message with several fields ``.1``, ``.2``, … for those
+    # after the first
     label: str
-    part: int
+    part: int  # Its place among the fields of the message, from 0
+    # offset, length: Of the message
     offset: int
     length: int
+    # name, level_name, level_units, step_type, data_type: As cfgrib says
     name: str
     level_name: str
     level_units: str | None
     step_type: str
     data_type: str
-    grid: str
+    grid: str  # What is equal for equal grids
+    # The coordinates ``number``, ``time`` in seconds since 1970, ``step`` in hours, and ``level``;
+    # None for one that it has not
     at: Mapping[str, Any]
+    # shape, dimensions: Of its values, as they follow each other
     shape: tuple[int, ...]
     dimensions: tuple[str, ...]
-    is_regular: bool
-    is_alternating: bool
-    attributes: Mapping[str, Any]
+    is_regular: bool  # Whether each row has one latitude, and each column one longitude
+    is_alternating: bool  # Whether each second row runs backwards
+    attributes: Mapping[str, Any]  # As cfgrib gives them
 
 
 class GribFile:
-    """A GRIB file.
-
-    Parameters
-    ----------
-    file
-        Its bytes; it has to be seekable. Messages are read whole, as eccodes wants them.
-
-    Raises
-    ------
-    Unread
-        If it has no message, or too many, or the last one is not whole.
-    """
+    """A GRIB file."""
 
     form = "GRIB"
     declared = None
@@ -213,15 +183,7 @@ class GribFile:
         return max(sum(kind == _DATA for kind, _, _ in _sections(self._file, offset, length)), 1)
 
     def array(self, name: str) -> FileArray:
-        """Return the metadata of a message.
-
-        Raises
-        ------
-        KeyError
-            If there is none of this number.
-        Unread
-            If eccodes cannot read it.
-        """
+        """Return the metadata of a message."""
         if name in self._arrays:
             return self._arrays[name]
         with self._message(name) as message:

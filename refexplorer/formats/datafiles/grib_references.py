@@ -65,13 +65,7 @@ class _GribVariable:
 
 
 def grib_references(file: GribFile) -> DataFileReferences:
-    """Make references to all fields of a file.
-
-    Raises
-    ------
-    Unread
-        If the file cannot be read further.
-    """
+    """Make references to all fields of a file."""
     left_out = dict[str, Unread]()
     variables = list(_variables(_fields(file, left_out)))
     documents, chunks = {".zgroup": '{"zarr_format":2}'}, dict[str, FileChunks]()

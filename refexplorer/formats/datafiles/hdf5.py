@@ -51,18 +51,7 @@ _ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, OverflowError
 
 
 class Hdf5File:
-    """An HDF5 file.
-
-    Parameters
-    ----------
-    file
-        Its bytes; it has to be seekable.
-
-    Raises
-    ------
-    Unread
-        If it is none, or has too many objects.
-    """
+    """An HDF5 file."""
 
     form = "HDF5"
 
@@ -207,15 +196,7 @@ class Hdf5File:
         return {path: self._attributes(group)[1] for path, group in self._groups.items()}
 
     def array(self, name: str) -> FileArray:
-        """Return the metadata of a dataset.
-
-        Raises
-        ------
-        KeyError
-            If there is none of this name.
-        Unread
-            If it has no values of its own, or they are of a type that NumPy has not.
-        """
+        """Return the metadata of a dataset."""
         path, dataset = self._dataset(name)
         try:
             if path not in self._arrays:
@@ -318,15 +299,7 @@ class Hdf5File:
         return None if path is None else posixpath.basename(path)
 
     def chunks(self, name: str) -> FileChunks:
-        """Return the stored chunks of a dataset: none of what was never written.
-
-        Raises
-        ------
-        KeyError
-            If there is no dataset of this name.
-        Unread
-            If its values have no byte ranges of their own.
-        """
+        """Return the stored chunks of a dataset: none of what was never written."""
         path, dataset = self._dataset(name)
         try:
             return self._located(path, dataset)
@@ -363,15 +336,7 @@ class Hdf5File:
         )
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
-        """Read values, neither masked nor scaled.
-
-        Raises
-        ------
-        KeyError
-            If there is no dataset of this name.
-        Unread
-            If HDF5 cannot read them.
-        """
+        """Read values, neither masked nor scaled."""
         path, dataset = self._dataset(name)
         try:
             _require_own_values(path, dataset.get_create_plist())

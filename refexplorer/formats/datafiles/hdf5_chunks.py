@@ -22,23 +22,7 @@ _TRIED = 64
 
 
 def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> FileChunks:
-    """Return the table of chunks; numbers by the eight bytes, as there may be millions.
-
-    Parameters
-    ----------
-    dataset
-        Is chunked.
-    file
-        The bytes of the whole file.
-    userblock
-        Bytes before HDF5 begins.
-
-    Raises
-    ------
-    ValueError
-        If a chunk lies outside of the file, between those of the grid, or where another one is, or
-        if it is stored as it is and has another size than the chunks.
-    """
+    """Return the table of chunks; numbers by the eight bytes, as there may be millions."""
     starts, offsets, lengths, masks = array("Q"), array("Q"), array("Q"), array("L")
     size = file.seek(0, 2)
 

@@ -35,24 +35,7 @@ PassedHead = dict[str, Any]
 
 
 class FileMetadata:
-    """What a file says of itself, as another process has read it.
-
-    Parameters
-    ----------
-    data
-        As `file_bytes` writes it.
-
-    Attributes
-    ----------
-    arrays, chunks
-        By name: the metadata, or why there are none; and of few chunks their places.
-    objects, declared, groups
-        As of `DataFile`.
-    others
-        Other names of arrays.
-    values
-        By name: all values, of some of the coordinates.
-    """
+    """What a file says of itself, as another process has read it."""
 
     def __init__(self, data: bytes) -> None:
         size = int.from_bytes(data[:8], "little")
@@ -74,20 +57,7 @@ class FileMetadata:
 
 
 def file_bytes(file: DataFile, with_values: bool = False) -> bytes:
-    """Write all that a file says of itself.
-
-    Parameters
-    ----------
-    file
-        Is open.
-    with_values
-        Whether those of coordinates go along: opening a file takes longer than reading them.
-
-    Raises
-    ------
-    Unread
-        If it is too much.
-    """
+    """Write all that a file says of itself."""
     arrays, chunks, tables = dict[str, PassedHead](), dict[str, PassedHead](), list[bytes]()
     left = CHUNKS
     for name in file.names():

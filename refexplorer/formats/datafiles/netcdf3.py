@@ -47,20 +47,7 @@ class _Variable:
 
 
 class NetCdf3File:
-    """A NetCDF3 file.
-
-    Parameters
-    ----------
-    file
-        The target; it is closed with this.
-
-    Raises
-    ------
-    Unread
-        If the header cannot be read.
-    FetchError
-        If its bytes cannot be read; also later.
-    """
+    """A NetCDF3 file."""
 
     form = "NetCDF3"
 
@@ -85,6 +72,11 @@ class NetCdf3File:
             first = min((each.begin for each in with_records), default=0)
             records = (self._file.size - first) // max(self._record_size, 1)
         self._variables = {each.array.name: _with_records(each, records) for each in found}
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self._file.size
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all variables."""
@@ -112,15 +104,7 @@ class NetCdf3File:
         return self._variables[name].array
 
     def chunks(self, name: str) -> FileChunks:
-        """Return the one block of a variable, or one for each record.
-
-        Raises
-        ------
-        KeyError
-            If there is no variable of this name.
-        Unread
-            If the file ends before.
-        """
+        """Return the one block of a variable, or one for each record."""
         variable = self._variables[name]
         shape = variable.array.shape
         count = shape[0] if variable.has_records else 1

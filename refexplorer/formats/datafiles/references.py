@@ -66,20 +66,11 @@ _SEVERAL = 64
 
 @dataclass(frozen=True)
 class DataFileReferences:
-    """References to a data file, in columns.
+    """References to a data file, in columns."""
 
-    Attributes
-    ----------
-    documents
-        Metadata and inline chunks by key, as V0 has them.
-    chunks
-        Those with byte ranges, by the name of the array.
-    left_out
-        Why there are none, by the name of an array, or of an attribute: ``"x (attribute a)"``.
-    """
-
-    documents: Mapping[str, str]
-    chunks: Mapping[str, FileChunks]
+    documents: Mapping[str, str]  # Metadata and inline chunks by key, as V0 has them
+    chunks: Mapping[str, FileChunks]  # Those with byte ranges, by the name of the array
+    # Why there are none, by the name of an array, or of an attribute: ``"x (attribute a)"``
     left_out: Mapping[str, Unread]
 
     def entries(self, url: str) -> Entries:
@@ -102,13 +93,7 @@ class DataFileReferences:
 
 
 def references_of(file: DataFile) -> DataFileReferences:
-    """Make references to all that is in a file.
-
-    Raises
-    ------
-    Unread
-        If the file as a whole cannot be read further.
-    """
+    """Make references to all that is in a file."""
     documents, chunks = dict[str, str](), dict[str, FileChunks]()
     left_out = dict[str, Unread]()
     for path, attributes in file.groups().items():

@@ -25,19 +25,13 @@ Fetch = Callable[[int, int], bytes]
 
 @dataclass
 class ReadAmount:
-    """What was read of a data file to make references to it.
+    """What was read of a data file to make references to it."""
 
-    Attributes
-    ----------
-    requests, bytes
-        Byte ranges that were asked of a server, and what came; 0 for files of this machine.
-    size
-        Bytes of the file, or of all of them.
-    """
-
+    # requests, bytes: Byte ranges that were asked of a server, and what came; 0 for files of this
+    # machine
     requests: int = 0
     bytes: int = 0
-    size: int = 0
+    size: int = 0  # Bytes of the file, or of all of them
 
     def add(self, other: ReadAmount) -> None:
         """Count what was read of another file, too."""
@@ -81,21 +75,7 @@ class SeekableBytes(io.RawIOBase):
 
 
 class RangeStream(SeekableBytes):
-    """A file whose bytes somebody else fetches, read in blocks.
-
-    Parameters
-    ----------
-    fetch
-        Reads a byte range.
-    size
-        Bytes of the file.
-    name
-        For messages.
-    most
-        Bytes that may be fetched; more is a `LimitError`.
-    block
-        Bytes of a block.
-    """
+    """A file whose bytes somebody else fetches, read in blocks."""
 
     def __init__(
         self, fetch: Fetch, size: int, name: str, most: int = sys.maxsize, block: int = BLOCK

@@ -55,18 +55,7 @@ _FLOAT = {3: 1, 34894: 2, 34895: 4}
 
 
 class TiffFile:
-    """A TIFF file.
-
-    Parameters
-    ----------
-    file
-        Its bytes; it has to be seekable.
-
-    Raises
-    ------
-    Unread
-        If tifffile cannot read it.
-    """
+    """A TIFF file."""
 
     form = "TIFF"
 
@@ -123,15 +112,7 @@ class TiffFile:
         return found
 
     def array(self, name: str) -> FileArray:
-        """Return the metadata of a level of a series.
-
-        Raises
-        ------
-        KeyError
-            If there is none of this name.
-        Unread
-            If its values have no type of NumPy.
-        """
+        """Return the metadata of a level of a series."""
         name = self.other_names().get(name, name)
         series = self._levels[name]
         if any(page is None for page in series.pages):
@@ -176,15 +157,7 @@ class TiffFile:
         return self._levels[f"{name.rpartition('/')[0]}/0".removeprefix("/")]
 
     def chunks(self, name: str) -> FileChunks:
-        """Return the tiles or strips that are stored.
-
-        Raises
-        ------
-        KeyError
-            If there is none of this name.
-        Unread
-            If they are not a regular grid.
-        """
+        """Return the tiles or strips that are stored."""
         array = self.array(name)
         try:
             if array.name not in self._chunks:

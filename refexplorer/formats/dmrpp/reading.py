@@ -50,35 +50,18 @@ class _UnknownStorage(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _VariableChunks:
-    """The chunks of a variable.
+    """The chunks of a variable."""
 
-    Attributes
-    ----------
-    shape
-        Of a chunk.
-    filters
-        As Zarr v2 has them, in the order of encoding.
-    fill_value
-        Of the array.
-    order
-        Of bytes, as numpy writes it.
-    indices
-        Of each chunk, shape ``(n, rank)``.
-    urls, offsets, lengths
-        Of each chunk.
-    inline
-        The bytes of a variable that has them in the document.
-    """
-
-    shape: tuple[int, ...]
-    filters: list[dict[str, Any]]
-    fill_value: Any
-    order: Literal["<", ">"]
-    indices: np.ndarray
+    shape: tuple[int, ...]  # Of a chunk
+    filters: list[dict[str, Any]]  # As Zarr v2 has them, in the order of encoding
+    fill_value: Any  # Of the array
+    order: Literal["<", ">"]  # Of bytes, as numpy writes it
+    indices: np.ndarray  # Of each chunk, shape ``(n, rank)``
+    # urls, offsets, lengths: Of each chunk
     urls: list[str]
     offsets: np.ndarray
     lengths: np.ndarray
-    inline: bytes | None = None
+    inline: bytes | None = None  # The bytes of a variable that has them in the document
 
 
 def is_dataset(root: Element) -> bool:

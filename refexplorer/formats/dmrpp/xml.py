@@ -18,25 +18,15 @@ DMRPP = "http://xml.opendap.org/dap/dmrpp/1.0.0#"
 
 @dataclass(slots=True)
 class Element:
-    """An element of the document.
+    """An element of the document."""
 
-    Attributes
-    ----------
-    space, name
-        Its namespace and its name in that.
-    attributes
-        By name; those with a namespace have it, and a space, before the name.
-    text
-        What stands in it, without what stands in its children.
-    children
-        In order.
-    """
-
+    # space, name: Its namespace and its name in that
     space: str
     name: str
+    # By name; those with a namespace have it, and a space, before the name
     attributes: dict[str, str]
-    text: str = ""
-    children: list[Element] = field(default_factory=list)
+    text: str = ""  # What stands in it, without what stands in its children
+    children: list[Element] = field(default_factory=list)  # In order
 
     def is_a(self, space: str, name: str) -> bool:
         """Say whether it is an element of this name."""
@@ -48,24 +38,7 @@ class Element:
 
 
 def read_xml(stream: Readable, name: str, limits: Limits) -> Element:
-    """Read a document.
-
-    Parameters
-    ----------
-    stream
-        Its bytes.
-    name
-        What it is called in messages.
-    limits
-        `Limits.json_lists` bounds elements, `Limits.json_depth` how deep they are nested.
-
-    Raises
-    ------
-    SpecError
-        If it is not well-formed, or declares a document type.
-    LimitError
-        If it has more than the limits allow.
-    """
+    """Read a document."""
     reader = _XmlReader(name, limits)
     try:
         while piece := stream.read(_PIECE):

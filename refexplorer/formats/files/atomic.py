@@ -27,24 +27,7 @@ def unchecked(path: Path) -> None:
 def writing(
     path: Path, check: Check = unchecked, *, as_it_is: bool = False, overwrite: bool = True
 ) -> Iterator[BinaryIO]:
-    """Give a file to write to, compressed if the name ends in ``.gz`` or ``.zst``.
-
-    Parameters
-    ----------
-    path
-        What it is called when all is written.
-    check
-        Looks at what was written before that.
-    as_it_is
-        Compress nothing.
-    overwrite
-        Replace a file that is there.
-
-    Raises
-    ------
-    SourceError
-        If it cannot be written there, somebody else is writing there, or it is there already.
-    """
+    """Give a file to write to, compressed if the name ends in ``.gz`` or ``.zst``."""
     partial = path.with_name(path.name + ".partial")
     suffix = "" if as_it_is else path.suffix
     with refused(path), writing_alone(path):
@@ -60,25 +43,13 @@ def writing(
 
 
 def check_free(path: Path) -> None:
-    """Refuse a name that is taken.
-
-    Raises
-    ------
-    SourceError
-        If there is something of this name.
-    """
+    """Refuse a name that is taken."""
     if path.exists():
         raise SourceError(f"{str(path)!r} exists; choose another name, or pass overwrite=True.")
 
 
 def refuse_url(path: Path) -> None:
-    """Refuse the path that is made of a URL: ``s3://b/a`` is a file in a new folder ``s3:``.
-
-    Raises
-    ------
-    SourceError
-        If it is one, and there is no such folder.
-    """
+    """Refuse the path that is made of a URL: ``s3://b/a`` is a file in a new folder ``s3:``."""
     first = path.parts[0] if path.parts else ""
     if _SCHEME.fullmatch(first) and len(path.parts) > 1 and not Path(first).exists():
         raise SourceError(

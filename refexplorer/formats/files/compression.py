@@ -72,13 +72,9 @@ class PlainStream(io.RawIOBase):
 
     Reading raises `SourceError` where the compressed data is damaged, and `LimitError` after
     `Limits.document_bytes`.
-
-    Attributes
-    ----------
-    progress
-        Called after each read, if it is set; what it raises ends the reading.
     """
 
+    # Called after each read, if it is set; what it raises ends the reading
     progress: Progress | None = None
 
     def __init__(

@@ -17,15 +17,9 @@ if TYPE_CHECKING:
 
 
 class Files(Protocol):
-    """How the files of a source are found and opened.
+    """How the files of a source are found and opened."""
 
-    Attributes
-    ----------
-    guarded
-        Whether somebody else than who runs this process chose the source.
-    """
-
-    guarded: bool
+    guarded: bool  # Whether somebody else than who runs this process chose the source
 
     def place(self, name: str) -> Path:
         """Return the path that a name means; AccessError if it may not be opened."""

@@ -22,13 +22,6 @@ def writing_alone(path: Path) -> Iterator[None]:
 
     The lock is a file beside it, and not the partial output itself, which changes its name. One
     that a killed process left locks nothing and is taken over.
-
-    Raises
-    ------
-    SourceError
-        If somebody else is writing to it.
-    OSError
-        If nothing can be written there.
     """
     if sys.platform == "win32":
         yield

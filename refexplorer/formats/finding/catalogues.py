@@ -38,21 +38,11 @@ class Pointer(NamedTuple):
 
 
 class Catalogue(NamedTuple):
-    """What a document is, and what it points to.
+    """What a document is, and what it points to."""
 
-    Attributes
-    ----------
-    kind
-        Such as ``"a STAC item"``.
-    pointers
-        Links to what may be reference sets, in order.
-    others
-        How many links lead to something else.
-    """
-
-    kind: str
-    pointers: tuple[Pointer, ...]
-    others: int
+    kind: str  # Such as ``"a STAC item"``
+    pointers: tuple[Pointer, ...]  # Links to what may be reference sets, in order
+    others: int  # How many links lead to something else
 
 
 def catalogue_of(head: bytes) -> Catalogue | None:
@@ -69,14 +59,7 @@ def catalogue_of(head: bytes) -> Catalogue | None:
 
 
 def chosen(catalogue: Catalogue, name: str, location: str | None, part: int | None) -> str:
-    """Return the place of the link that is meant: the one of a number, or the only one nearby.
-
-    Raises
-    ------
-    SpecError
-        Listing the links, if there is none or several, or if the only one leads elsewhere: a
-        catalogue of somebody else is not to say which host is asked.
-    """
+    """Return the place of the link that is meant: the one of a number, or the only one nearby."""
     links = catalogue.pointers
     if part is not None and part < len(links):
         return _resolved(links[part].place, location)

@@ -24,13 +24,7 @@ def whole_pattern(pattern: str) -> Path:
 
 
 def fitting(pattern: str) -> Sources:
-    """Return the files that a pattern fits, in the order of their names.
-
-    Raises
-    ------
-    SourceError
-        If there are none, or more than are opened together.
-    """
+    """Return the files that a pattern fits, in the order of their names."""
     whole = whole_pattern(pattern)
     root = Path(whole.anchor)
     paths = sorted(path for path in root.glob(str(whole.relative_to(root))) if path.is_file())
@@ -46,13 +40,7 @@ def fitting(pattern: str) -> Sources:
 
 
 def sources_of(source: object) -> tuple[Sources, str | None]:
-    """Return the sources that are to be joined, and the pattern that they fit, if it is one.
-
-    Raises
-    ------
-    SourceError
-        If there is one alone.
-    """
+    """Return the sources that are to be joined, and the pattern that they fit, if it is one."""
     if isinstance(source, list | tuple) and source:
         check_several(source)
         return source, None
@@ -65,13 +53,7 @@ def sources_of(source: object) -> tuple[Sources, str | None]:
 
 
 def check_several(sources: Sequence[object]) -> None:
-    """Refuse a list of anything else than paths and URLs.
-
-    Raises
-    ------
-    SourceError
-        Naming the first of them.
-    """
+    """Refuse a list of anything else than paths and URLs."""
     if len(sources) > _FILES:
         raise SourceError(
             f"{len(sources):,} files are given, and at most {_FILES:,} are opened together."

@@ -64,30 +64,7 @@ def read_source(
     files: Files | None = None,
     progress: Progress | None = None,
 ) -> Source:
-    """Find and read a source.
-
-    Parameters
-    ----------
-    source
-        A path, a URL, a mapping, JSON text or bytes, or an object of VirtualiZarr or Icechunk;
-        gzip and zstd are told by content. Of a file that holds a list of sets, ``"path#2"`` is
-        the third one.
-    storage_options
-        For fsspec, where the source is a URL: for its protocol, or by protocol.
-    limits
-        What it may cost.
-    locate
-        Finds who reads a URL, in place of fsspec.
-    files
-        Whose files; those of who runs this process by default.
-    progress
-        Called while a form reads much, as for `open_references`.
-
-    Raises
-    ------
-    SourceError
-        In one sentence, if it is missing, empty, or cannot be read.
-    """
+    """Find and read a source."""
     with _terms(limits, files, progress, storage_options or {}, locate) as terms:
         return _of_any(source, terms)
 
@@ -99,23 +76,7 @@ def read_path(
     progress: Progress | None = None,
     locate: Locate | None = None,
 ) -> Source:
-    """Find and read a source of this machine.
-
-    Parameters
-    ----------
-    name
-        Its path; ``#2`` and ``@v1`` may follow as in `read_source`, but a file of that very name
-        comes first.
-    limits, files, progress, locate
-        As for `read_source`.
-
-    Raises
-    ------
-    AccessError
-        If `files` refuse it.
-    SourceError
-        As `read_source`.
-    """
+    """Find and read a source of this machine."""
     with _terms(limits, files, progress, {}, locate) as terms:
         return _of_path(name, terms)
 

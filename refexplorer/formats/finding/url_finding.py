@@ -43,13 +43,7 @@ def _at_version(folder: SourceFolder, form: SourceForm, terms: OpeningTerms) -> 
 
 
 def at_url(url: str, locate: Locate, terms: OpeningTerms) -> Source | SourceFile:
-    """Return what a URL leads to; a document is returned as a file that is still to be read.
-
-    Raises
-    ------
-    SourceError
-        In one sentence, if it is missing or cannot be read.
-    """
+    """Return what a URL leads to; a document is returned as a file that is still to be read."""
     location, name = _parts_of(url)
     shown = escape(url, NAME_SHOWN)
     try:
@@ -167,13 +161,7 @@ def _parts_of(url: str) -> tuple[str, str]:
 
 
 def locating(url: str, terms: OpeningTerms) -> Locate:
-    """Return who finds the filesystem of a URL.
-
-    Raises
-    ------
-    SourceError
-        If nobody may, for whom the source is opened.
-    """
+    """Return who finds the filesystem of a URL."""
     if terms.locate is None:
         raise SourceError("A URL in this source is not followed here.")
     return terms.locate

@@ -51,34 +51,19 @@ HEAD = 2**20
 
 @dataclass(frozen=True, slots=True)
 class OpeningTerms:
-    """How a source is opened.
+    """How a source is opened."""
 
-    Attributes
-    ----------
-    limits
-        What it may cost.
-    files
-        Who opens files of this machine: what it refuses is not to be opened in another way.
-    progress
-        Takes the bytes that were read so far and those of the whole, while much is read; what it
-        raises ends the opening.
-    options
-        For fsspec, as `refexplorer.formats.finding.source_finding.read_source` takes them.
-    locate
-        Finds who reads a URL, in place of fsspec.
-    part
-        The number after ``#`` in the name of the source; None without.
-    is_followed
-        Whether a catalogue led here, so that no other one is followed.
-    """
-
-    limits: Limits
+    limits: Limits  # What it may cost
+    # Who opens files of this machine: what it refuses is not to be opened in another way
     files: Files
+    # Takes the bytes that were read so far and those of the whole, while much is read; what it
+    # raises ends the opening
     progress: Progress | None = None
+    # For fsspec, as `refexplorer.formats.finding.source_finding.read_source` takes them
     options: Mapping[str, Any] = field(default_factory=dict)
-    locate: Locate | None = None
-    part: int | None = None
-    is_followed: bool = False
+    locate: Locate | None = None  # Finds who reads a URL, in place of fsspec
+    part: int | None = None  # The number after ``#`` in the name of the source; None without
+    is_followed: bool = False  # Whether a catalogue led here, so that no other one is followed
 
     def of_file(self, number: int, count: int) -> OpeningTerms:
         """Return the terms of one file of several, whose progress counts files."""
@@ -93,13 +78,7 @@ class OpeningTerms:
         return options_for(url, self.options)
 
     def check_size(self, name: str, size: int) -> None:
-        """Refuse a document of too many bytes as it is stored.
-
-        Raises
-        ------
-        LimitError
-            If there are more than `Limits.document_bytes`.
-        """
+        """Refuse a document of too many bytes as it is stored."""
         if size > self.limits.document_bytes:
             raise LimitError(
                 f"{name} has {size:,} bytes, more than {self.limits.document_bytes:,}; "
@@ -135,32 +114,16 @@ def _holds(place: str, url: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SourceFolder:
-    """A folder of this machine, or a URL that may be one.
+    """A folder of this machine, or a URL that may be one."""
 
-    Attributes
-    ----------
-    name
-        Short, for titles.
-    parent
-        The absolute folder or URL that it is in.
-    path
-        Its path, as its filesystem has it.
-    local
-        Its path on this machine; None for a URL.
-    version
-        What follows ``@`` in its name; None without. Only `SourceForm.versioned` forms see any.
-    filesystem
-        Returns who reads it.
-    is_sought
-        Whether it is the URL of no file, so that any form may ask for files in it.
-    """
-
-    name: str
-    parent: str
-    path: str
-    local: Path | None
+    name: str  # Short, for titles
+    parent: str  # The absolute folder or URL that it is in
+    path: str  # Its path, as its filesystem has it
+    local: Path | None  # Its path on this machine; None for a URL
+    # What follows ``@`` in its name; None without. Only `SourceForm.versioned` forms see any.
     version: str | None
-    filesystem: Callable[[], AbstractFileSystem]
+    filesystem: Callable[[], AbstractFileSystem]  # Returns who reads it
+    # Whether it is the URL of no file, so that any form may ask for files in it
     is_sought: bool = False
 
     @property
@@ -186,33 +149,16 @@ class SourceFolder:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file, or bytes that were passed.
+    """A file, or bytes that were passed."""
 
-    Attributes
-    ----------
-    name
-        Short, for titles and messages.
-    location
-        The absolute folder or URL that it is in; None for what was passed.
-    size
-        Its bytes as they are stored.
-    local
-        Its path on this machine; None for all else. `open` opens it.
-    open
-        Opens its bytes as they are stored; they can be sought.
-    content
-        Opens its plain bytes: gzip and zstd are undone, and `Limits.document_bytes` ends them.
-    url
-        Its URL; None for all else.
-    """
-
-    name: str
-    location: str | None
-    size: int
-    local: Path | None
-    open: Callable[[], BinaryIO]
+    name: str  # Short, for titles and messages
+    location: str | None  # The absolute folder or URL that it is in; None for what was passed
+    size: int  # Its bytes as they are stored
+    local: Path | None  # Its path on this machine; None for all else. `open` opens it.
+    open: Callable[[], BinaryIO]  # Opens its bytes as they are stored; they can be sought
+    # Opens its plain bytes: gzip and zstd are undone, and `Limits.document_bytes` ends them
     content: Callable[[], PlainStream]
-    url: str | None = None
+    url: str | None = None  # Its URL; None for all else
 
     @classmethod
     def of_bytes(cls, data: bytes, name: str, location: str | None, limits: Limits) -> SourceFile:
@@ -228,22 +174,13 @@ class SourceFile:
 
 
 class SourceForm:
-    """A way to hold a reference set; each method knows nothing until a subclass overrides it.
+    """A way to hold a reference set; each method knows nothing until a subclass overrides it."""
 
-    Attributes
-    ----------
-    name
-        What `Source.form` is.
-    versioned
-        Whether a name such as ``folder@v1`` means one version of a folder.
-    guarded
-        Whether it opens files through `OpeningTerms.files`, `SourceFile.open` and
-        `SourceFile.content` alone. Any other form is not asked about what a visitor of a page
-        chose.
-    """
-
-    name: ClassVar[str]
+    name: ClassVar[str]  # What `Source.form` is
+    # Whether a name such as ``folder@v1`` means one version of a folder
     versioned: ClassVar[bool] = False
+    # Whether it opens files through `OpeningTerms.files`, `SourceFile.open` and
+    # `SourceFile.content` alone. Any other form is not asked about what a visitor of a page chose.
     guarded: ClassVar[bool] = False
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:

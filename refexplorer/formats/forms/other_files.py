@@ -91,40 +91,14 @@ _ZARR = "open it with `zarr.open` or `xarray.open_zarr`; references to it are no
 
 
 def refuse_other(name: str, head: bytes) -> None:
-    """Refuse a file that is something else than a document of references.
-
-    Parameters
-    ----------
-    name
-        What it is called.
-    head
-        Its first bytes, or all of it.
-
-    Raises
-    ------
-    SpecError
-        Saying what it is, and what to do.
-    """
+    """Refuse a file that is something else than a document of references."""
     told = _of_bytes(head)
     if told is not None:
         raise _refused(name, told)
 
 
 def refuse_zarr(name: str, has: Callable[[str], bool]) -> None:
-    """Refuse a folder that is a Zarr store.
-
-    Parameters
-    ----------
-    name
-        What it is called.
-    has
-        Says whether a file is in it.
-
-    Raises
-    ------
-    SpecError
-        As `refuse_other`.
-    """
+    """Refuse a folder that is a Zarr store."""
     for key in _ZARR_KEYS:
         if has(key):
             form = "v3" if key == "zarr.json" else "v2"

@@ -25,11 +25,6 @@ class VirtualiZarrForm(SourceForm):
 
         Of a ``ManifestStore`` or ``ManifestGroup`` no variable is loaded. Groups in groups become
         folders.
-
-        Raises
-        ------
-        SourceError
-            If it is a dataset without references, or VirtualiZarr cannot write it.
         """
         kind = type(given)
         package = kind.__module__.partition(".")[0]

@@ -28,13 +28,7 @@ WEB_MARKS = (_ROOT, ".zgroup")
 
 
 def of_web(folder: SourceFolder, limits: Limits) -> Entries | None:
-    """Return references to all chunks that a store has room for; None without such metadata.
-
-    Raises
-    ------
-    LimitError
-        If there are more keys than `Limits.expanded_keys`.
-    """
+    """Return references to all chunks that a store has room for; None without such metadata."""
     found = _metadata(folder)
     if found is None:
         return None

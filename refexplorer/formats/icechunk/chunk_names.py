@@ -14,21 +14,11 @@ from refexplorer.formats.json.writer import joined
 
 @dataclass(frozen=True, slots=True)
 class KeyEncoding:
-    """How an array calls its chunks: what keys begin with, and what joins the numbers.
+    """How an array calls its chunks: what keys begin with, and what joins the numbers."""
 
-    Attributes
-    ----------
-    start
-        What every key begins with.
-    is_default
-        Whether the numbers follow a ``c``.
-    separator
-        Between numbers.
-    """
-
-    start: str
-    is_default: bool
-    separator: str
+    start: str  # What every key begins with
+    is_default: bool  # Whether the numbers follow a ``c``
+    separator: str  # Between numbers
 
     @classmethod
     def of(cls, folder: str, metadata: str) -> KeyEncoding:

@@ -48,28 +48,7 @@ async def add_snapshot(
     limits: Limits,
     paths: Sequence[str] | None = None,
 ) -> Counter[str]:
-    """Append metadata and chunks of all groups and arrays; return how many chunks of each kind.
-
-    Parameters
-    ----------
-    builder
-        Takes them.
-    store
-        Of a session.
-    start
-        What the location of a native chunk begins with.
-    limits
-        `Limits.document_bytes` bounds the texts of a batch.
-    paths
-        Of all groups and arrays; None lists every key of the session to find them.
-
-    Raises
-    ------
-    SourceError
-        If a chunk is of a kind that is not known.
-    LimitError
-        If there is more than the limits allow.
-    """
+    """Append metadata and chunks of all groups and arrays; return how many chunks of each kind."""
     metadata = await _nodes(store, paths)
     builder.add_values({f"{path}/{_METADATA}".lstrip("/"): text for path, text in metadata.items()})
     counts: Counter[str] = Counter()

@@ -80,15 +80,7 @@ class FlatTable:
 
 
 class FlatTables:
-    """n tables: a field of theirs is a column.
-
-    Parameters
-    ----------
-    data
-        The buffer.
-    places
-        Where each table is, int64, shape ``(n,)``.
-    """
+    """n tables: a field of theirs is a column."""
 
     def __init__(self, data: bytes, places: np.ndarray) -> None:
         self._bytes = data

@@ -48,22 +48,13 @@ class RepositorySnapshot:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryListing:
-    """The versions of a repository that are listed.
+    """The versions of a repository that are listed."""
 
-    Attributes
-    ----------
-    branches, tags
-        The ids of the snapshots that they lead to, by name.
-    snapshots
-        Those that led to one version, the newest first.
-    more
-        Whether there are older ones.
-    """
-
+    # branches, tags: The ids of the snapshots that they lead to, by name
     branches: Mapping[str, str]
     tags: Mapping[str, str]
-    snapshots: tuple[RepositorySnapshot, ...]
-    more: bool
+    snapshots: tuple[RepositorySnapshot, ...]  # Those that led to one version, the newest first
+    more: bool  # Whether there are older ones
 
 
 class RepositoryHistory:

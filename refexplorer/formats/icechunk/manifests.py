@@ -60,47 +60,25 @@ _UNCOMPRESSED = (
 
 @dataclass(frozen=True, slots=True)
 class ManifestChunks:
-    """n chunks of one array, as a manifest has them.
+    """n chunks of one array, as a manifest has them."""
 
-    Attributes
-    ----------
-    indices
-        Of each chunk, shape ``(n, rank)`` int64.
-    urls
-        Column of texts, n rows; empty for chunks whose bytes are in the manifest.
-    offsets, lengths
-        Bytes, shape ``(n,)`` uint64.
-    inline
-        The bytes of those that are in the manifest, by row.
-    native
-        Which are in the repository, shape ``(n,)`` bool.
-    """
-
-    indices: np.ndarray
+    indices: np.ndarray  # Of each chunk, shape ``(n, rank)`` int64
+    # Column of texts, n rows; empty for chunks whose bytes are in the manifest
     urls: pa.LargeStringArray
+    # offsets, lengths: Bytes, shape ``(n,)`` uint64
     offsets: np.ndarray
     lengths: np.ndarray
-    inline: dict[int, bytes]
-    native: np.ndarray
+    inline: dict[int, bytes]  # The bytes of those that are in the manifest, by row
+    native: np.ndarray  # Which are in the repository, shape ``(n,)`` bool
 
 
 @dataclass(frozen=True, slots=True)
 class ManifestVersions:
-    """The versions that the targets of n chunks of one array had when they were written down.
+    """The versions that the targets of n chunks of one array had when they were written down."""
 
-    Attributes
-    ----------
-    indices
-        Of each chunk, shape ``(n, rank)`` int64.
-    etags
-        Column of texts, n rows; empty where there is none.
-    modified
-        Seconds since 1970, shape ``(n,)`` uint64; 0 where there is none.
-    """
-
-    indices: np.ndarray
-    etags: pa.LargeStringArray
-    modified: np.ndarray
+    indices: np.ndarray  # Of each chunk, shape ``(n, rank)`` int64
+    etags: pa.LargeStringArray  # Column of texts, n rows; empty where there is none
+    modified: np.ndarray  # Seconds since 1970, shape ``(n,)`` uint64; 0 where there is none
 
 
 OpenManifest = Callable[[str], BinaryIO]
@@ -110,24 +88,7 @@ OpenManifest = Callable[[str], BinaryIO]
 def chunks_of(
     file: str, node: str, limits: Limits, opening: OpenManifest
 ) -> Iterator[ManifestChunks]:
-    """Yield the chunks of one array in a manifest, many at a time.
-
-    Parameters
-    ----------
-    file
-        The path of the manifest.
-    node
-        The id of the array, as Icechunk writes it.
-    limits
-        `Limits.document_bytes` bounds a manifest.
-    opening
-        Opens it.
-
-    Raises
-    ------
-    SourceError
-        If the manifest cannot be read, uses what is not known here, or has no such array.
-    """
+    """Yield the chunks of one array in a manifest, many at a time."""
     with _content(file, limits, opening) as (manifest, content):
         yield from manifest.chunks(content, node, limits)
 
@@ -156,24 +117,12 @@ def _content(file: str, limits: Limits, opening: OpenManifest) -> Iterator[tuple
 
 @dataclass(frozen=True, slots=True)
 class _Manifest:
-    """A manifest, as its header says.
+    """A manifest, as its header says."""
 
-    Attributes
-    ----------
-    file
-        Where it is.
-    version
-        Of the specification.
-    writer
-        Program and version that wrote it.
-    compression
-        Of its content.
-    """
-
-    file: str
-    version: int
-    writer: str
-    compression: int
+    file: str  # Where it is
+    version: int  # Of the specification
+    writer: str  # Program and version that wrote it
+    compression: int  # Of its content
 
     @classmethod
     def of(cls, data: bytes, file: str) -> _Manifest:

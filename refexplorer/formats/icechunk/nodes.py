@@ -17,21 +17,11 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class SnapshotNode:
-    """A group or an array.
+    """A group or an array."""
 
-    Attributes
-    ----------
-    id
-        As Icechunk writes it.
-    path
-        Without a slash before it; the root is ``""``.
-    manifests
-        Ids of those that hold its chunks; a group has none.
-    """
-
-    id: str
-    path: str
-    manifests: tuple[str, ...]
+    id: str  # As Icechunk writes it
+    path: str  # Without a slash before it; the root is ``""``
+    manifests: tuple[str, ...]  # Ids of those that hold its chunks; a group has none
 
     @property
     def key(self) -> str:
@@ -40,13 +30,7 @@ class SnapshotNode:
 
 
 def nodes_of(repository: Repository, session: Session, name: str) -> list[SnapshotNode]:
-    """Return the nodes of a snapshot; Icechunk 1 tells them as JSON text, 2 as a dict.
-
-    Raises
-    ------
-    SourceError
-        If there is one of a kind that is not known.
-    """
+    """Return the nodes of a snapshot; Icechunk 1 tells them as JSON text, 2 as a dict."""
     told: Any = awaited(_inspected(repository, session))
     snapshot: dict[str, Any] = json.loads(told) if isinstance(told, str) else told
     return [_node(node, name) for node in snapshot["nodes"]]

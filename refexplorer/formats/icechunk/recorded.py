@@ -30,17 +30,10 @@ from refexplorer.limits import Limits
 
 
 class RecordedVersion(NamedTuple):
-    """What a target was when a reference to it was written.
+    """What a target was when a reference to it was written."""
 
-    Attributes
-    ----------
-    etag
-        As its store had it; None if none was written down.
-    modified
-        The last time it may have been modified, in seconds since 1970; None as above.
-    """
-
-    etag: str | None
+    etag: str | None  # As its store had it; None if none was written down
+    # The last time it may have been modified, in seconds since 1970; None as above
     modified: int | None
 
 
@@ -55,24 +48,7 @@ def recorded_versions(
     limits: Limits,
     opening: OpenManifest,
 ) -> Recorded:
-    """Read the versions of all virtual chunks of a snapshot.
-
-    Parameters
-    ----------
-    opened
-        Lends the snapshot.
-    manifest
-        Returns the path of a manifest by its id.
-    limits
-        What a manifest may take.
-    opening
-        Opens it.
-
-    Raises
-    ------
-    SourceError
-        If a manifest cannot be read.
-    """
+    """Read the versions of all virtual chunks of a snapshot."""
     found: dict[str, set[RecordedVersion]] = {}
     with opened() as version:
         assert version.repository is not None, "only what has a place can be opened again"

@@ -48,42 +48,18 @@ class Snapshot(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OpenedVersion:
-    """A version of a repository, as the package icechunk opened it.
+    """A version of a repository, as the package icechunk opened it."""
 
-    Attributes
-    ----------
-    name
-        Of the repository, for messages.
-    place
-        Its path or URL; None if it has none.
-    version
-        What was asked for; None where an object was given.
-    again
-        What opens it again; None where nothing does.
-    session
-        Of that version.
-    repository
-        None where only the session is known.
-    folder
-        Of this machine, if it is in one.
-    """
-
-    name: str
-    place: str | None
-    version: str | None
-    again: str | None
-    session: Session
-    repository: Repository | None
-    folder: Path | None
+    name: str  # Of the repository, for messages
+    place: str | None  # Its path or URL; None if it has none
+    version: str | None  # What was asked for; None where an object was given
+    again: str | None  # What opens it again; None where nothing does
+    session: Session  # Of that version
+    repository: Repository | None  # None where only the session is known
+    folder: Path | None  # Of this machine, if it is in one
 
     def read(self, limits: Limits, files: Files) -> Snapshot:
-        """Read metadata, native, virtual and inline chunks.
-
-        Raises
-        ------
-        SourceError
-            If a file of the repository cannot be read, or only Icechunk 2 could read it.
-        """
+        """Read metadata, native, virtual and inline chunks."""
         builder = EntriesBuilder()
         store = self.session.store
         if is_columnar(store):
@@ -184,22 +160,7 @@ def is_repository(path: Path) -> bool:
 def folder_version(
     path: Path, version: str | None, limits: Limits, files: Files
 ) -> Iterator[OpenedVersion]:
-    """Lend a version of a repository in a folder of this machine.
-
-    Parameters
-    ----------
-    path
-        The folder.
-    version
-        A branch, tag or snapshot id; None is the branch ``main``.
-    limits, files
-        What its metadata may take, and who opens it.
-
-    Raises
-    ------
-    SourceError
-        If `icechunk` is not installed, there is no such version, or it cannot be read.
-    """
+    """Lend a version of a repository in a folder of this machine."""
     icechunk = _imported(path.name)
     place = str(path.resolve())
     with told(path.name), files.unchanging(path, limits) as folder:
@@ -213,17 +174,7 @@ def folder_version(
 def url_version(
     url: str, version: str | None, options: Mapping[str, Any]
 ) -> Iterator[OpenedVersion]:
-    """Lend a version of a repository by its URL, as `folder_version`.
-
-    Parameters
-    ----------
-    url
-        Of the repository.
-    version
-        As above.
-    options
-        For its protocol, as fsspec has them.
-    """
+    """Lend a version of a repository by its URL, as `folder_version`."""
     name = url.rstrip("/").rpartition("/")[2]
     _imported(name)
     with told(name):
@@ -236,13 +187,7 @@ def url_version(
 
 @contextmanager
 def object_version(given: Any) -> Iterator[OpenedVersion]:
-    """Lend the version that a repository (its branch ``main``), session or store is of.
-
-    Raises
-    ------
-    SourceError
-        If there is no branch ``main``, or it cannot be read.
-    """
+    """Lend the version that a repository (its branch ``main``), session or store is of."""
     import icechunk
 
     repository = given if hasattr(given, "readonly_session") else None

@@ -24,21 +24,7 @@ _STORAGE = 2
 
 
 def storage_of(place: str, options: Mapping[str, Any]) -> Any:
-    """Return Icechunk's storage for a path or URL.
-
-    Parameters
-    ----------
-    place
-        Of the repository.
-    options
-        As fsspec has them for the protocol; what Icechunk has no name for is left to its own
-        environment.
-
-    Raises
-    ------
-    SourceError
-        If the installed Icechunk has no storage for the protocol.
-    """
+    """Return Icechunk's storage for a path or URL."""
     import icechunk
 
     function, arguments, named = storage_call(place, options)

@@ -30,13 +30,7 @@ _WRITABLE = ("s3", "gs", "gcs")
 
 
 class RepositoryWriter:
-    """The session into which references are written.
-
-    Attributes
-    ----------
-    session
-        Not committed yet.
-    """
+    """The session into which references are written."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -53,17 +47,7 @@ class RepositoryWriter:
         offsets: np.ndarray,
         lengths: np.ndarray,
     ) -> None:
-        """Write byte ranges of one array.
-
-        Parameters
-        ----------
-        path
-            Of the array.
-        indices
-            Of the chunks, shape ``(n, rank)``.
-        urls, offsets, lengths
-            n of each.
-        """
+        """Write byte ranges of one array."""
         import icechunk
 
         columns = indices.tolist(), urls, offsets.tolist(), lengths.tolist()
@@ -85,28 +69,7 @@ def writing_repository(
     overwrite: bool = False,
     options: Mapping[str, Any] | None = None,
 ) -> Iterator[RepositoryWriter]:
-    """Lend a writer; what it wrote is committed at the end, and nothing if anything stops before.
-
-    Parameters
-    ----------
-    place
-        The folder, or a URL in a bucket. A new folder appears when all is committed; in a bucket
-        an empty repository is there from the start, and one that is empty may be written to.
-    targets
-        What virtual chunk containers are made for.
-    message
-        Of the commit.
-    overwrite
-        Commit to the branch ``main`` of a repository that is there, in place of what it has; its
-        history stays.
-    options
-        For the protocol of a URL, as fsspec has them.
-
-    Raises
-    ------
-    SourceError
-        If icechunk 2 is not installed, or it cannot be written there.
-    """
+    """Lend a writer; what it wrote is committed at the end, nothing if anything stops before."""
     if isinstance(place, str):
         writing = _writing_stored(place, targets, message, overwrite, options or {})
     else:

@@ -41,18 +41,11 @@ class NotInBlocks(Exception):
 
 @dataclass
 class DocumentEntries(Entries):
-    """The references of a document, in its order; values are as JSON has them.
+    """The references of a document, in its order; values are as JSON has them."""
 
-    Attributes
-    ----------
-    outer
-        The document without its references: V1's other sections, or nothing for V0.
-    is_v1
-        Whether the references are those of ``refs``.
-    """
-
+    # The document without its references: V1's other sections, or nothing for V0
     outer: dict[str, Any]
-    is_v1: bool
+    is_v1: bool  # Whether the references are those of ``refs``
 
     def written(self) -> dict[str, Any]:
         """Return the document as it is written, less the byte ranges among its references."""
@@ -63,21 +56,7 @@ class DocumentEntries(Entries):
 
 
 def read_in_blocks(stream: Readable, noting: Noting) -> DocumentEntries:
-    """Read a V0 or V1 document from a stream of plain UTF-8.
-
-    Parameters
-    ----------
-    stream
-        At its start; it is read to its end, a few megabytes at a time.
-    noting
-        Takes equal keys and NaN inside the values of `DocumentEntries.values` and of the outer
-        document.
-
-    Raises
-    ------
-    NotInBlocks
-        If there is any doubt; the stream is somewhere in the middle then.
-    """
+    """Read a V0 or V1 document from a stream of plain UTF-8."""
     np.empty(_KEPT, np.uint8)  # given free at once
     head, body, is_v1 = _read_head(stream)
     reader = _Reader(noting)
@@ -131,13 +110,7 @@ def _blocks(first: bytes, stream: Readable) -> Iterator[bytes]:
 
 
 class _Cut:
-    """Blocks that end where a reference ends; the cuts between them are left out.
-
-    Attributes
-    ----------
-    rest
-        What follows the last cut.
-    """
+    """Blocks that end where a reference ends; the cuts between them are left out."""
 
     def __init__(self, blocks: Iterable[bytes]) -> None:
         self._blocks = blocks

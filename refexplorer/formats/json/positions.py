@@ -35,18 +35,7 @@ class Span:
 
 
 class Positions:
-    """Finds values in one text; a container that was walked through is not walked again.
-
-    Parameters
-    ----------
-    text
-        JSON, or what is to become JSON.
-
-    Attributes
-    ----------
-    start
-        Where the outermost value begins.
-    """
+    """Finds values in one text; a container that was walked through is not walked again."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -214,18 +203,7 @@ def _members(text: str, start: int) -> Iterator[tuple[str, int]]:
 
 
 def first_member(text: str, skipped: Callable[[str], bool]) -> tuple[str, int]:
-    """Return the first member of the outermost object that is not skipped.
-
-    Returns
-    -------
-    name, place
-        Its name, and where its value begins.
-
-    Raises
-    ------
-    Broken
-        If the text ends before.
-    """
+    """Return the first member of the outermost object that is not skipped."""
     opening = _token(text, 0)
     if opening[2] != "{":
         raise Broken

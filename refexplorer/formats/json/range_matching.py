@@ -21,24 +21,14 @@ _QUOTE, _COMMA, _CLOSING, _BACKSLASH = b'",]\\'
 
 
 class Ranges(NamedTuple):
-    """The byte ranges and whole files among n pieces of a block.
+    """The byte ranges and whole files among n pieces of a block."""
 
-    Attributes
-    ----------
-    pieces
-        All pieces; a comma after a closing bracket parts them.
-    matched
-        Which pieces are one of them, shape ``(n,)``; m are.
-    keys, urls
-        Columns of their texts, m rows; the URLs as a dictionary.
-    offsets, lengths
-        Bytes, int64, shape ``(m,)``; `WHOLE` is the length of a whole file.
-    """
-
-    pieces: Spans
-    matched: np.ndarray
+    pieces: Spans  # All pieces; a comma after a closing bracket parts them
+    matched: np.ndarray  # Which pieces are one of them, shape ``(n,)``; m are
+    # keys, urls: Columns of their texts, m rows; the URLs as a dictionary
     keys: pa.LargeStringArray
     urls: pa.DictionaryArray
+    # offsets, lengths: Bytes, int64, shape ``(m,)``; `WHOLE` is the length of a whole file
     offsets: np.ndarray
     lengths: np.ndarray
 

@@ -59,13 +59,7 @@ _FROM_WORD = [(re.compile(pattern), sentence) for pattern, sentence in _WORDS]
 
 
 def slip(text: str, at: int, said: str) -> Slip | None:
-    """Say what was meant where a text is no JSON; None where nothing usual is there.
-
-    Parameters
-    ----------
-    at, said
-        Where the parser stopped, and its words.
-    """
+    """Say what was meant where a text is no JSON; None where nothing usual is there."""
     if said.startswith("Invalid control character"):
         return Slip(at, _control(text[at]))
     if said.startswith("Invalid \\"):

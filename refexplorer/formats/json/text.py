@@ -20,13 +20,7 @@ _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)", re.IGNORECASE)
 
 
 def decode_text(data: bytes) -> str:
-    """Decode the bytes of a JSON document: UTF-8, or UTF-16 and UTF-32 with their marks.
-
-    Raises
-    ------
-    SpecError
-        With the place of the first byte that is no text.
-    """
+    """Decode the bytes of a JSON document: UTF-8, or UTF-16 and UTF-32 with their marks."""
     encoding = json.detect_encoding(data)
     try:
         return data.decode("utf-8-sig" if encoding.startswith("utf-8") else encoding)
@@ -39,15 +33,7 @@ def decode_text(data: bytes) -> str:
 
 
 def parse_json(text: str, limits: Limits, findings: Findings) -> object:
-    """Parse a JSON document; equal keys and NaN are noted, the last of equal keys counts.
-
-    Raises
-    ------
-    SpecError
-        ``not-json`` with line and column, or with the depth limit.
-    LimitError
-        If there are more lists than `Limits.json_lists`.
-    """
+    """Parse a JSON document; equal keys and NaN are noted, the last of equal keys counts."""
     if not text.strip():
         raise SpecError("The document is empty.", code="not-json")
     _check_lists(text, limits)
@@ -77,13 +63,7 @@ def _number_of(digits: str) -> float:
 
 
 class Noting:
-    """The hooks of a parser, with what they met.
-
-    Attributes
-    ----------
-    repeated
-        Keys that stood in one object more than once: how often, and the first such object.
-    """
+    """The hooks of a parser, with what they met."""
 
     def __init__(self) -> None:
         self.repeated: dict[str, tuple[int, object]] = {}

@@ -32,30 +32,14 @@ def json_column(texts: pa.LargeStringArray) -> pa.LargeStringArray:
 def range_values(
     urls: Sequence[str], codes: np.ndarray, offsets: np.ndarray, lengths: np.ndarray
 ) -> pa.LargeStringArray:
-    """Write byte ranges as ``["url",offset,length]``.
-
-    Parameters
-    ----------
-    urls
-        The distinct URLs, as JSON.
-    codes, offsets, lengths
-        Positions in `urls`, and bytes, shape ``(n,)``.
-    """
+    """Write byte ranges as ``["url",offset,length]``."""
     starts = text_column([f"[{url}," for url in urls]).take(number_column(codes))
     first, last = (number_column(numbers).cast(pa.large_string()) for numbers in (offsets, lengths))
     return joined(starts, first, ",", last, "]")
 
 
 def members(keys: pa.LargeStringArray, values: pa.LargeStringArray) -> bytes:
-    """Return the members of an object, between its braces.
-
-    Parameters
-    ----------
-    keys
-        Column of texts.
-    values
-        Column of JSON.
-    """
+    """Return the members of an object, between its braces."""
     if not len(keys):
         return b""
     lines = joined(json_column(keys), ":", values, ",")

@@ -30,24 +30,13 @@ class BadRecords(Exception):
 
 
 class Footer(NamedTuple):
-    """The facts of a record file before its columns are read.
+    """The facts of a record file before its columns are read."""
 
-    Attributes
-    ----------
-    rows
-        How many rows it has.
-    held
-        How many of them hold a reference; None where the statistics do not tell.
-    proved
-        Whether the statistics prove that every offset and size is a number of bytes.
-    absent
-        Columns that the file does not have.
-    """
-
-    rows: int
-    held: int | None
+    rows: int  # How many rows it has
+    held: int | None  # How many of them hold a reference; None where the statistics do not tell
+    # Whether the statistics prove that every offset and size is a number of bytes
     proved: bool = False
-    absent: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()  # Columns that the file does not have
 
 
 def read_footer(metadata: pq.FileMetaData) -> Footer:
@@ -58,20 +47,7 @@ def read_footer(metadata: pq.FileMetaData) -> Footer:
 
 
 def check_footer(file: pq.ParquetFile, name: str, rows: int, limits: Limits) -> None:
-    """Refuse a record file that has too much in it, or other columns.
-
-    Parameters
-    ----------
-    name
-        What the file is called.
-    rows
-        The most that it may have.
-
-    Raises
-    ------
-    BadRecords
-        With what is wrong.
-    """
+    """Refuse a record file that has too much in it, or other columns."""
     metadata = file.metadata
     if metadata.num_rows > rows:
         raise BadRecords(
@@ -89,13 +65,7 @@ def check_footer(file: pq.ParquetFile, name: str, rows: int, limits: Limits) -> 
 def check_pages(
     file: IO[bytes], metadata: pq.FileMetaData, column: str, name: str, limits: Limits
 ) -> None:
-    """Refuse a column whose pages unpack to more than the footer is allowed to say.
-
-    Raises
-    ------
-    BadRecords
-        As `check_footer`, or if there are no such pages.
-    """
+    """Refuse a column whose pages unpack to more than the footer is allowed to say."""
     chunks, expected = list(chunks_of(metadata, column)), metadata.num_rows * _STORED
     if sum(map(most_unpacked, chunks)) <= expected + limits.fetch_bytes:
         return
@@ -109,13 +79,7 @@ def check_pages(
 
 
 def check_decoded(name: str, column: str, size: int, rows: int, limits: Limits) -> None:
-    """Refuse a column whose values, each one written out, would take too many bytes.
-
-    Raises
-    ------
-    BadRecords
-        ``parquet-too-large``.
-    """
+    """Refuse a column whose values, each one written out, would take too many bytes."""
     _check_bytes(name, column, size, rows * _DECODED, limits)
 
 

@@ -42,18 +42,7 @@ def most_unpacked(chunk: Any) -> float:
 
 
 def unpacked_size(file: IO[bytes], chunk: Any) -> int:
-    """Add up what the pages of a column chunk unpack to; only their headers are read.
-
-    Parameters
-    ----------
-    chunk
-        Its metadata in the footer.
-
-    Raises
-    ------
-    BadPages
-        If a page has no header that can be read.
-    """
+    """Add up what the pages of a column chunk unpack to; only their headers are read."""
     return sum(max(header.get(_UNPACKED, 0), 0) for header in _headers(file, chunk))
 
 

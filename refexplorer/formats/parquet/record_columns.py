@@ -18,31 +18,17 @@ from refexplorer.formats.parquet.footer import NUMBERS
 
 
 class RecordColumns(NamedTuple):
-    """The n rows of a record file.
+    """The n rows of a record file."""
 
-    Attributes
-    ----------
-    codes
-        Positions in `urls`, -1 where ``path`` is null, shape ``(n,)`` int32.
-    urls
-        Column of the distinct values of ``path``.
-    offsets, sizes
-        In bytes, 0 where null, shape ``(n,)`` int64; less than 0 where there is no such number.
-    raw_codes
-        Positions in `raw`, -1 where ``raw`` is null, shape ``(n,)`` int32.
-    raw
-        Column of the distinct values of ``raw``.
-    written
-        The columns ``offset`` and ``size`` as they are.
-    """
-
-    codes: np.ndarray
-    urls: pa.LargeStringArray
+    codes: np.ndarray  # Positions in `urls`, -1 where ``path`` is null, shape ``(n,)`` int32
+    urls: pa.LargeStringArray  # Column of the distinct values of ``path``
+    # offsets, sizes: In bytes, 0 where null, shape ``(n,)`` int64; less than 0 where there is no
+    # such number
     offsets: np.ndarray
     sizes: np.ndarray
-    raw_codes: np.ndarray
-    raw: pa.LargeBinaryArray
-    written: Mapping[str, pa.ChunkedArray]
+    raw_codes: np.ndarray  # Positions in `raw`, -1 where ``raw`` is null, shape ``(n,)`` int32
+    raw: pa.LargeBinaryArray  # Column of the distinct values of ``raw``
+    written: Mapping[str, pa.ChunkedArray]  # The columns ``offset`` and ``size`` as they are
 
     @property
     def held(self) -> np.ndarray:

@@ -40,19 +40,7 @@ if TYPE_CHECKING:
 
 
 class RecordFile:
-    """A record file by its name; it is opened anew for each question, its footer read once.
-
-    Parameters
-    ----------
-    filesystem, root
-        The store.
-    name
-        Relative to the store.
-    rows
-        The most that it may have.
-    limits
-        How many bytes it may take.
-    """
+    """A record file by its name; it is opened anew for each question, its footer read once."""
 
     def __init__(
         self, filesystem: AbstractFileSystem, root: str, name: str, rows: int, limits: Limits
@@ -64,24 +52,12 @@ class RecordFile:
         self._metadata: pq.FileMetaData | None = None
 
     def footer(self) -> Footer:
-        """Read the footer.
-
-        Raises
-        ------
-        BadRecords
-            If the file is no parquet, is too large, or has other columns.
-        """
+        """Read the footer."""
         with self._opened() as file:
             return read_footer(self._checked(file))
 
     def held(self) -> np.ndarray:
-        """Read which rows hold a reference, shape ``(n,)`` bool.
-
-        Raises
-        ------
-        BadRecords
-            As `footer`, or if a column cannot be read.
-        """
+        """Read which rows hold a reference, shape ``(n,)`` bool."""
         with self._opened() as file:
             proved = has_good_numbers(self._checked(file))
             opened = self._decoder(file, TEXTS if proved else COLUMNS)
@@ -94,13 +70,7 @@ class RecordFile:
             return held
 
     def columns(self) -> RecordColumns:
-        """Read all columns.
-
-        Raises
-        ------
-        BadRecords
-            As `held`.
-        """
+        """Read all columns."""
         with self._opened() as file:
             opened = self._decoder(file, COLUMNS)
             columns = to_columns(_read(opened, COLUMNS))

@@ -27,13 +27,8 @@ from refexplorer.pickling import PickledByFields
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.keys import folders_above
 from refexplorer.spec.lint import parse_metadata
-from refexplorer.spec.references import (
-    BadReference,
-    Inline,
-    Reference,
-    check_length,
-    read_reference,
-)
+from refexplorer.spec.reference_parsing import BadReference, check_length, read_reference
+from refexplorer.spec.references import Inline, Reference
 from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, read_array
 
 if TYPE_CHECKING:
@@ -48,27 +43,15 @@ _CHUNKS = 2**63
 
 @dataclass(frozen=True)
 class ParquetStore(PickledByFields):
-    """A store whose ``.zmetadata`` was read; record files are read when they are asked for.
-
-    Attributes
-    ----------
-    metadata
-        The metadata keys and their texts.
-    arrays
-        The arrays whose metadata can be read.
-    record_size
-        Rows of a record file.
-    findings
-        What was noted.
-    """
+    """A store whose ``.zmetadata`` was read; record files are read when they are asked for."""
 
     filesystem: AbstractFileSystem
     root: str
-    metadata: Mapping[str, Reference]
-    arrays: tuple[ArrayMeta, ...]
-    record_size: int
+    metadata: Mapping[str, Reference]  # The metadata keys and their texts
+    arrays: tuple[ArrayMeta, ...]  # The arrays whose metadata can be read
+    record_size: int  # Rows of a record file
     limits: Limits
-    findings: Findings = field(default_factory=Findings)
+    findings: Findings = field(default_factory=Findings)  # What was noted
 
     def __getstate__(self) -> dict[str, Any]:
         # where the folder is not, an empty list would make a fill value of every chunk
@@ -173,13 +156,7 @@ def why_lost(array: ArrayMeta) -> str | None:
 
 
 def read_store(filesystem: AbstractFileSystem, root: str, limits: Limits) -> ParquetStore:
-    """Read the ``.zmetadata`` of a store.
-
-    Raises
-    ------
-    SpecError
-        If it is not JSON, has no ``metadata``, or no positive ``record_size``.
-    """
+    """Read the ``.zmetadata`` of a store."""
     findings = Findings()
     with filesystem.open(f"{root.rstrip('/')}/{ZMETADATA}", "rb") as file:
         data = read_within(file, limits.document_bytes + 1)

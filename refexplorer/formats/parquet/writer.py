@@ -34,28 +34,15 @@ RECORD_SIZE = 100_000
 
 
 class Chunks(NamedTuple):
-    """n chunks of an array, ascending.
+    """n chunks of an array, ascending."""
 
-    Attributes
-    ----------
-    numbers
-        In the grid, int64, shape ``(n,)``.
-    urls
-        The distinct URLs.
-    codes
-        Positions in `urls`, -1 for raw data, shape ``(n,)``.
-    offsets, sizes
-        In bytes, 0 for a whole file and raw data, int64, shape ``(n,)``.
-    raws
-        Raw data by its place.
-    """
-
-    numbers: np.ndarray
-    urls: Sequence[str]
-    codes: np.ndarray
+    numbers: np.ndarray  # In the grid, int64, shape ``(n,)``
+    urls: Sequence[str]  # The distinct URLs
+    codes: np.ndarray  # Positions in `urls`, -1 for raw data, shape ``(n,)``
+    # offsets, sizes: In bytes, 0 for a whole file and raw data, int64, shape ``(n,)``
     offsets: np.ndarray
     sizes: np.ndarray
-    raws: Mapping[int, bytes]
+    raws: Mapping[int, bytes]  # Raw data by its place
 
 
 def write_store(
@@ -67,29 +54,7 @@ def write_store(
     check: Check = unchecked,
     overwrite: bool = False,
 ) -> None:
-    """Write a store; the folder appears when all is written.
-
-    Parameters
-    ----------
-    path
-        The folder to make.
-    metadata
-        Metadata keys; each must hold a JSON object.
-    arrays
-        Each array with its chunks, or several times with those of some record files.
-    record_size
-        Rows of a record file.
-    check
-        Looks at what was written before it gets its name.
-    overwrite
-        Replace a store that is there.
-
-    Raises
-    ------
-    RefexplorerError
-        If a reference cannot be written so that fsspec reads it back, the folder exists, or
-        somebody else is writing it.
-    """
+    """Write a store; the folder appears when all is written."""
     with writing_alone(path):
         check_free(path, overwrite)  # another process may have written it since
         _write(path, metadata, arrays, record_size, check)

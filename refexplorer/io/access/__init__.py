@@ -1,4 +1,5 @@
 """The places that may be read, and the options for each.
 
-`policy` decides, from what `urls` parses, also for each address of a host. Begin with `policy`.
+`policy` decides, from what `urls` parses; `address_guard` asks it again for each address of a
+host. Begin with `policy`.
 """

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-import socket
 import stat
 from collections.abc import Iterable
 from pathlib import Path
-
-import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
 
 from refexplorer.errors import AccessError
 from refexplorer.io.access.urls import (
@@ -38,17 +34,6 @@ class AccessPolicy:
     ports and protocols are compared exactly. An address that is not on the internet
     (loopback, link-local, private) has to be named itself, with its port, also where an
     allowed host name or a redirect leads to it.
-
-    Parameters
-    ----------
-    location
-        The folder or URL that relative targets are resolved against; None for a set that
-        did not come from a file.
-    allow
-        The first grants.
-    served
-        The person who browses is not the one who started the process: local files and
-        addresses inside the network are then only what `allow` names.
     """
 
     def __init__(
@@ -83,13 +68,7 @@ class AccessPolicy:
         return not self.served or is_public(_granted_place(name))
 
     def grant(self, name: str) -> None:
-        """Allow one more place by name.
-
-        Raises
-        ------
-        AccessError
-            If the name is none, or if the page is served to others and the place is local.
-        """
+        """Allow one more place by name."""
         if self.served:
             self._require_public(_granted_place(name))
         self._add(name)
@@ -99,13 +78,7 @@ class AccessPolicy:
         return resolve(url, self.location)
 
     def check(self, url: str) -> str:
-        """Return the absolute URL or path to read, if it may be read.
-
-        Raises
-        ------
-        AccessError
-            With the name to grant in `AccessError.grant`; empty if no grant would help.
-        """
+        """Return the absolute URL or path to read, if it may be read."""
         return self.place(url).url
 
     def place(self, url: str) -> Place:
@@ -116,13 +89,7 @@ class AccessPolicy:
         return place
 
     def allowed(self, url: str) -> Place:
-        """Do as `place`, of a folder, too.
-
-        Raises
-        ------
-        AccessError
-            If it may not be read.
-        """
+        """Do as `place`, of a folder, too."""
         place = parse(self.resolve(url))
         if not any(root.holds(place) for root in self._places):
             fact, grant = _fact(url, place), shown(place.grant)
@@ -137,23 +104,7 @@ class AccessPolicy:
     def check_address(
         self, protocol: str, host: str, address: str, port: int | None = None
     ) -> None:
-        """Refuse an address inside the network that a host name turned out to have.
-
-        Parameters
-        ----------
-        protocol, host
-            Of the URL.
-        address
-            That `host` has.
-        port
-            That is connected to; None for that of the protocol.
-
-        Raises
-        ------
-        AccessError
-            Unless ``localhost`` was named, or the address itself: with this port, or without one
-            where the host was named with it.
-        """
+        """Refuse an address inside the network that a host name turned out to have."""
         if not is_private(address) or _is_localhost(host):
             return
         usual, plain = default_port(protocol), plain_address(address)
@@ -197,13 +148,7 @@ class InternetPolicy(AccessPolicy):
         super().__init__(None, allow, served=True)
 
     def allowed(self, url: str) -> Place:
-        """Return the parsed URL, or path.
-
-        Raises
-        ------
-        AccessError
-            If it may lie inside the machine or network, and was not named.
-        """
+        """Return the parsed URL, or path."""
         try:
             return super().allowed(url)
         except AccessError:
@@ -250,13 +195,7 @@ def _home(location: str | None, served: bool) -> list[Place]:
 def allowed_names(
     allow: Iterable[str | os.PathLike[str]] | str | os.PathLike[str],
 ) -> tuple[str, ...]:
-    """Return what `allow` names: one name may stand by itself, and a path for its text.
-
-    Raises
-    ------
-    AccessError
-        If something in it is neither text nor a path.
-    """
+    """Return what `allow` names: one name may stand by itself, and a path for its text."""
     given = [allow] if isinstance(allow, str | os.PathLike) else list(allow)
     for each in given:
         if not isinstance(each, str | os.PathLike):
@@ -314,29 +253,3 @@ def _require_regular(url: str, place: Place) -> None:
             target=url,
             grant="",
         )
-
-
-def guarded_connector(policy: AccessPolicy) -> aiohttp.TCPConnector:
-    """Return a connector whose connections raise `AccessError` where a policy says so.
-
-    The address is checked that is then connected to, so no second look-up can change it.
-    """
-    return aiohttp.TCPConnector(resolver=_GuardedResolver(policy), use_dns_cache=False)
-
-
-class _GuardedResolver(AbstractResolver):
-    def __init__(self, policy: AccessPolicy) -> None:
-        self._policy = policy
-        self._names = aiohttp.ThreadedResolver()
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        found = await self._names.resolve(host, port, family)
-        for result in found:
-            protocol = "https" if port == default_port("https") else "http"
-            self._policy.check_address(protocol, host, result["host"], port)
-        return found
-
-    async def close(self) -> None:
-        await self._names.close()

@@ -37,33 +37,17 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A parsed target.
+    """A parsed target."""
 
-    Attributes
-    ----------
-    protocol
-        In lower case, aliases folded: ``"file"``, ``"https"``, ``"s3"``.
-    authority
-        Host and port, or the bucket; empty for local files and memory.
-    path
-        Absolute, without dot segments; of a local file, with symbolic links resolved.
-    url
-        What a reader is given; of a local file, its absolute path.
-    host
-        The bare host name, an address in its shortest form; empty where `authority` is a bucket.
-    disguised
-        The URL has a user name before its host, which makes it look like another.
-    port
-        That of the protocol if the URL has none; None if it is not known.
-    """
-
-    protocol: str
-    authority: str
-    path: str
-    url: str
+    protocol: str  # In lower case, aliases folded: ``"file"``, ``"https"``, ``"s3"``
+    authority: str  # Host and port, or the bucket; empty for local files and memory
+    path: str  # Absolute, without dot segments; of a local file, with symbolic links resolved
+    url: str  # What a reader is given; of a local file, its absolute path
+    # The bare host name, an address in its shortest form; empty where `authority` is a bucket
     host: str = ""
+    # The URL has a user name before its host, which makes it look like another
     disguised: bool = False
-    port: int | None = None
+    port: int | None = None  # That of the protocol if the URL has none; None if it is not known
 
     def holds(self, other: Place) -> bool:
         """Whether `other` is this place or lies inside it."""
@@ -133,14 +117,7 @@ def resolve(url: str, location: str | None) -> str:
 
 
 def parse(url: str) -> Place:
-    """Read an absolute URL or path.
-
-    Raises
-    ------
-    AccessError
-        If the URL is one that no reader should follow: chained, or written so that two
-        readers would go to different hosts.
-    """
+    """Read an absolute URL or path."""
     if _CHAIN.search(url):
         raise _refused(url, "is a chained URL, and only plain URLs are read")
     if _CONTROL.search(url):
@@ -298,23 +275,6 @@ class Options:
     environment unasked (``{"s3": {"anon": False}}`` asks for it). Headers, users and tokens of a
     whole protocol are for the server of the reference file, if it came from one; those with a
     ``host`` are for that host.
-
-    Parameters
-    ----------
-    options
-        By protocol or by place.
-    location
-        Of the reference file.
-
-    Attributes
-    ----------
-    given
-        The options, as they were given.
-
-    Raises
-    ------
-    AccessError
-        If a name is none, or the options of a place name another host.
     """
 
     def __init__(self, options: StorageOptions, location: str | None) -> None:
@@ -327,16 +287,7 @@ class Options:
         self._places = [(name, places[name], named[name]) for name in longest]
 
     def of(self, place: Place, redirected: bool = False) -> tuple[str, dict[str, Any]]:
-        """Return the name by which a target's options were given, and the options.
-
-        Parameters
-        ----------
-        place
-            The target.
-        redirected
-            Another server led here: headers and cookies for the whole protocol were not meant
-            for this one.
-        """
+        """Return the name by which a target's options were given, and the options."""
         for name, named, options in self._places:
             if named.holds(place):
                 return name, _anonymous(place.protocol, options)

@@ -38,15 +38,7 @@ def place_count(places: range) -> int:
 
 
 def chunks_along(places: range, step: int) -> tuple[int, Iterable[int]]:
-    """Return how many chunks along one dimension hold some places, and their numbers, ascending.
-
-    Parameters
-    ----------
-    places
-        In the dimension.
-    step
-        Length of a chunk.
-    """
+    """Return how many chunks along one dimension hold some places, and their numbers, ascending."""
     if not places:
         return 0, ()
     if places.step < 0:
@@ -58,15 +50,7 @@ def chunks_along(places: range, step: int) -> tuple[int, Iterable[int]]:
 
 
 def inside(places: range, part: slice) -> tuple[slice, slice]:
-    """Return which of the places lie in a chunk, and where they are in it.
-
-    Parameters
-    ----------
-    places
-        Along one dimension of the array.
-    part
-        What the chunk covers of that dimension.
-    """
+    """Return which of the places lie in a chunk, and where they are in it."""
     first = max(0, -((places.start - part.start) // places.step))
     last = max(first, min(place_count(places), -((places.start - part.stop) // places.step)))
     begin = places.start + first * places.step - part.start
@@ -77,13 +61,7 @@ def inside(places: range, part: slice) -> tuple[slice, slice]:
 def overlap(
     array: ArrayMeta, places: Sequence[range], index: Index
 ) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-    """Return where the values of a chunk go in a part of an array, and which of the chunk they are.
-
-    Parameters
-    ----------
-    places
-        The part, along each dimension, ascending.
-    """
+    """Return where values of a chunk go in a part of an array, and which of the chunk they are."""
     pairs = [inside(*each) for each in zip(places, region(array, index), strict=True)]
     return tuple(into for into, _ in pairs), tuple(of for _, of in pairs)
 
@@ -95,15 +73,7 @@ def is_small(array: ArrayMeta) -> bool:
 
 
 def check_size(array: ArrayMeta, limits: Limits) -> None:
-    """Refuse chunks that would eat the machine, before anything is allocated or read.
-
-    Raises
-    ------
-    LimitError
-        If an element or a decoded chunk is larger than the limits.
-    DecodeError
-        If the data type is structured in a way that gives no size.
-    """
+    """Refuse chunks that would eat the machine, before anything is allocated or read."""
     name = array.path or "the root array"
     if array.itemsize is None and array.dtype == STRUCTURED:
         raise DecodeError(f"{name} has a structured data type that is not supported.")

@@ -43,13 +43,7 @@ _REGISTRATIONS = {
 
 
 def refuse_unsafe(key: str, text: bytes) -> None:
-    """Refuse array metadata that asks for a codec which runs code from the data.
-
-    Raises
-    ------
-    DecodeError
-        If pickle is among the codecs. Text that is not JSON passes: its reader will say so.
-    """
+    """Refuse array metadata that asks for a codec which runs code from the data."""
     for codec in _codecs(text):
         if (name := _name(codec).lower()) in _UNSAFE:
             raise DecodeError(
@@ -59,13 +53,7 @@ def refuse_unsafe(key: str, text: bytes) -> None:
 
 
 def require_codecs(key: str, text: bytes) -> None:
-    """Refuse array metadata that asks for a codec which nothing installed brings.
-
-    Raises
-    ------
-    DecodeError
-        Naming the codec and the package that brings it.
-    """
+    """Refuse array metadata that asks for a codec which nothing installed brings."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

@@ -36,26 +36,7 @@ _NAME = __spec__.name if __spec__ else __name__
 
 
 def decode_confined(array: ArrayMeta, number: int, data: Any, limit: int) -> Any:
-    """Run one stage of an array in a child process.
-
-    Parameters
-    ----------
-    array
-        Whose metadata name the codec.
-    number
-        Of the stage, as `stages` lists them.
-    data
-        The encoded bytes.
-    limit
-        The most bytes that may come of them.
-
-    Raises
-    ------
-    LimitError
-        If they take more memory or time, or if this system cannot limit a process.
-    DecodeError
-        If the codec refuses them.
-    """
+    """Run one stage of an array in a child process."""
     said, decoded = _asked(array, number, as_bytes(data), limit, keep=True)
     if said["dtype"] is None:
         return decoded

@@ -25,35 +25,18 @@ VALUES = "values"
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One codec, or the step from bytes to the values of an array.
+    """One codec, or the step from bytes to the values of an array."""
 
-    Attributes
-    ----------
-    name
-        As numcodecs names the codec; ``"values"`` for the step without one.
-    label
-        The codec with its settings, as the metadata has it.
-    settings
-        Its configuration.
-    decode
-        From bytes or an array to bytes or an array; raises what the codec raises, and
-        `DecodeError` if the codec is not installed.
-    """
-
-    name: str
-    label: str
-    settings: Mapping[str, Any]
+    name: str  # As numcodecs names the codec; ``"values"`` for the step without one
+    label: str  # The codec with its settings, as the metadata has it
+    settings: Mapping[str, Any]  # Its configuration
+    # From bytes or an array to bytes or an array; raises what the codec raises, and `DecodeError`
+    # if the codec is not installed
     decode: Callable[[Any], Any]
 
 
 def stages(array: ArrayMeta) -> tuple[Stage, ...]:
-    """Return how a chunk of an array is decoded, Zarr v2 or v3.
-
-    Raises
-    ------
-    DecodeError
-        If the data type is none that numpy or Zarr knows.
-    """
+    """Return how a chunk of an array is decoded, Zarr v2 or v3."""
     return tuple(_stages_v3(array) if array.zarr_format == 3 else _stages_v2(array))
 
 
@@ -109,13 +92,7 @@ def _shaped(array: ArrayMeta, data: Any) -> np.ndarray:
 
 
 def check_length(size: int, shape: tuple[int, ...], itemsize: int, dtype: str) -> None:
-    """Refuse bytes that are not as many as a chunk takes.
-
-    Raises
-    ------
-    DecodeError
-        With both numbers, and with the size of an element that would fit, if one would.
-    """
+    """Refuse bytes that are not as many as a chunk takes."""
     elements = math.prod(shape)
     if size == elements * itemsize:
         return
@@ -218,27 +195,13 @@ _CHECKSUM = 4
 
 @dataclass(frozen=True)
 class ShardCodec:
-    """How the chunks of an array are divided again.
+    """How the chunks of an array are divided again."""
 
-    Attributes
-    ----------
-    inner
-        The parts as chunks of an array.
-    grid
-        Inner chunks of a shard along each dimension.
-    order
-        Of the bytes of a number of the index.
-    is_summed
-        Whether a checksum follows the index.
-    leads
-        Whether the index comes first.
-    """
-
-    inner: ArrayMeta
-    grid: tuple[int, ...]
-    order: str
-    is_summed: bool
-    leads: bool
+    inner: ArrayMeta  # The parts as chunks of an array
+    grid: tuple[int, ...]  # Inner chunks of a shard along each dimension
+    order: str  # Of the bytes of a number of the index
+    is_summed: bool  # Whether a checksum follows the index
+    leads: bool  # Whether the index comes first
 
     @cached_property
     def size(self) -> int:
@@ -262,11 +225,6 @@ class ShardCodec:
         """Return the offsets and lengths of the inner chunks, uint64, of the shape of `grid`.
 
         Both are `ABSENT` for an inner chunk that the shard does not have.
-
-        Raises
-        ------
-        DecodeError
-            If these are not the bytes of an index.
         """
         if len(data) != self.size:
             raise DecodeError(

@@ -145,20 +145,7 @@ def keeps_size(name: str) -> bool:
 
 
 def most(name: str, settings: Settings, size: int, data: bytes | None) -> int | None:
-    """Return how many bytes a codec can make at most, as far as this is known at once.
-
-    Parameters
-    ----------
-    name, settings
-        A codec as numcodecs names it, and its configuration.
-    size, data
-        Of the encoded bytes, which may not be known themselves.
-
-    Returns
-    -------
-    int or None
-        None where something has to be decoded to know it.
-    """
+    """Return how many bytes a codec can make at most, as far as this is known at once."""
     if name in _DEFLATED:
         return size * _DEFLATE_RATIO
     if name not in _MEASURES:
@@ -178,24 +165,7 @@ def most(name: str, settings: Settings, size: int, data: bytes | None) -> int | 
 
 
 def check_inflation(name: str, settings: Settings, data: bytes, limit: int) -> None:
-    """Refuse encoded bytes that would decode to more than `limit` bytes.
-
-    Parameters
-    ----------
-    name, settings
-        A codec as numcodecs names it, and its configuration.
-    data
-        The encoded bytes.
-    limit
-        In bytes.
-
-    Raises
-    ------
-    LimitError
-        If they would. A codec that is not known here passes.
-    DecodeError
-        If the size that the bytes declare cannot be true.
-    """
+    """Refuse encoded bytes that would decode to more than `limit` bytes."""
     if name in _MEASURES:
         try:
             size = _MEASURES[name](data, settings, limit)
@@ -211,13 +181,7 @@ def check_inflation(name: str, settings: Settings, data: bytes, limit: int) -> N
 
 
 def inflated(data: bytes, limit: int) -> bytes | None:
-    """Decode a zlib stream that makes at most `limit` bytes, in one pass.
-
-    Returns
-    -------
-    bytes or None
-        None if it makes more or is broken: `check_inflation` and the codec say which.
-    """
+    """Decode a zlib stream that makes at most `limit` bytes, in one pass."""
     stream = zlib.decompressobj()
     try:
         # one byte more tells a chunk that is too large from one that just fits
@@ -395,21 +359,6 @@ def packed_again(name: str, data: bytes, limit: int) -> PackedAgain | None:
 
     Its checksum, which has just been compared, is taken over: to compute it again would take as
     long as the copy.
-
-    Parameters
-    ----------
-    name
-        Of a codec.
-    data
-        The stream.
-    limit
-        Bytes that it may inflate to.
-
-    Returns
-    -------
-    PackedAgain or None
-        None if the codec is another, or the stream is broken, inflates to more, or is followed by
-        a second one.
     """
     wrapping = _WRAPPINGS.get(name)
     if wrapping is None:

@@ -69,15 +69,7 @@ class Step:
         return self.stage.decode(data)
 
     def check(self, data: Any) -> None:
-        """Refuse what would decode to too many bytes; nothing is kept of what it decodes to.
-
-        Raises
-        ------
-        LimitError
-            If it would.
-        DecodeError
-            If the bytes cannot be decoded, as far as that had to be tried.
-        """
+        """Refuse what would decode to too many bytes; nothing is kept of what it decodes to."""
         if not is_bounded(self.stage.name):
             check_confined(self.array, self.number, data, self.limit)
         else:
@@ -85,15 +77,7 @@ class Step:
 
 
 def steps(array: ArrayMeta, limits: Limits) -> list[Step]:
-    """Return how a chunk of an array is decoded.
-
-    Raises
-    ------
-    LimitError
-        If a chunk or an element is larger than the limits.
-    DecodeError
-        If the data type is not known.
-    """
+    """Return how a chunk of an array is decoded."""
     check_size(array, limits)
     found = stages(array)
     return [
@@ -131,13 +115,7 @@ of `Limits.chunk_bytes`, far more, and Zarr refuses those that turn out too larg
 
 
 class Admission:
-    """Refuses encoded chunks that would decode to far more than a chunk of their array has.
-
-    Parameters
-    ----------
-    limits
-        What a chunk may take.
-    """
+    """Refuses encoded chunks that would decode to far more than a chunk of their array has."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -151,22 +129,7 @@ class Admission:
         return bool(found) and self._fits(found, data)
 
     def chunk(self, array: ArrayMeta, data: bytes) -> bytes:
-        """Check all bytes of a chunk, which is decoded only as far as a later step needs it.
-
-        Returns
-        -------
-        bytes
-            What Zarr decodes to the same values. Where deflate is the first step, the bytes may
-            be packed again without compression: to inflate them is most of the work, and this
-            way is done once.
-
-        Raises
-        ------
-        LimitError
-            If a step would make too much of them.
-        DecodeError
-            If the bytes cannot be decoded, as far as that had to be tried.
-        """
+        """Check all bytes of a chunk, which is decoded only as far as a later step needs it."""
         found = self._steps_of(array)
         if self._fits(found, data):
             return data
@@ -204,13 +167,7 @@ class Admission:
         return True
 
     def part(self, array: ArrayMeta, data: bytes, start: int) -> None:
-        """Check a part of a shard, which is one of its chunks, or the index at its start.
-
-        Raises
-        ------
-        LimitError, DecodeError
-            As `chunk`.
-        """
+        """Check a part of a shard, which is one of its chunks, or the index at its start."""
         shard = self._shard_of(array)
         if shard is not None and not shard.is_index(data, start):
             self.chunk(shard.inner, data)

@@ -41,27 +41,18 @@ class NoPlaceError(RefexplorerError):
 
 @dataclass(frozen=True)
 class Georeference:
-    """What says where the values of an array are.
+    """What says where the values of an array are."""
 
-    Attributes
-    ----------
-    form
-        ``axes``: latitude and longitude are 1-d. ``grid``: both are 2-d. ``projection``: x and y
-        are 1-d, in the plane that the grid mapping describes.
-    rows, columns
-        The dimensions along which latitude and longitude, or y and x, run.
-    y, x
-        The coordinates.
-    mapping
-        The attributes of the grid mapping.
-    """
-
+    # ``axes``: latitude and longitude are 1-d. ``grid``: both are 2-d. ``projection``: x and y are
+    # 1-d, in the plane that the grid mapping describes.
     form: Literal["axes", "grid", "projection"]
+    # rows, columns: The dimensions along which latitude and longitude, or y and x, run
     rows: int
     columns: int
+    # y, x: The coordinates
     y: ArrayMeta
     x: ArrayMeta
-    mapping: Mapping[str, Any] | None = None
+    mapping: Mapping[str, Any] | None = None  # The attributes of the grid mapping
 
     @property
     def sentence(self) -> str:
@@ -77,16 +68,6 @@ def georeference(refs: SetLike, array: ArrayMeta, folders: Folders | None = None
 
     Latitude and longitude of one dimension each come first, then a grid mapping if pyproj is
     installed, then those of two dimensions.
-
-    Parameters
-    ----------
-    folders
-        What `array_folders` returns, for who asks more than once.
-
-    Raises
-    ------
-    NoPlaceError
-        If nothing does, or pyproj is needed and not installed.
     """
     name = array.path or "The root array"
     if not array.dimensions or len(array.shape) < 2:

@@ -22,13 +22,7 @@ _POINT = re.compile(
 
 
 def parse_point(text: str) -> tuple[float, float]:
-    """Return latitude and longitude; without letters latitude comes first.
-
-    Raises
-    ------
-    RefexplorerError
-        If the text is no point of the earth.
-    """
+    """Return latitude and longitude; without letters latitude comes first."""
     found = _POINT.fullmatch(text)
     wanted = "write latitude and longitude, such as 52.5, 13.4 or 52.5N 13.4E"
     if found is None:
@@ -68,18 +62,6 @@ def transforms(mapping: Mapping[str, Any], units: str) -> tuple[Transform, Trans
     """Return what makes longitude and latitude of x and y, and what makes x and y of these.
 
     What has no place gives infinite or NaN.
-
-    Parameters
-    ----------
-    mapping
-        The attributes of the grid mapping.
-    units
-        Of x and y; of a geostationary grid these may be angles.
-
-    Raises
-    ------
-    RefexplorerError
-        If pyproj does not understand the grid mapping.
     """
     import pyproj
     from pyproj.exceptions import ProjError
@@ -110,11 +92,6 @@ def _safe(mapping: Mapping[str, Any]) -> dict[str, Any]:
     """Return what PROJ may be given of a stranger's attributes.
 
     Some texts that it takes for a CRS name files, which it would open.
-
-    Raises
-    ------
-    ValueError
-        If the CRS is nothing but such a text.
     """
     if "grid_mapping_name" in mapping:
         taken = {name: value for name, value in mapping.items() if name not in _TEXTS}
@@ -171,32 +148,20 @@ _AHEAD = 3
 
 @dataclass(frozen=True)
 class Mesh:
-    """Points on the earth by place in an array: cell ``i`` is between ``i`` and ``i + 1``.
+    """Points on the earth by place in an array: cell ``i`` is between ``i`` and ``i + 1``."""
 
-    Attributes
-    ----------
-    rows, columns
-        The places; fractions are inside of a cell.
-    longitude, latitude
-        In degrees, one for each pair of places; NaN off the earth.
-    """
-
+    # rows, columns: The places; fractions are inside of a cell
     rows: Floats
     columns: Floats
+    # longitude, latitude: In degrees, one for each pair of places; NaN off the earth
     longitude: Floats
     latitude: Floats
 
 
 class EarthPlaces(ABC):
-    """Where the values of an array are.
+    """Where the values of an array are."""
 
-    Attributes
-    ----------
-    shape
-        Rows and columns.
-    """
-
-    shape: tuple[int, int]
+    shape: tuple[int, int]  # Rows and columns
 
     @abstractmethod
     def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
@@ -218,13 +183,7 @@ class EarthPlaces(ABC):
 
 
 class AxesPlaces(EarthPlaces):
-    """Places by a 1-d latitude and a 1-d longitude, of whatever direction and range.
-
-    Raises
-    ------
-    RefexplorerError
-        If one of them does not run one way.
-    """
+    """Places by a 1-d latitude and a 1-d longitude, of whatever direction and range."""
 
     def __init__(self, latitude: Floats, longitude: Floats) -> None:
         self.shape = (latitude.size, longitude.size)
@@ -250,13 +209,7 @@ class AxesPlaces(EarthPlaces):
 
 
 class ProjectedPlaces(EarthPlaces):
-    """Places by a 1-d y and a 1-d x in the plane of a grid mapping.
-
-    Raises
-    ------
-    RefexplorerError
-        If one of them does not run one way, or pyproj does not understand the grid mapping.
-    """
+    """Places by a 1-d y and a 1-d x in the plane of a grid mapping."""
 
     def __init__(self, y: Floats, x: Floats, mapping: Mapping[str, Any], units: str) -> None:
         self.shape = (y.size, x.size)
@@ -355,13 +308,7 @@ class GridPlaces(EarthPlaces):
 
 
 def edges(centres: Floats, name: str) -> Floats:
-    """Return the edges of cells: in the middle between centres, half a step outside.
-
-    Raises
-    ------
-    RefexplorerError
-        If the centres do not run one way.
-    """
+    """Return the edges of cells: in the middle between centres, half a step outside."""
     steps = np.diff(centres)
     if centres.size < 2 or not np.isfinite(centres).all():
         raise RefexplorerError(

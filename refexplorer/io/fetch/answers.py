@@ -39,36 +39,16 @@ _SHOWN = 60
 
 
 class ContentRange(NamedTuple):
-    """The part of a file that came.
+    """The part of a file that came."""
 
-    Attributes
-    ----------
-    first, end
-        Offsets in the file.
-    size
-        Of the whole file; None if the server does not say.
-    """
-
+    # first, end: Offsets in the file
     first: int
     end: int
-    size: int | None
+    size: int | None  # Of the whole file; None if the server does not say
 
 
 def check_encoding(name: str, said: str, allowed: frozenset[str] = frozenset()) -> None:
-    """Refuse bytes that are not those of the file but an encoding of them.
-
-    Parameters
-    ----------
-    name, said
-        A header, such as ``Content-Encoding``, and its value.
-    allowed
-        Encodings that do no harm where there is one alone.
-
-    Raises
-    ------
-    FetchError
-        If there is an encoding that is not allowed: offsets do not hold in it.
-    """
+    """Refuse bytes that are not those of the file but an encoding of them."""
     tokens = (token.strip().lower() for token in said.split(","))
     found = [token for token in tokens if token not in _NO_ENCODING]
     if found and (len(found) > 1 or found[0] not in allowed):
@@ -83,11 +63,6 @@ def check_type(headers: Mapping[str, str], place: Place) -> None:
     Pages that ask for a login, or tell of an error, often come with a status of success. A target
     whose path ends in ``.html``, ``.htm`` or ``.xhtml`` may be a page; any other type is accepted,
     since many servers know none for data.
-
-    Raises
-    ------
-    FetchError
-        If it is a page.
     """
     said = headers.get("Content-Type", "")
     kind = said.partition(";")[0].strip().lower()
@@ -99,20 +74,7 @@ def check_type(headers: Mapping[str, str], place: Place) -> None:
 
 
 def check_start(head: bytes, place: Place) -> None:
-    """Refuse a web page that does not say so: one without a type, or with the type of any bytes.
-
-    Parameters
-    ----------
-    head
-        What the file begins with, as far as it came.
-    place
-        The target, which may be a page as for `check_type`.
-
-    Raises
-    ------
-    FetchError
-        If it begins as pages do.
-    """
+    """Refuse a web page that does not say so: one without a type, or with the type of any bytes."""
     if place.path.lower().endswith(_PAGE_NAMES):
         return
     text = head.removeprefix(b"\xef\xbb\xbf")
@@ -139,20 +101,7 @@ def is_text(data: bytes) -> bool:
 
 
 def part_of(headers: Mapping[str, str], start: int, end: int | None) -> ContentRange:
-    """Return which part of a file a server sent; it may have more than was asked for.
-
-    Parameters
-    ----------
-    headers
-        Of an answer 206.
-    start, end
-        What was asked for; `end` is None for all that follows.
-
-    Raises
-    ------
-    FetchError
-        If it does not say so, or the part is another one.
-    """
+    """Return which part of a file a server sent; it may have more than was asked for."""
     kind = headers.get("Content-Type", "")
     if kind.lower().startswith("multipart/"):
         raise FetchError(
@@ -169,13 +118,7 @@ def part_of(headers: Mapping[str, str], start: int, end: int | None) -> ContentR
 
 
 def check_whole(headers: Mapping[str, str]) -> None:
-    """Refuse an answer 200 that is a part of a file by its header.
-
-    Raises
-    ------
-    FetchError
-        If it is.
-    """
+    """Refuse an answer 200 that is a part of a file by its header."""
     said = headers.get("Content-Range")
     if said is None:
         return
@@ -188,13 +131,7 @@ def check_whole(headers: Mapping[str, str]) -> None:
 
 
 def check_length(span: ContentRange, length: int | None) -> None:
-    """Refuse a body of another length than its Content-Range says; None is not known.
-
-    Raises
-    ------
-    FetchError
-        If it is another.
-    """
+    """Refuse a body of another length than its Content-Range says; None is not known."""
     if length is not None and length != span.end - span.first:
         raise FetchError(
             f"the server sent {length:,} bytes, but its Content-Range has "
@@ -206,20 +143,6 @@ def check_sent(said: str | None, start: int, end: int, length: int) -> int | Non
     """Refuse what an object store sent unless it is a range, as far as there is one.
 
     Returns the size of the object, or None if that is not known.
-
-    Parameters
-    ----------
-    said
-        Its ``Content-Range``; None for a whole object.
-    start, end
-        What was asked for.
-    length
-        Of what came.
-
-    Raises
-    ------
-    FetchError
-        If it is something else.
     """
     size = length if said is None else None
     if said is None:

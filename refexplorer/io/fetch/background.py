@@ -50,23 +50,7 @@ def goes_on() -> bool:
 def wait_for(
     work: Coroutine[Any, Any, Result], keep_on: Callable[[], bool] | None = None
 ) -> Result:
-    """Run a coroutine on fsspec's loop and wait for it, from any other thread.
-
-    Parameters
-    ----------
-    work
-        The coroutine; it is cancelled, with its requests, if this is interrupted.
-    keep_on
-        Asked ten times a second; False cancels. By default what `stoppable` says.
-
-    Raises
-    ------
-    Stopped
-        If `keep_on` returned False, or the program was interrupted and waits for its threads.
-    NoLoopError
-        If fsspec's thread does not run yet and cannot be started: in a browser, or, with
-        Python 3.12, once the main program is through and only its threads go on.
-    """
+    """Run a coroutine on fsspec's loop and wait for it, from any other thread."""
     keep_on = keep_on or _keep_on.get()
     try:
         loop = get_loop()
@@ -95,15 +79,7 @@ def wait_for(
 
 
 def beside(work: Callable[[], None], name: str) -> None:
-    """Do something in a thread of its own; here and now where none can be started, as in a browser.
-
-    Parameters
-    ----------
-    work
-        Raises nothing; it has the context of the caller.
-    name
-        Of the thread.
-    """
+    """Do something in a thread; here and now where none can be started, as in a browser."""
     context = copy_context()
     try:
         threading.Thread(target=context.run, args=[work], name=name, daemon=True).start()
@@ -142,15 +118,7 @@ Arguments = ParamSpec("Arguments")
 
 
 class ReaderThreads(Executor):
-    """At most so many threads, each started when it is needed first.
-
-    Parameters
-    ----------
-    most
-        How many there may be.
-    name
-        What the names of the threads begin with.
-    """
+    """At most so many threads, each started when it is needed first."""
 
     def __init__(self, most: int, name: str) -> None:
         self._most = most

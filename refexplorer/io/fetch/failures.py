@@ -31,22 +31,13 @@ _SHOWN_TAG = 60
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The size and version of a file, as its store reports them.
+    """The size and version of a file, as its store reports them."""
 
-    Attributes
-    ----------
-    size
-        In bytes; None if it does not say.
-    etag, modified
-        What changes with the content, as the store writes it.
-    ranges
-        Whether parts of the file can be asked for.
-    """
-
-    size: int | None
+    size: int | None  # In bytes; None if it does not say
+    # etag, modified: What changes with the content, as the store writes it
     etag: str | None = None
     modified: str | None = None
-    ranges: bool = True
+    ranges: bool = True  # Whether parts of the file can be asked for
 
 
 class Versions:
@@ -57,22 +48,7 @@ class Versions:
         self._sizes: dict[str, int] = {}
 
     def check(self, url: str, tag: str | None, size: int | None = None) -> None:
-        """Compare the version of a target with that of the first read.
-
-        Parameters
-        ----------
-        url
-            The target.
-        tag
-            Its ETag, or what else changes with the content; None if the store tells nothing.
-        size
-            Of the whole file; None if the store does not tell.
-
-        Raises
-        ------
-        FetchError
-            If it is another one.
-        """
+        """Compare the version of a target with that of the first read."""
         known = self._known.setdefault(url, tag) if tag else None
         if known is not None and known != tag:
             raise FetchError(
@@ -131,39 +107,19 @@ AS_S3 = (
 
 
 class Passing(FetchError):
-    """A failure of the moment: the same request may succeed a little later.
+    """A failure of the moment: the same request may succeed a little later."""
 
-    Attributes
-    ----------
-    wait
-        Seconds that the server asks to wait before.
-    """
-
-    wait = 0.0
+    wait = 0.0  # Seconds that the server asks to wait before
 
 
 class TooLate(Passing):
-    """A read took longer than it may.
+    """A read took longer than it may."""
 
-    Attributes
-    ----------
-    count
-        Bytes that came.
-    """
-
-    count = 0
+    count = 0  # Bytes that came
 
 
 class Denied(FetchError):
-    """The store wants to know who asks.
-
-    Parameters
-    ----------
-    message
-        Why, without a full stop.
-    place
-        What was asked in the end; None for the target.
-    """
+    """The store wants to know who asks."""
 
     def __init__(self, message: str, place: Place | None = None) -> None:
         super().__init__(message)
@@ -175,15 +131,7 @@ class NotThere(FetchError):
 
 
 def http_failure(status: int, reason: str | None, wait: float = 0.0) -> FetchError:
-    """Return the failure that the status of an HTTP answer tells of.
-
-    Parameters
-    ----------
-    status, reason
-        Of the answer.
-    wait
-        Seconds that it asks to wait before the next request.
-    """
+    """Return the failure that the status of an HTTP answer tells of."""
     words = _HTTP.get(status) or f"the server answered {status} {reason or ''}".rstrip()
     if status >= 500 or status == 429:
         asks = f" and asks to wait {math.ceil(wait):,} seconds" if wait else ""
@@ -290,15 +238,7 @@ def _advice(place: Place) -> str:
 
 
 def too_long(size: int, limit: int, ranges: bool = True) -> LimitError:
-    """Say that more came, or would come, than one read may take.
-
-    Parameters
-    ----------
-    size, limit
-        In bytes.
-    ranges
-        Whether the server gives parts of files; if not, all before a range comes, too.
-    """
+    """Say that more came, or would come, than one read may take."""
     if not ranges:
         return LimitError(
             "the server does not support byte ranges and sends the file from its start, "
@@ -324,15 +264,7 @@ _read_time: ContextVar[ReadTime | None] = ContextVar("read_time", default=None)
 
 
 class Pieces:
-    """Bytes in the pieces in which they came: to join them before parts are cut is one copy more.
-
-    Parameters
-    ----------
-    pieces
-        In their order.
-    size
-        Of the whole target; None if it is not known.
-    """
+    """Bytes in the pieces in which they came: to join them before cutting is one copy more."""
 
     def __init__(self, pieces: list[bytes], size: int | None = None) -> None:
         self._pieces = pieces
@@ -362,16 +294,6 @@ class ReadTime:
 
     Whatever comes adds the time that it took, up to that at `SLOWEST`: large files may take long,
     and a server that stops, or sends a byte now and then, ends the read.
-
-    Parameters
-    ----------
-    seconds
-        As `Limits.read_seconds`.
-
-    Raises
-    ------
-    TooLate
-        If the time is over.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -37,7 +37,8 @@ from refexplorer.io.fetch import stores as versioned
 from refexplorer.io.fetch.background import NoLoopError, wait_for
 from refexplorer.io.fetch.failures import ReadTime, TooLate, cause
 from refexplorer.io.fetch.http import HttpReader
-from refexplorer.io.fetch.stores import RemoteReader, open_resolved
+from refexplorer.io.fetch.local import open_resolved
+from refexplorer.io.fetch.stores import RemoteReader
 from refexplorer.limits import Limits
 
 if TYPE_CHECKING:
@@ -57,11 +58,6 @@ class GuardedFiles:
     """Opens what a policy allows, and of each file the very path that the policy checked.
 
     Nothing in a name is expanded: ``~`` and ``$HOME`` are names of files like any other.
-
-    Parameters
-    ----------
-    policy
-        What may be read.
     """
 
     guarded = True
@@ -70,23 +66,11 @@ class GuardedFiles:
         self._policy = policy
 
     def place(self, name: str) -> Path:
-        """Return the path that a name leads to, links resolved.
-
-        Raises
-        ------
-        AccessError
-            If it may not be read.
-        """
+        """Return the path that a name leads to, links resolved."""
         return Path(self._policy.allowed(name).path)
 
     def open(self, path: str) -> BinaryIO:
-        """Open a file where its path leads now, if it may be read there.
-
-        Raises
-        ------
-        OSError
-            If not, or if it cannot be read.
-        """
+        """Open a file where its path leads now, if it may be read there."""
         try:
             return open_resolved(self._policy.place(path).path)
         except AccessError:
@@ -99,13 +83,7 @@ class GuardedFiles:
 
     @contextmanager
     def unchanging(self, folder: Path, limits: Limits) -> Iterator[Path]:
-        """Lend a copy of the metadata of an Icechunk repository, whose package follows links.
-
-        Raises
-        ------
-        LimitError
-            If there is more of it than `Limits.document_bytes`.
-        """
+        """Lend a copy of the metadata of an Icechunk repository, whose package follows links."""
         with TemporaryDirectory(prefix="refexplorer-") as copy:
             rest = limits.document_bytes
             for name in _names(folder, _BULK):
@@ -153,15 +131,7 @@ _BLOCK = 2**23
 
 
 class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
-    """Reads with another filesystem; a read that takes too long ends, with its requests.
-
-    Parameters
-    ----------
-    filesystem
-        Any of fsspec's.
-    seconds
-        As `Limits.read_seconds`, for each call and for each block of an open file.
-    """
+    """Reads with another filesystem; a read that takes too long ends, with its requests."""
 
     cachable = False
 
@@ -234,26 +204,7 @@ _HERE = ("memory", ("file", "local"))
 def read_guarded(
     source: str, policy: AccessPolicy, limits: Limits, progress: Progress | None = None
 ) -> Source:
-    """Find and read a source that somebody else chose: only where the policy allows.
-
-    Parameters
-    ----------
-    source
-        A path or URL.
-    policy
-        What may be read.
-    limits
-        What it may cost.
-    progress
-        As for `open_references`.
-
-    Raises
-    ------
-    AccessError
-        If it may not be read.
-    SourceError
-        If it cannot be.
-    """
+    """Find and read a source that somebody else chose: only where the policy allows."""
     files = GuardedFiles(policy)
     locate = _guarded(policy, limits)
     if protocol_of(source) in (None, "file"):
@@ -280,13 +231,6 @@ def typed(options: StorageOptions, limits: Limits) -> Locate:
 
     A parquet store has more files than one, and is left to fsspec, as other protocols are; a URL
     whose name does not tell that it is JSON costs one request more to find out.
-
-    Parameters
-    ----------
-    options
-        As for `Targets`.
-    limits
-        `Limits.document_bytes` and `Limits.read_seconds` bound the read of a file.
     """
 
     def locate(url: str) -> tuple[AbstractFileSystem, str]:
@@ -376,13 +320,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         return self._asked(place, self._reader.read(place, start, end, self._limit)).cut()
 
     def exists(self, path: str, **_: object) -> bool:
-        """Find no parquet store: its files would have to be listed. Icechunk and Zarr list nothing.
-
-        Raises
-        ------
-        SourceError
-            If the name is that of one.
-        """
+        """Find no parquet store: its files must be listed. Icechunk and Zarr list nothing."""
         if path.removesuffix("/.zmetadata").endswith((".parq", ".parquet", "/.zmetadata")):
             raise SourceError(
                 f"{shown(path)} is part of a parquet store, which cannot be listed on a web "

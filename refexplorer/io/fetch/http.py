@@ -17,7 +17,8 @@ from fsspec.asyn import get_loop
 from yarl import URL
 
 from refexplorer.errors import AccessError, FetchError, RefexplorerError
-from refexplorer.io.access.policy import AccessPolicy, guarded_connector
+from refexplorer.io.access.address_guard import guarded_connector
+from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import Options, Place, parse, protocol_of, shown
 from refexplorer.io.fetch.answers import (
     HEAD,
@@ -59,15 +60,7 @@ class _Refused(BaseException):
 
 @contextmanager
 def follow_allowed(policy: AccessPolicy) -> Iterator[None]:
-    """Let the requests inside follow redirects to where a policy allows, and to no other host.
-
-    Raises
-    ------
-    AccessError
-        If a redirect leads to a place that is not allowed.
-    FetchError
-        If it leads to none that is read.
-    """
+    """Let the requests inside follow redirects to where a policy allows, and to no other host."""
     token = _policy.set(policy)
     try:
         yield
@@ -101,15 +94,7 @@ def _check_addresses(policy: AccessPolicy, place: Place) -> None:
 
 
 def hdfs_proxy(server: Place, given: Any) -> Callable[[str], str]:
-    """Return what WebHDFS passes each URL through: the policy is asked for data nodes.
-
-    Parameters
-    ----------
-    server
-        The name node, which was asked for already.
-    given
-        The ``data_proxy`` of the options: of hosts or a function, as fsspec describes it.
-    """
+    """Return what WebHDFS passes each URL through: the policy is asked for data nodes."""
 
     def allow(url: str) -> str:
         if callable(given):
@@ -216,18 +201,7 @@ _LASTING = (aiohttp.ClientSSLError, ConnectionRefusedError)
 
 
 class HttpReader:
-    """Reads on fsspec's event loop, with one session for each set of options.
-
-    Parameters
-    ----------
-    policy
-        Asked for every redirect, and for each address that a host name turns out to have.
-    options
-        As fsspec's: ``client_kwargs`` for the session, the rest for each request.
-    documents
-        Whether what is read tells by its content what it is, as reference sets do: it may be gzip
-        or zstd, and of any type.
-    """
+    """Reads on fsspec's event loop, with one session for each set of options."""
 
     def __init__(self, policy: AccessPolicy, options: Options, documents: bool = False) -> None:
         self._policy = policy
@@ -242,27 +216,11 @@ class HttpReader:
 
         What may pass (a busy server, a broken connection) is tried again, a little later each
         time.
-
-        Raises
-        ------
-        AccessError
-            If a redirect or an address leads to a place that is not allowed.
-        FetchError
-            If the server answers with anything else than these bytes: also where that is a web
-            page, an encoding of the file or another range, with a status of success.
-        LimitError
-            If more than `limit` bytes come.
         """
         return await _patiently(self._read, place, start, end, limit)
 
     async def facts(self, place: Place) -> Facts:
-        """Return the facts of a file; its first bytes are requested, as some servers refuse HEAD.
-
-        Raises
-        ------
-        AccessError, FetchError
-            As `read`.
-        """
+        """Return the facts of a file; its first bytes are read, as some servers refuse HEAD."""
         return await _patiently(self._facts, place)
 
     async def _read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:

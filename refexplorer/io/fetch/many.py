@@ -12,8 +12,8 @@ from time import monotonic
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.io.fetch.background import POLL, NoLoopError, Stopped, wait_for
 from refexplorer.io.fetch.failures import Pieces
+from refexplorer.io.fetch.local import LocalFile
 from refexplorer.io.fetch.ranges import RangeRequest, Wanted, merged
-from refexplorer.io.fetch.stores import LocalFile
 from refexplorer.io.fetch.targets import Targets, complete, explained, held
 from refexplorer.markup import size_text
 from refexplorer.spec.references import Base64, Inline, Reference
@@ -27,19 +27,13 @@ Fetched = dict[str, bytes | RefexplorerError]
 
 @dataclass(frozen=True, slots=True)
 class FetchProgress:
-    """The progress of a fetch.
+    """The progress of a fetch."""
 
-    Attributes
-    ----------
-    chunks, chunk_count
-        References done, and all of them.
-    bytes, byte_count
-        Bytes that came for them, and all that will come; None where whole files are among them,
-        whose size is not known before.
-    """
-
+    # chunks, chunk_count: References done, and all of them
     chunks: int
     chunk_count: int
+    # bytes, byte_count: Bytes that came for them, and all that will come; None where whole files
+    # are among them, whose size is not known before
     bytes: int
     byte_count: int | None
 
@@ -63,23 +57,6 @@ def fetch_many(
     """Return the bytes of several references, each by its key, or the error that names why not.
 
     Ranges of a target that touch, or have a small gap between them, are read in one request.
-
-    Parameters
-    ----------
-    targets
-        Reads them.
-    references
-        By key.
-    advance
-        Is told how far it is; if it returns False, open requests end and what has not come is
-        left out of the result.
-    arrived
-        Is given each key as it comes; nothing is kept then, and the result is empty.
-
-    Raises
-    ------
-    LimitError
-        If they are known to have more than `Limits.fetch_bytes` in all.
     """
     fetched: Fetched = {}
     run = _FetchRun(targets, references, advance, arrived or fetched.__setitem__)

@@ -23,21 +23,13 @@ repeated as a whole."""
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Bytes that a key refers to.
+    """Bytes that a key refers to."""
 
-    Attributes
-    ----------
-    key, url
-        As in the set.
-    place
-        Where the URL leads.
-    start, end
-        Offsets in the target; `end` is None for all that follows.
-    """
-
+    # key, url: As in the set
     key: str
     url: str
-    place: Place
+    place: Place  # Where the URL leads
+    # start, end: Offsets in the target; `end` is None for all that follows
     start: int
     end: int | None
 
@@ -98,13 +90,7 @@ ReadRange = Callable[[Place, int, int | None], Awaitable[Pieces]]
 
 
 class Gathering:
-    """Collects reads on fsspec's event loop.
-
-    Parameters
-    ----------
-    read
-        Brings bytes of a target.
-    """
+    """Collects reads on fsspec's event loop."""
 
     def __init__(self, read: ReadRange) -> None:
         self._read = read

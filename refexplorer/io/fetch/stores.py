@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import ftplib
 import logging
-import os
-import stat
 import weakref
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
-from pathlib import PurePath
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from refexplorer.errors import FetchError
@@ -41,107 +36,6 @@ from refexplorer.io.fetch.http import (
     s3_session_class,
 )
 
-_FOLDER = getattr(os, "O_PATH", os.O_RDONLY)
-"""Where it exists, a folder need not be readable for the way to lead through it."""
-
-
-def open_resolved(path: str) -> BinaryIO:
-    """Open a regular file by a path that was resolved and checked before.
-
-    No link is followed: one that is there now was put there since, and would lead to what nobody
-    checked.
-
-    Raises
-    ------
-    OSError
-        If there is no such file, it may not be read, or a link is on the way.
-    """
-    descriptor = _descriptor(path)
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", path)
-        return os.fdopen(descriptor, "rb")
-    except BaseException:
-        os.close(descriptor)
-        raise
-
-
-def _descriptor(path: str) -> int:
-    if os.open not in os.supports_dir_fd:  # Windows
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        if os.path.realpath(path) == path:
-            return descriptor
-        os.close(descriptor)
-        raise OSError(errno.ELOOP, "it was replaced by a link while it was opened", path)
-    *folders, name = PurePath(path).parts[1:]
-    at = os.open(os.sep, _FOLDER | os.O_DIRECTORY)
-    try:
-        for folder in folders:
-            above, at = at, os.open(folder, _FOLDER | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
-            os.close(above)
-        # A pipe would wait for a writer here.
-        return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
-    finally:
-        os.close(at)
-
-
-class LocalReader:
-    """Reads at once, in the thread that asks."""
-
-    def __init__(self) -> None:
-        self._versions = Versions()
-
-    @contextmanager
-    def opened(self, place: Place) -> Iterator[LocalFile]:
-        """Open a file for one or several reads.
-
-        Raises
-        ------
-        OSError
-            If there is no such file, or it may not be read.
-        FetchError
-            If it changed since it was opened first.
-        """
-        with open_resolved(place.path) as file:
-            found = os.fstat(file.fileno())
-            self._versions.check(place.path, f"{found.st_size} bytes of {_modified(found)}")
-            yield LocalFile(file, found.st_size)
-
-    def facts(self, place: Place) -> Facts:
-        """Return the facts of a file; OSError if there is none."""
-        with open_resolved(place.path) as file:
-            found = os.fstat(file.fileno())
-        return Facts(found.st_size, modified=_modified(found))
-
-
-class LocalFile:
-    """An open file of known size in bytes."""
-
-    def __init__(self, file: BinaryIO, size: int) -> None:
-        self._file = file
-        self.size = size
-
-    def read(self, start: int, end: int | None, limit: int) -> bytes:
-        """Return the bytes from `start` to `end`; what lies past the end is not asked for.
-
-        Raises
-        ------
-        LimitError
-            If more than `limit` bytes would come.
-        """
-        stop = self.size if end is None else min(end, self.size)
-        if stop - start > limit:
-            raise too_long(self.size, limit)
-        if stop <= start:
-            return b""
-        self._file.seek(start)
-        return self._file.read(stop - start)
-
-
-def _modified(found: os.stat_result) -> str:
-    return datetime.fromtimestamp(found.st_mtime, UTC).isoformat()
-
-
 _READS_AT_A_TIME = 24
 """Reads at a time of a filesystem that is not asynchronous, each in a thread."""
 _BROKEN_CONNECTION = (EOFError, ConnectionError, ftplib.Error)
@@ -166,13 +60,6 @@ class RemoteReader:
     Each belongs to one authority: it is made with what fsspec takes from the URL, and options can
     name no other. Retries are those of each filesystem. An ``endpoint_url`` comes only from the
     options, so from who gives them, and no target can change it.
-
-    Parameters
-    ----------
-    policy
-        Asked for the addresses of hosts.
-    options
-        For `fsspec.filesystem`.
     """
 
     def __init__(self, policy: AccessPolicy, options: Options) -> None:
@@ -183,18 +70,7 @@ class RemoteReader:
         self._making: dict[tuple[str, str], asyncio.Lock] = {}
 
     async def read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
-        """Return the bytes from `start` to `end` (None: to the end of the file).
-
-        Raises
-        ------
-        AccessError
-            If the host has an address that is not allowed, or a redirect leads to such a place.
-        FetchError
-            If S3 or GCS says that the object changed since it was read first, or sends something
-            else than these bytes; of other stores, if more than these bytes come.
-        LimitError
-            If more than `limit` bytes come.
-        """
+        """Return the bytes from `start` to `end` (None: to the end of the file)."""
         stop = start + limit + 1 if end is None else end
         data, version, size = await self._ask(
             place, lambda filesystem: versioned.read(filesystem, place.url, start, stop)
@@ -215,15 +91,7 @@ class RemoteReader:
         return await self._ask(place, lambda filesystem: versioned.facts(filesystem, place.url))
 
     async def filesystem(self, place: Place) -> Any:
-        """Return the filesystem that reads a target; it was not asked anything yet.
-
-        Raises
-        ------
-        AccessError
-            If the host has an address that is not allowed.
-        FetchError
-            If none can be made, or the options do not say which place they are for.
-        """
+        """Return the filesystem that reads a target; it was not asked anything yet."""
         return (await self._connect(place)).filesystem
 
     async def _ask(self, place: Place, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
@@ -373,13 +241,7 @@ async def read(filesystem: Any, url: str, start: int, end: int) -> TaggedBytes:
 
 
 async def facts(filesystem: Any, url: str) -> Facts:
-    """Return the facts of an object.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-    """
+    """Return the facts of an object."""
     if _is_gcs(filesystem):
         bucket, key, _ = filesystem.split_path(url)
         found = await _ask_gcs(filesystem, "b/{}/o/{}", bucket, key, json_out=True)

@@ -19,8 +19,8 @@ from refexplorer.errors import (
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import Options, Place, StorageOptions, shown
 from refexplorer.io.fetch.failures import Denied, Facts, NotThere, Pieces, ReadTime, TooLate, cause
+from refexplorer.io.fetch.local import LocalReader
 from refexplorer.io.fetch.ranges import Gathering, Wanted
-from refexplorer.io.fetch.stores import LocalReader
 from refexplorer.limits import Limits
 from refexplorer.masking import secrets_of, without
 from refexplorer.spec.references import Base64, Inline, Range, Reference
@@ -37,17 +37,7 @@ that wait for their turn would wait as long, one after the other."""
 
 
 class Targets:
-    """Reads references; whatever reads a protocol is made after its first target was allowed.
-
-    Parameters
-    ----------
-    policy
-        Says what may be read.
-    storage_options
-        By protocol or place. What has no credentials there is read anonymously.
-    limits
-        `Limits.fetch_bytes` and `Limits.read_seconds` bound one read.
-    """
+    """Reads references; whatever reads a protocol is made after its first target was allowed."""
 
     def __init__(
         self, policy: AccessPolicy, storage_options: StorageOptions | None, limits: Limits
@@ -82,19 +72,7 @@ class Targets:
     def fetch(
         self, key: str, reference: Reference, start: int = 0, end: int | None = None
     ) -> bytes:
-        """Return the bytes of a reference, or a slice of them (offsets count from its start).
-
-        Raises
-        ------
-        AccessError
-            If the target may not be read yet.
-        FetchError
-            If the target does not give these bytes; the text names key, URL, range, cause.
-        DecodeError
-            If base64 text is none.
-        LimitError
-            If more than `Limits.fetch_bytes` would be read.
-        """
+        """Return the bytes of a reference, or a slice of them (offsets count from its start)."""
         if isinstance(reference, Inline | Base64):
             return held(key, reference)[start:end]
         wanted = self.wanted(key, reference, start, end)
@@ -115,22 +93,7 @@ class Targets:
         end: int | None = None,
         place_of: Callable[[str], Place] | None = None,
     ) -> Wanted:
-        """Say which bytes of which target a reference, or a slice of it, needs.
-
-        Parameters
-        ----------
-        key, reference
-            What is wanted.
-        start, end
-            The slice, from the start of the reference.
-        place_of
-            Asks the policy where a URL leads; who asks for many may remember its answers.
-
-        Raises
-        ------
-        AccessError, FetchError, LimitError
-            As `fetch`, for what is known without reading.
-        """
+        """Say which bytes of which target a reference, or a slice of it, needs."""
         url = None if isinstance(reference, Inline | Base64) else reference.url
         if url is None:
             raise FetchError(
@@ -225,27 +188,13 @@ def fetch(
     policy: AccessPolicy | None = None,
     storage_options: StorageOptions | None = None,
 ) -> bytes:
-    """Return the bytes of one key.
-
-    Raises
-    ------
-    KeyError
-        If the set has no such key.
-    RefexplorerError
-        As `Targets.fetch`.
-    """
+    """Return the bytes of one key."""
     policy = policy or AccessPolicy(refs.source.location)
     return Targets(policy, storage_options, refs.limits).fetch(key, refs[key])
 
 
 def held(key: str, reference: Inline | Base64) -> bytes:
-    """Return bytes that the set itself holds.
-
-    Raises
-    ------
-    DecodeError
-        If base64 text is none.
-    """
+    """Return bytes that the set itself holds."""
     try:
         return reference.data
     except ValueError as error:
@@ -254,20 +203,7 @@ def held(key: str, reference: Inline | Base64) -> bytes:
 
 
 def complete(wanted: Wanted, data: bytes, size: int | None) -> bytes:
-    """Return the bytes if they are all that was wanted.
-
-    Parameters
-    ----------
-    wanted, data
-        What was asked for, and what came.
-    size
-        Of the target; None if it is not known.
-
-    Raises
-    ------
-    FetchError
-        If there are fewer.
-    """
+    """Return the bytes if they are all that was wanted."""
     if wanted.end is None or len(data) == wanted.end - wanted.start:
         return data
     said = f"{wanted}: only {len(data):,} of {wanted.end - wanted.start:,} bytes were received"

@@ -26,25 +26,7 @@ def decode_as_xarray(
     scale: bool = True,
     times: bool = True,
 ) -> np.ndarray[Any, Any]:
-    """Return values as `xarray.open_zarr` shows them.
-
-    Parameters
-    ----------
-    values
-        As Zarr gives them, of any shape.
-    fill_value
-        Of the array, as Zarr gives it. xarray takes it for `_FillValue` in Zarr v2, whatever the
-        attribute of this name says; in Zarr v3 it has no such meaning.
-    scale
-        Whether missing values are masked, and scale and offset applied.
-    times
-        Whether times are decoded.
-
-    Raises
-    ------
-    Exception
-        What xarray raises of attributes that do not fit.
-    """
+    """Return values as `xarray.open_zarr` shows them."""
     import xarray
 
     values = _in_stored_order(array, values)

@@ -6,8 +6,6 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from dataclasses import dataclass, field
-from enum import StrEnum
 from queue import Empty, Full, Queue
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +20,9 @@ from refexplorer.io.fetch.background import POLL
 from refexplorer.io.fetch.many import Advance, FetchProgress, fetch_many
 from refexplorer.io.fetch.targets import Targets, held
 from refexplorer.io.reading.filesystem import NoReference, naming_bugs, of_unlisted
+from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.zarr_refusals import check_array, sentence_of, undecodable
 from refexplorer.io.reading.zarr_store import DecodedView, store
-from refexplorer.masking import masks_repr
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.references import Base64, Inline, Reference
 
@@ -44,25 +42,6 @@ class ArrayDecoder:
 
     Zarr takes a millisecond or so for a chunk, more than most take to be decoded. What the steps
     here cannot decode Zarr is asked for, and its words are the ones that are said.
-
-    Parameters
-    ----------
-    refs, array
-        The opened set, and an array of it.
-    targets
-        Reads what references point to.
-
-    Attributes
-    ----------
-    view
-        The keys of the set.
-
-    Raises
-    ------
-    DecodeError
-        If Zarr cannot open the array.
-    LimitError
-        If its chunks are larger than the limits.
     """
 
     def __init__(self, refs: SetLike, array: ArrayMeta, targets: Targets) -> None:
@@ -93,13 +72,7 @@ class ArrayDecoder:
         return self.dtype.kind in _PLAIN
 
     def decode(self, index: Index, data: bytes) -> ArrayValues:
-        """Return the values of a chunk, cut to the shape of the array.
-
-        Raises
-        ------
-        RefexplorerError
-            If its bytes cannot be decoded, or would inflate beyond the limits.
-        """
+        """Return the values of a chunk, cut to the shape of the array."""
         if self._steps:
             try:
                 values: Any = data
@@ -194,56 +167,6 @@ def _open(view: DecodedView, array: ArrayMeta) -> zarr.Array[Any]:
         ) from error
 
 
-class ChunkState(StrEnum):
-    """The state of a chunk after reading it."""
-
-    FETCHED = "fetched"
-    FILL = "fill"
-    FAILED = "failed"
-
-
-@masks_repr
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The values of a chunk or an array, and their state.
-
-    Attributes
-    ----------
-    index
-        The chunk; None for a whole array.
-    values
-        As Zarr decodes them, cut to the shape of the array; None if all failed.
-    state
-        Of a whole array: fetched if any chunk was, else failed if any did.
-    message
-        Why (the first) chunk failed.
-    states
-        What became of each chunk.
-    fill
-        The fill value of the array, as Zarr decodes it.
-    """
-
-    index: Index | None
-    values: np.ndarray[Any, Any] | None
-    state: ChunkState
-    message: str | None = None
-    states: dict[Index, ChunkState] = field(default_factory=dict)
-    fill: object = None
-
-    def count(self, state: ChunkState) -> int:
-        """Return how many chunks are in a state."""
-        return sum(found is state for found in self.states.values())
-
-
-def overall(states: dict[Index, ChunkState]) -> ChunkState:
-    """Return the state of a whole: fetched if any chunk was, else failed if any did."""
-    found = set(states.values())
-    return next(
-        (state for state in (ChunkState.FETCHED, ChunkState.FAILED) if state in found),
-        ChunkState.FILL,
-    )
-
-
 DECODERS = 2
 """Threads that decode: codecs let others run, and more would not help the two cores that most
 machines of visitors and Binder have."""
@@ -256,23 +179,7 @@ _WAITING = 16
 
 
 def read_chunk(refs: SetLike, path: str, index: Index, targets: Targets) -> Reading:
-    """Read and decode one chunk.
-
-    Returns
-    -------
-    Reading
-        The state is ``fill`` if the source has no reference for the chunk, and ``failed``, with a
-        sentence, if its bytes cannot be read or decoded, or if its reference cannot be used.
-
-    Raises
-    ------
-    KeyError
-        If there is no such array.
-    DecodeError
-        If its metadata cannot be used, or its grid has no such chunk.
-    AccessError
-        If the target may not be read yet.
-    """
+    """Read and decode one chunk."""
     array = array_at(refs, path)
     if not array.contains(index):
         raise DecodeError(f"{path} has no chunk {list(index)}; its grid is {list(array.grid)}.")
@@ -286,15 +193,7 @@ def read_chunk(refs: SetLike, path: str, index: Index, targets: Targets) -> Read
 
 
 def array_at(refs: SetLike, path: str) -> ArrayMeta:
-    """Return the metadata of an array; say what is wrong where there is some that is none.
-
-    Raises
-    ------
-    KeyError
-        If there is no such array.
-    DecodeError
-        If its metadata cannot be used.
-    """
+    """Return the metadata of an array; say what is wrong where there is some that is none."""
     if path not in refs.arrays():
         for name in (".zarray", "zarr.json"):
             key = f"{path}/{name}".lstrip("/")
@@ -309,23 +208,7 @@ def read_chunks(
     indices: Sequence[Index],
     advance: Advance = lambda progress: True,
 ) -> Iterator[Reading]:
-    """Yield chunks in the order in which they come, each with its state.
-
-    Parameters
-    ----------
-    decoder
-        Of the array; ranges that touch, or nearly, share a request to its targets.
-    indices
-        In the grid of chunks.
-    advance
-        Is told how far fetching is, about ten times a second, in the thread that asks for the next
-        chunk; if it returns False, open requests end and nothing more comes.
-
-    Raises
-    ------
-    AccessError
-        If a target may not be read yet.
-    """
+    """Yield chunks in the order in which they come, each with its state."""
     wanted: dict[str, tuple[Index, Reference]] = {}
     for index in indices:
         key = decoder.array.chunk_key(index)

@@ -87,31 +87,17 @@ class BeyondFsspec(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CodeContext:
-    """The facts that code for any key of a set needs, found once.
+    """The facts that code for any key of a set needs, found once."""
 
-    Attributes
-    ----------
-    urls
-        One target for each place that the set refers to.
-    storage_options
-        Options by protocol; what may be a secret is masked in the code.
-    rendering
-        fsspec's options for the templates, as `fsspec_options` of the readers returns them.
-    """
-
-    urls: Sequence[str | None]
+    urls: Sequence[str | None]  # One target for each place that the set refers to
+    # Options by protocol; what may be a secret is masked in the code
     storage_options: Mapping[str, Any] = field(repr=False)
+    # fsspec's options for the templates, as `fsspec_options` of the readers returns them
     rendering: Mapping[str, Any] | None
 
 
 def fsspec_recipe(refs: SetLike, known: CodeContext, asynchronous: bool) -> Recipe:
-    """Return what opens a set with fsspec.
-
-    Raises
-    ------
-    BeyondFsspec
-        If fsspec has no options for it.
-    """
+    """Return what opens a set with fsspec."""
     recipe = Recipe()
     _add_document(refs.source, recipe, known)
     if None in known.urls:
@@ -269,15 +255,7 @@ _ACCESS = {
 
 
 def opening_lines(facts: RepositoryFacts, options: Mapping[str, Any]) -> list[str] | None:
-    """Return the lines that make ``session`` of a repository; None if it has no place.
-
-    Parameters
-    ----------
-    facts
-        Of the repository.
-    options
-        For its storage, as fsspec has them; the lines have none that may be a secret.
-    """
+    """Return the lines that make ``session`` of a repository; None if it has no place."""
     if facts.place is None or facts.containers is None or facts.uncommitted:
         return None
     function, arguments, named = storage_call(facts.place, options)
@@ -320,19 +298,7 @@ _FILL_IN = f"# fill in each {MASK}: code has no passwords, tokens and signatures
 
 
 def code(refs: SetLike, key: str | None, known: CodeContext, allow: Collection[str] = ()) -> str:
-    """Return Python that opens a set, a group, an array, or the bytes of a key.
-
-    Parameters
-    ----------
-    refs
-        The opened set.
-    key
-        A key, or the path of an array or a folder; None is the whole set.
-    known
-        Of the set.
-    allow
-        What reading it needs, where fsspec cannot read the set and refexplorer has to.
-    """
+    """Return Python that opens a set, a group, an array, or the bytes of a key."""
     text = masked_text(_code(refs, key or "", known, allow))
     return f"{_FILL_IN}\n{text}" if MASK in text else text
 

@@ -217,11 +217,6 @@ def naming_bugs(what: str) -> Iterator[None]:
 
     Zarr and fsspec's mapper take `KeyError` and `FileNotFoundError`, whatever raised them, for
     "no such chunk", and a fill value is read where a bug was.
-
-    Raises
-    ------
-    InternalError
-        For all that is neither `NoReference` nor an error with a sentence.
     """
     try:
         yield

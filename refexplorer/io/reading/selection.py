@@ -17,15 +17,8 @@ from refexplorer.io.decode.chunk_shapes import Index, chunks_along, overlap, pla
 from refexplorer.io.fetch.many import Advance
 from refexplorer.io.fetch.ranges import Wanted, merged
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.chunks import (
-    ArrayDecoder,
-    ArrayValues,
-    ChunkState,
-    Reading,
-    array_at,
-    overall,
-    read_chunks,
-)
+from refexplorer.io.reading.chunks import ArrayDecoder, ArrayValues, array_at, read_chunks
+from refexplorer.io.reading.readings import ChunkState, Reading, overall
 from refexplorer.markup import counted, size_text
 from refexplorer.masking import masks_repr
 from refexplorer.refset.contents import SetLike
@@ -70,23 +63,7 @@ class Estimate:
 def estimate_selection(
     refs: SetLike, array: ArrayMeta, selection: Sequence[int | slice] = ()
 ) -> Estimate:
-    """Estimate the cost of reading a part of an array.
-
-    Parameters
-    ----------
-    refs, array
-        The set, and an array of it.
-    selection
-        An integer or a slice for each dimension, as in ``values[0, 10:20]``; those that are left
-        out are read whole.
-
-    Raises
-    ------
-    LimitError
-        If the part has values of more than 10^6 chunks.
-    RefexplorerError
-        If the array has no such part.
-    """
+    """Estimate the cost of reading a part of an array."""
     name = array.path or "the root array"
     if len(selection) > len(array.shape):
         raise RefexplorerError(f"{name} has {len(array.shape)} dimensions, not {len(selection)}.")
@@ -228,32 +205,7 @@ def read_selection(
     failed: str = "raise",
     advance: Advance = lambda progress: True,
 ) -> ArrayReading:
-    """Read a part of an array.
-
-    Parameters
-    ----------
-    refs, path
-        The opened set, and the path of an array.
-    selection
-        An integer or a slice for each dimension, as in ``values[0, 10:20]``.
-    targets
-        Reads the bytes.
-    failed
-        ``"raise"``, or ``"keep"``: what could be read is returned, and says what could not.
-    advance
-        Is told how far it is; False stops.
-
-    Raises
-    ------
-    KeyError
-        If there is no such array.
-    RefexplorerError
-        If the array has no such part, it was stopped, or a chunk failed and is not to be kept.
-    AccessError
-        If a target may not be read yet.
-    LimitError
-        If the part has values of more than 10^6 chunks, or does not fit into memory.
-    """
+    """Read a part of an array."""
     if failed not in ("raise", "keep"):
         raise RefexplorerError(f"failed={failed!r} is neither 'raise' nor 'keep'.")
     array = array_at(refs, path)
@@ -310,17 +262,7 @@ def _touched(array: ArrayMeta, places: tuple[range, ...]) -> list[Index]:
 
 
 class Assembled:
-    """The values of a part of an array, put together from its chunks.
-
-    Parameters
-    ----------
-    array
-        The array.
-    places
-        The part, along each dimension, ascending.
-    dtype
-        The data type of the values; None for that of the first chunk.
-    """
+    """The values of a part of an array, put together from its chunks."""
 
     def __init__(
         self, array: ArrayMeta, places: tuple[range, ...], dtype: np.dtype[Any] | None = None

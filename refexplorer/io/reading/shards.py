@@ -14,8 +14,8 @@ from refexplorer.io.decode.chunk_shapes import Index
 from refexplorer.io.decode.pipelines import ABSENT, ShardCodec
 from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.io.reading.filesystem import NoReference, of_unlisted
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.markup import counted, escape, size_text
 from refexplorer.masking import masks_repr
 from refexplorer.refset.contents import SetLike
@@ -140,11 +140,6 @@ def read_shard(
     """Read the index of a shard, with one request for a byte range.
 
     Of a whole file its size is asked first, where the index is at the end.
-
-    Raises
-    ------
-    AccessError
-        If the target may not be read yet.
     """
     grid, chunks = layout.grid, layout.inner.chunks
     size: int | None = None

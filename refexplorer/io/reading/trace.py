@@ -13,7 +13,7 @@ import numpy as np
 
 from refexplorer.errors import AccessError, DecodeError, FetchError, RefexplorerError
 from refexplorer.io.decode.chunk_shapes import Index
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.markup import code, counted, escape, items, shown
 from refexplorer.masking import masks_repr, secrets_of
 from refexplorer.spec.derivation import SHOWN, TraceStep
@@ -143,15 +143,6 @@ def trace_key(
 
     No step may make more bytes than the chunk has, with some room for the codecs after it: what
     would is stopped, and codecs that do not say beforehand are run in a process of their own.
-
-    Raises
-    ------
-    KeyError
-        If there is no such key, and no chunk that would have it.
-    DecodeError
-        If an inner chunk is asked for that there is not.
-    AccessError
-        If the target may not be read yet.
     """
     owner = refs.array_of(key)
     array = None if owner is None else refs.array(owner[0])

@@ -15,7 +15,8 @@ from numcodecs.registry import get_codec
 from refexplorer.errors import AccessError, DecodeError, RefexplorerError
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.cf import decode_as_xarray, decoding_attributes
-from refexplorer.io.reading.chunks import ArrayDecoder, ChunkState, array_at
+from refexplorer.io.reading.chunks import ArrayDecoder, array_at
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.trace import Trace, Tracer
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.derivation import TraceStep
@@ -40,17 +41,7 @@ class ValueOrigin(StrEnum):
 
 
 def trace_value(refs: SetLike, path: str, index: Sequence[int], targets: Targets) -> Trace:
-    """Trace one value from the reference of its chunk; negative positions count from the end.
-
-    Raises
-    ------
-    KeyError
-        If there is no such array.
-    DecodeError
-        If its metadata cannot be used, or it has no such position.
-    AccessError
-        If the target may not be read yet.
-    """
+    """Trace one value from the reference of its chunk; negative positions count from the end."""
     array = array_at(refs, path)
     return _ValueTracer(refs, array, _place(array, index), targets).value()
 

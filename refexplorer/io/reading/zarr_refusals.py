@@ -86,13 +86,7 @@ _SHOWN = 300
 
 
 def check_metadata(key: str, text: bytes) -> None:
-    """Refuse the text of a metadata key that Zarr would not read.
-
-    Raises
-    ------
-    DecodeError
-        Naming the key and what is wrong.
-    """
+    """Refuse the text of a metadata key that Zarr would not read."""
     document = _document(key, text)
     name = key.rpartition("/")[2]
     if name == ".zmetadata":
@@ -128,13 +122,7 @@ def _check_node(key: str, document: Mapping[str, object], kind: object) -> None:
 
 
 def check_array(key: str, text: bytes) -> None:
-    """Refuse the text of a metadata key that holds an array which breaks a rule.
-
-    Raises
-    ------
-    DecodeError
-        Naming the key and the rule.
-    """
+    """Refuse the text of a metadata key that holds an array which breaks a rule."""
     document = _document(key, text)
     if document.get("node_type") != "group" and (broken := _broken(document)) is not None:
         raise _refused(key, str(broken))
@@ -160,20 +148,7 @@ def _broken(document: Mapping[str, object]) -> BadMetadata | None:
 
 
 def check_for_xarray(array: ArrayMeta, decoded: bool) -> None:
-    """Refuse an array of which xarray would say something that names nothing.
-
-    Parameters
-    ----------
-    array
-        The array.
-    decoded
-        Whether xarray is to unpack its values.
-
-    Raises
-    ------
-    DecodeError
-        Naming the array and what xarray cannot go by.
-    """
+    """Refuse an array of which xarray would say something that names nothing."""
     if max(array.shape, default=0) > sys.maxsize:
         raise DecodeError(
             f"xarray cannot open {array.path}: one of its dimensions has {max(array.shape):,} "
@@ -196,15 +171,7 @@ def check_for_xarray(array: ArrayMeta, decoded: bool) -> None:
 
 @contextmanager
 def saying_refusals(package: str, refs: SetLike) -> Iterator[None]:
-    """Say in a `DecodeError` what a package refuses about a set.
-
-    Parameters
-    ----------
-    package
-        How it is called.
-    refs
-        The set that it opens.
-    """
+    """Say in a `DecodeError` what a package refuses about a set."""
     try:
         yield
     except (RefexplorerError, ImportError):

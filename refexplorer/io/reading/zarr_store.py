@@ -157,16 +157,7 @@ class DecodedView(ReferenceView):
         return data
 
     def _bytes(self, key: str, start: int | None, end: int | None) -> bytes:
-        """Return the bytes of a key, or a slice of them, when they may be decoded.
-
-        Raises
-        ------
-        DecodeError
-            If Zarr would refuse the metadata, the array needs a codec that is not installed, or
-            its codecs refuse the bytes.
-        LimitError
-            If the bytes would inflate beyond the limit.
-        """
+        """Return the bytes of a key, or a slice of them, when they may be decoded."""
         plan = current_plan.get()
         data = None if plan is None or start is not None or end is not None else plan.take(key)
         if isinstance(data, RefexplorerError):
@@ -209,18 +200,6 @@ def to_zarr(refs: SetLike, targets: Targets, **options: Any) -> zarr.Group | zar
     Only metadata is read, which reference sets hold themselves. Values are read when they are
     asked for; a chunk without a reference is the fill value, a chunk that cannot be read
     raises.
-
-    Parameters
-    ----------
-    refs, targets
-        The opened set, and what reads the bytes.
-    options
-        Passed to `zarr.open`.
-
-    Raises
-    ------
-    DecodeError
-        If the set has no group or array at its root, or Zarr refuses what is there.
     """
     import zarr
 
@@ -237,26 +216,7 @@ def to_xarray(
     coordinates: bool = False,
     **options: Any,
 ) -> xarray.Dataset:
-    """Open a group of the set with xarray; nothing but metadata is read.
-
-    Parameters
-    ----------
-    refs, targets
-        The opened set, and what reads the bytes.
-    group
-        The path of a group; ``""`` is the root.
-    coordinates
-        Read the dimension coordinates from their targets now, as ``xarray.open_dataset`` does by
-        itself: `sel` needs their indexes, and times are decoded by their values.
-    options
-        Passed to `xarray.open_dataset`; ``chunks={}`` makes dask arrays.
-
-    Raises
-    ------
-    DecodeError
-        If there is no such group, or xarray refuses an array: it has no dimension names, without
-        which it has no place, or metadata that cannot be used.
-    """
+    """Open a group of the set with xarray; nothing but metadata is read."""
     import xarray
 
     group = group.strip("/")
@@ -277,20 +237,7 @@ def to_datatree(
     coordinates: bool = False,
     **options: Any,
 ) -> xarray.DataTree:
-    """Open all groups of the set as a tree of datasets; nothing but metadata is read.
-
-    Parameters
-    ----------
-    refs, targets, coordinates
-        As in `to_xarray`.
-    options
-        Passed to `xarray.open_datatree`.
-
-    Raises
-    ------
-    DecodeError
-        If xarray refuses an array, as in `to_xarray`.
-    """
+    """Open all groups of the set as a tree of datasets; nothing but metadata is read."""
     import xarray
 
     _require_group(refs, "")
@@ -407,13 +354,7 @@ class ReferenceStore(Store):
         return await asyncio.gather(*(self.get(key, prototype, part) for key, part in key_ranges))
 
     async def get_ranges(self, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
-        """Yield parts of a shard, which Zarr asks for from 3.4 on.
-
-        Raises
-        ------
-        RefexplorerError
-            The first error of those that Zarr gives as a group.
-        """
+        """Yield parts of a shard, which Zarr asks for from 3.4 on."""
         try:
             parts = super().get_ranges(*arguments, **options)  # type: ignore[misc, unused-ignore]
             async for part in parts:
@@ -522,13 +463,7 @@ class MergingPipeline(BatchedCodecPipeline):
         )
 
     async def read_batch(self, batch_info: Iterable[Any], *arguments: Any, **options: Any) -> Any:
-        """Read some chunks.
-
-        Raises
-        ------
-        RefexplorerError
-            With the key of the first chunk that cannot be decoded, and its target.
-        """
+        """Read some chunks."""
         batch = list(batch_info)
         try:
             return await super().read_batch(batch, *arguments, **options)

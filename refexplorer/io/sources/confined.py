@@ -37,7 +37,7 @@ from refexplorer.formats.datafiles.metadata_transfer import (
     values_of,
 )
 from refexplorer.formats.datafiles.streams import RangeStream
-from refexplorer.io.fetch.stores import open_resolved
+from refexplorer.io.fetch.local import open_resolved
 from refexplorer.io.sources.target_file import BLOCK
 from refexplorer.markup import size_text
 
@@ -56,29 +56,17 @@ _NAME = __spec__.name if __spec__ else __name__
 
 
 class ConfinedFile:
-    """A file that is read in a child process; its metadata are read at once.
-
-    Parameters
-    ----------
-    form
-        The format, as of `DataFile`.
-    targets
-        Say whether a local file changes meanwhile.
-    file
-        The file; it is closed with this.
-
-    Raises
-    ------
-    Unread
-        If the library cannot read it, or takes too much time or memory.
-    FetchError
-        If its bytes cannot be read; also later.
-    """
+    """A file that is read in a child process; its metadata are read at once."""
 
     def __init__(self, form: str, targets: Targets, file: TargetFile) -> None:
         self.form = form
         self._targets, self._file = targets, file
         self._metadata = FileMetadata(self._ask({"do": "describe"})[1])
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self._file.size
 
     def names(self) -> tuple[str, ...]:
         """Return the paths of all arrays."""

@@ -16,7 +16,7 @@ from refexplorer.io.sources.target_file import MOST_BYTES, TargetFile
 from refexplorer.io.sources.zarr_files import find_array
 
 if TYPE_CHECKING:
-    from refexplorer.formats.datafiles.data_file import DataFile
+    from refexplorer.formats.datafiles.data_file import SizedDataFile
     from refexplorer.io.fetch.targets import Targets
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -48,33 +48,13 @@ _OTHERS = ("FITS", "GRIB")
 """Formats whose packages the extra does not bring."""
 
 
-def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> DataFile:
+def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> SizedDataFile:
     """Open a target to ask what it says of itself.
 
     What a file of a stranger costs is bounded: by `most` over the network, by the numbers of
     objects, attributes and bytes that each reader goes through, and, where a library reads it, by
     the memory and time of a child process. No link to another file is followed. What remains is
     that time and memory of the child, for each file; `confined_file` says more.
-
-    Parameters
-    ----------
-    targets
-        Reads it, as far as the access policy of the set allows.
-    url
-        The target, as in the set.
-    most
-        Bytes that may be read of it over the network for its metadata, and beside the limit of
-        what is decoded for the values of each question; None if the whole file may.
-
-    Raises
-    ------
-    AccessError
-        If it may not be read.
-    FetchError
-        If it cannot be read.
-    Unread
-        If it is of a format that is not compared, or that its library cannot read within the
-        limits, or if that is not installed.
     """
     file = TargetFile(targets, url, most)
     try:
@@ -84,7 +64,7 @@ def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> Da
         raise
 
 
-def _opened(targets: Targets, file: TargetFile) -> DataFile:
+def _opened(targets: Targets, file: TargetFile) -> SizedDataFile:
     form = _form(file)
     if form is None:
         chunk = find_array(targets, file)

@@ -17,7 +17,7 @@ from refexplorer.spec.references import Range, Url
 
 if TYPE_CHECKING:
     from refexplorer.io.fetch.failures import Facts
-    from refexplorer.io.fetch.stores import LocalFile
+    from refexplorer.io.fetch.local import LocalFile
 
 BLOCK = 2**16
 """Bytes of a block: at 10 MB/s they take 6 ms, less than the way to a server and back."""
@@ -34,29 +34,6 @@ class TargetFile(SeekableBytes):
 
     A local file is read as it is. Of any other, blocks are read and kept: neighbours in one
     request, each of them once.
-
-    Parameters
-    ----------
-    targets
-        Reads them.
-    url
-        The target, as in the set.
-    most
-        Bytes that may be read over the network; None if the whole file may.
-
-    Attributes
-    ----------
-    request_count, byte_count
-        What was read over the network up to now; the question for the size is a request.
-
-    Raises
-    ------
-    AccessError
-        If the target may not be read; also when a redirect turns out to lead elsewhere.
-    FetchError
-        If it cannot be read; also later.
-    Unread
-        If the server does not tell the size, or more than `most` bytes would be read; also later.
     """
 
     def __init__(self, targets: Targets, url: str, most: int | None = MOST_BYTES) -> None:

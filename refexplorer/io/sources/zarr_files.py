@@ -69,24 +69,7 @@ class _ShardLayout:
 
 
 class ZarrChunkFile:
-    """A chunk of a Zarr array.
-
-    Parameters
-    ----------
-    file
-        The target; it is closed with this.
-    array
-        The metadata of the array.
-    index
-        Of the chunk.
-    limit
-        Bytes that its values may take.
-
-    Raises
-    ------
-    Unread
-        If Zarr cannot read the metadata.
-    """
+    """A chunk of a Zarr array."""
 
     form = "Zarr"
     declared = None
@@ -116,6 +99,11 @@ class ZarrChunkFile:
         """Return the root as another name of the array."""
         return {"": next(iter(self._arrays))}
 
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self._file.size
+
     def objects(self) -> Iterator[FileObject]:
         """Yield the array, and the inner one of a shard."""
         for name in self.names():
@@ -130,15 +118,7 @@ class ZarrChunkFile:
         return self._arrays[self.other_names().get(name, name)]
 
     def chunks(self, name: str) -> FileChunks:
-        """Return the chunks of the array that this file has.
-
-        Raises
-        ------
-        KeyError
-            If there is no array of this name.
-        Unread
-            If the index of a shard leads out of the file.
-        """
+        """Return the chunks of the array that this file has."""
         name = self.array(name).name
         if self._shard is None or name != self._shard.inner.path:
             indices = np.array([self._index], np.int64).reshape(1, -1)
@@ -192,15 +172,7 @@ class ZarrChunkFile:
 
 
 def find_array(targets: Targets, file: TargetFile) -> ZarrChunkFile | None:
-    """Look for the array that a file may be a chunk of, by its name and what lies above it.
-
-    Raises
-    ------
-    Unread
-        If there is one that Zarr cannot read.
-    FetchError
-        If a server does not answer.
-    """
+    """Look for the array that a file may be a chunk of, by its name and what lies above it."""
     parts = file.url.split("/")
     for count in range(1, min(len(parts), _KEY_PARTS + 1)):
         if not _PART.fullmatch(parts[-count]):

@@ -25,17 +25,7 @@ _WINDOW = 64
 
 
 def full_grids(fields: np.ndarray, keys: int, budget: int) -> Iterator[np.ndarray]:
-    """Yield rows that fill grids of the numbers of their keys, the last axis fastest.
-
-    Parameters
-    ----------
-    fields
-        Shape ``(fields, n)``; no two rows share all numbers of their keys.
-    keys
-        How many of the fields, from the first, are numbers of the key.
-    budget
-        How many parts of the rows may be looked at.
-    """
+    """Yield rows that fill grids of the numbers of their keys, the last axis fastest."""
     waiting = [np.arange(fields.shape[1], dtype=np.int32)]
     while waiting and budget:
         rows, budget = waiting.pop(), budget - 1
@@ -267,16 +257,7 @@ _ZERO, _NINE = ord("0"), ord("9")
 
 
 def shapes_of(texts: pa.LargeStringArray) -> tuple[list[str], np.ndarray]:
-    """Return texts without their numbers.
-
-    Returns
-    -------
-    shapes
-        The distinct ones, in the order in which they come: texts with ``0`` in the place of each
-        number.
-    codes
-        Index into `shapes` of each text, int64, shape ``(n,)``; -1 where a number is too long.
-    """
+    """Return texts without their numbers."""
     spans = spans_of(texts)
     digit, inside = _digits(spans)
     first, widths = _numbers(digit, inside)
@@ -296,20 +277,7 @@ def shapes_of(texts: pa.LargeStringArray) -> tuple[list[str], np.ndarray]:
 
 
 def read_numbers(texts: pa.LargeStringArray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Read the numbers of texts that have one shape.
-
-    Parameters
-    ----------
-    texts
-        A column of n of them.
-    count
-        How many numbers each has.
-
-    Returns
-    -------
-    values, widths
-        Each number, int64, and how many digits it is written with, uint8, shape ``(count, n)``.
-    """
+    """Read the numbers of texts that have one shape."""
     spans = spans_of(texts)
     first, widths = _numbers(*_digits(spans))
     values, _ = Spans(spans.data, first, first + widths).numbers()
@@ -343,27 +311,18 @@ MOST_SHAPES = 2**20
 
 @dataclass(frozen=True)
 class Group:
-    """References that are alike but for their numbers.
+    """References that are alike but for their numbers."""
 
-    Attributes
-    ----------
-    rows
-        Their rows in the table, int32, shape ``(n,)``.
-    key, url
-        Words of key and URL with ``0`` in the place of each number.
-    fields, widths
-        Numbers of the key, then of the URL, then offset and length of byte ranges, int64, and how
-        many digits each is written with, uint8 (0 for offset and length); shape ``(fields, n)``.
-    ranges
-        Whether they are byte ranges.
-    """
-
-    rows: np.ndarray
+    rows: np.ndarray  # Their rows in the table, int32, shape ``(n,)``
+    # key, url: Words of key and URL with ``0`` in the place of each number
     key: str
     url: str
+    # fields, widths: Numbers of the key, then of the URL, then offset and length of byte ranges,
+    # int64, and how many digits each is written with, uint8 (0 for offset and length); shape
+    # ``(fields, n)``
     fields: np.ndarray
     widths: np.ndarray
-    ranges: bool
+    ranges: bool  # Whether they are byte ranges
 
     @property
     def keys(self) -> int:
@@ -396,13 +355,7 @@ class _Shapes:
 
 
 def groups_of(table: Table, tell: Callable[[int], None]) -> Iterator[Group]:
-    """Yield the references to named targets by the words of key and URL, the largest groups first.
-
-    Parameters
-    ----------
-    tell
-        Called with how many rows were looked at, each of them twice.
-    """
+    """Yield references to named targets by the words of key and URL, the largest groups first."""
     keys, urls = _Shapes(), _Shapes()
     parts = _parts_of_groups(_codes_of_groups(table, keys, urls, tell))
     of_keys, of_urls = keys.texts(), urls.texts()

@@ -33,7 +33,7 @@ from refexplorer.refset.writing.json import WatchBlocks, means_v1, written
 from refexplorer.refset.writing.references import retargeted
 from refexplorer.spec.document import UrlReader, read_document
 from refexplorer.spec.gen.item import GenItem
-from refexplorer.spec.references import BadReference
+from refexplorer.spec.reference_parsing import BadReference
 from refexplorer.spec.templates.template import is_template, rendered_plain
 
 MOST_ITEMS = 1000
@@ -42,13 +42,7 @@ BUDGET = 500
 
 
 def find_items(table: Table, tell: Callable[[int], None]) -> list[FoundItem]:
-    """Return gen items that promise to be shorter than what they stand for.
-
-    Parameters
-    ----------
-    tell
-        Called with how many rows of the table were looked at, each of them twice.
-    """
+    """Return gen items that promise to be shorter than what they stand for."""
     found = [item for group in groups_of(table, tell) for item in islice(_items(group), MOST_ITEMS)]
     return sorted(found, key=lambda item: -len(item.rows))[:MOST_ITEMS]
 
@@ -75,17 +69,7 @@ def proved(
     table: Table,
     tell: Callable[[int], None],
 ) -> list[int]:
-    """Return the positions of the gen items that make exactly the references they stand for.
-
-    Parameters
-    ----------
-    sources, templates
-        Sections of a document.
-    rows
-        For each gen item, the rows of the table that it is to make, in its order.
-    tell
-        Called with how many of these rows were compared.
-    """
+    """Return the positions of the gen items that make exactly the references they stand for."""
     document = read_document({"version": 1, "templates": templates, "gen": sources})
     good: list[int] = []
     seen = 0
@@ -151,17 +135,11 @@ MOST_RENDERED = 50_000
 
 @dataclass(frozen=True)
 class Templates:
-    """Templates, and how URLs are written with them.
+    """Templates, and how URLs are written with them."""
 
-    Attributes
-    ----------
-    texts
-        The templates section: names and jinja-strs.
-    names
-        The name of the template that stands for a URL or for the start of one.
-    """
-
+    # The templates section: names and jinja-strs
     texts: dict[str, str] = field(default_factory=dict)
+    # The name of the template that stands for a URL or for the start of one
     names: dict[str, str] = field(default_factory=dict)
 
     def write(self, url: str) -> str:
@@ -199,15 +177,7 @@ def folder(url: str) -> str:
 
 
 def find_templates(urls: Sequence[str], uses: Sequence[int], heads: Iterable[str]) -> Templates:
-    """Choose templates that make the document shorter.
-
-    Parameters
-    ----------
-    urls, uses
-        The distinct URLs, and how many references name each.
-    heads
-        Literal starts of the URLs of gen items.
-    """
+    """Choose templates that make the document shorter."""
     found, names = Templates(), _names()
     left: Counter[str] = Counter()
     for url, used in sorted(zip(urls, uses, strict=True), key=lambda pair: -pair[1]):
@@ -242,30 +212,15 @@ def _names() -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Inferred:
-    """A V1 document, or V0 where no template and no gen item makes it shorter.
+    """A V1 document, or V0 where no template and no gen item makes it shorter."""
 
-    Attributes
-    ----------
-    templates
-        The templates section.
-    gen
-        The gen items.
-    table
-        All references that the document is for.
-    kept
-        The rows of those that are written out, shape ``(n,)``.
-    write
-        Makes of a URL how it is written: a jinja-str of V1, or itself in V0.
-    least
-        The version that the document has at least.
-    """
-
-    templates: dict[str, str]
-    gen: tuple[dict[str, Any], ...]
-    table: Table
-    kept: np.ndarray
+    templates: dict[str, str]  # The templates section
+    gen: tuple[dict[str, Any], ...]  # The gen items
+    table: Table  # All references that the document is for
+    kept: np.ndarray  # The rows of those that are written out, shape ``(n,)``
+    # Makes of a URL how it is written: a jinja-str of V1, or itself in V0
     write: Callable[[str], str]
-    least: int = 0
+    least: int = 0  # The version that the document has at least
 
     @property
     def version(self) -> int:
@@ -278,15 +233,7 @@ class Inferred:
         return sum(map(len, self.blocks()))
 
     def blocks(self, objects: bool = False, watch: WatchBlocks = iter) -> Iterator[bytes]:
-        """Yield the document as JSON, a block of references a line, as `written`.
-
-        Parameters
-        ----------
-        objects
-            As `written` takes it.
-        watch
-            Passes the blocks on that are to be written.
-        """
+        """Yield the document as JSON, a block of references a line, as `written`."""
         if self.version:
             head = {"version": 1, "templates": self.templates, "gen": self.gen}
             yield json_text(head)[:-1].encode() + b',"refs":{\n'
@@ -310,21 +257,7 @@ def as_it_is(table: Table) -> Inferred:
 
 
 def infer_table(table: Table, least: int = 0, progress: Progress | None = None) -> Inferred:
-    """Find the shortest document for the references of a table that their numbers suggest.
-
-    Parameters
-    ----------
-    least
-        The version that it is to have at least; a key called ``version`` needs version 1.
-    progress
-        Called with how much was done and how much there is: each row is looked at twice, and
-        proved.
-
-    Raises
-    ------
-    RefexplorerError
-        If it must be V1, and a URL cannot be written there.
-    """
+    """Find the shortest document for the references of a table that their numbers suggest."""
     total = 3 * table.count
     tell = progress or (lambda done, of: None)
     items = find_items(table, lambda rows: tell(rows, total))

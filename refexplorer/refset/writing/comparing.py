@@ -32,13 +32,7 @@ def differs(what: str) -> RefexplorerError:
 
 
 def check_in_order(wanted: Iterable[Table], found: Iterator[Table]) -> int:
-    """Compare references block by block; return how many there are.
-
-    Raises
-    ------
-    RefexplorerError
-        If a block has other keys, or a key another reference.
-    """
+    """Compare references block by block; return how many there are."""
     count = 0
     for block in wanted:
         if block.count:
@@ -127,13 +121,7 @@ class _Spooled(NamedTuple):
 
 
 class Spool:
-    """Numbered references on disk, about 30 bytes each, with their URLs and inline texts.
-
-    Parameters
-    ----------
-    folder
-        Where the file lies; it has no name, so nothing stays there whatever happens.
-    """
+    """Numbered references on disk, about 30 bytes each, with their URLs and inline texts."""
 
     def __init__(self, folder: Path) -> None:
         with refused(folder):
@@ -197,21 +185,11 @@ _AHEAD = 64
 
 
 class InOrder(NamedTuple):
-    """n references of an array.
+    """n references of an array."""
 
-    Attributes
-    ----------
-    array
-        The array.
-    numbers
-        Of their chunks, ascending, int64, shape ``(n,)``.
-    columns
-        What they refer to.
-    """
-
-    array: ArrayMeta
-    numbers: np.ndarray
-    columns: Columns
+    array: ArrayMeta  # The array
+    numbers: np.ndarray  # Of their chunks, ascending, int64, shape ``(n,)``
+    columns: Columns  # What they refer to
 
 
 class ChunkOrder:
@@ -219,22 +197,6 @@ class ChunkOrder:
 
     Those of chunks wait in a file, so that no more are held than a record file has, or a few
     small ones.
-
-    Parameters
-    ----------
-    arrays
-        The arrays that the references belong to.
-    record_size
-        Chunks of a record file.
-    spool
-        Where they wait.
-    proved
-        Write the key of each chunk by its number, and compare.
-
-    Attributes
-    ----------
-    metadata
-        The references of metadata keys.
     """
 
     def __init__(
@@ -248,13 +210,7 @@ class ChunkOrder:
         self._parts: dict[str, set[int]] = {}
 
     def add(self, block: Table) -> None:
-        """Take references.
-
-        Raises
-        ------
-        RefexplorerError
-            If a key is neither metadata nor a chunk inside the grid of an array.
-        """
+        """Take references."""
         self.metadata |= {key: block.reference_at(row) for key, row in block.metadata.items()}
         rows = np.delete(np.arange(block.count), list(block.metadata.values()))
         for array, found, numbers in _by_array(block, rows, self._arrays):

@@ -46,29 +46,7 @@ def write_icechunk(
     overwrite: bool = False,
     options: Mapping[str, Any] | None = None,
 ) -> int:
-    """Write references as virtual chunks, inline data as chunks; return how many keys.
-
-    Parameters
-    ----------
-    blocks
-        All references, with absolute URLs; they wait on disk, beside a repository in a folder.
-    again
-        The same once more, to compare.
-    arrays
-        The arrays that they belong to.
-    place, message, overwrite, options
-        As `writing_repository`.
-    limits
-        Of what is read back.
-    check
-        Looks at the session before the commit.
-
-    Raises
-    ------
-    RefexplorerError
-        If Icechunk has no place for a reference or an array, what was written reads back as
-        something else, or as `writing_repository`. Nothing is committed then.
-    """
+    """Write references as virtual chunks, inline data as chunks; return how many keys."""
     for array in arrays.values():
         _check_array(array)
     with Spool(Path(gettempdir()) if isinstance(place, str) else place.parent) as spool:

@@ -32,13 +32,7 @@ _BUFFER = 2**20
 
 
 def check_v0(wanted: Iterable[Table], written: Path, limits: Limits, opens: Open) -> int:
-    """Compare references with a V0 document, in their order; return how many there are.
-
-    Raises
-    ------
-    RefexplorerError
-        If the document cannot be read, or says anything else.
-    """
+    """Compare references with a V0 document, in their order; return how many there are."""
     with _lines(written, limits) as lines:
         return check_in_order(wanted, _readable(_v0_tables(lines, opens)))
 
@@ -101,13 +95,7 @@ def _members(lines: io.BufferedIOBase, end: bytes) -> Iterator[bytes]:
 
 
 def written(table: Table, objects: bool = False) -> Iterator[bytes]:
-    """Yield the references of a table as members of a JSON object, a block at a time.
-
-    Parameters
-    ----------
-    objects
-        Write metadata as objects, not as text that holds their JSON.
-    """
+    """Yield the references of a table as members of a JSON object, a block at a time."""
     urls = [json_text(url) for url in table.columns.urls]
     for start in range(0, table.count, BLOCK):
         block = block_of(table, start, min(start + BLOCK, table.count))
@@ -116,13 +104,7 @@ def written(table: Table, objects: bool = False) -> Iterator[bytes]:
 
 
 def v0_blocks(blocks: Iterable[Table], objects: bool = False) -> Iterator[bytes]:
-    """Yield references as a V0 document, a block a line.
-
-    Raises
-    ------
-    RefexplorerError
-        If there is a key that would make the document read as V1.
-    """
+    """Yield references as a V0 document, a block a line."""
     start = b"{"
     for block in (retargeted(block, ()) for block in blocks):
         if means_v1(block):

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
-from fsspec.implementations.local import LocalFileSystem
 
 from refexplorer.errors import LeftOutWarning, RefexplorerError
 from refexplorer.formats.columns.chunk_names import chunk_keys
@@ -27,7 +26,8 @@ from refexplorer.refset.writing.comparing import (
     differs,
     in_chunk_order,
 )
-from refexplorer.spec.references import Base64, Inline, is_encoded
+from refexplorer.spec.reference_parsing import is_encoded
+from refexplorer.spec.references import Base64, Inline
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 
@@ -40,30 +40,7 @@ def write_parquet(
     check: Check = unchecked,
     overwrite: bool = False,
 ) -> None:
-    """Write references as a parquet store.
-
-    Parameters
-    ----------
-    blocks
-        All references; they wait on disk beside the store until those of its record file are there.
-    arrays
-        The arrays that they belong to.
-    path, record_size, check
-        As `write_store`.
-    overwrite
-        Replace a store that is there.
-
-    Raises
-    ------
-    RefexplorerError
-        If the folder exists; if a key is neither metadata nor a chunk inside the grid of an
-        array, since the layout has no place for it; and as `write_store`.
-
-    Warns
-    -----
-    LeftOutWarning
-        If fsspec does not find the chunks of an array in a store.
-    """
+    """Write references as a parquet store."""
     lost: dict[str, str] = {}
     check_free(path, overwrite)
     with refused(path):
@@ -135,14 +112,10 @@ def _unspeakable(array: ArrayMeta, large: bool) -> RefexplorerError:
 def check_store(
     wanted: Iterable[Table], arrays: ArraysByPath, written: Path, limits: Limits
 ) -> int:
-    """Compare references with a store, in the order of its record files; return how many.
-
-    Raises
-    ------
-    RefexplorerError
-        If a file of the store is missing, cannot be read or says anything else.
-    """
+    """Compare references with a store, in the order of its record files; return how many."""
     # absolute: fsspec takes `file:` at the start of a name for its protocol
+    from fsspec.implementations.local import LocalFileSystem
+
     store = read_store(LocalFileSystem(), str(written.absolute()), limits)
     with Spool(written.parent) as spool:
         order = in_chunk_order(wanted, arrays, store.record_size, spool, proved=True)

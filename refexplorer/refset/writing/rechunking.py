@@ -20,7 +20,8 @@ from refexplorer.formats.json.writer import json_text
 from refexplorer.refset.arrays import arrays_of
 from refexplorer.refset.writing.references import columns_of, replaced
 from refexplorer.spec.keys import prefix
-from refexplorer.spec.references import Inline, Range, read_bytes
+from refexplorer.spec.reference_parsing import read_bytes
+from refexplorer.spec.references import Inline, Range
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 # chunk numbers are int64
@@ -42,21 +43,7 @@ def is_divisible(array: ArrayMeta) -> bool:
 
 
 def factors_of(array: ArrayMeta, factor: int | None) -> tuple[int, ...]:
-    """Return into how many parts chunks are divided along each dimension.
-
-    Parameters
-    ----------
-    array
-        Whose chunks are to be divided.
-    factor
-        Chunks that are made of each; None divides all along the first dimension in which a chunk
-        is longer than 1.
-
-    Raises
-    ------
-    RefexplorerError
-        If its chunks cannot be divided, or not into so many.
-    """
+    """Return into how many parts chunks are divided along each dimension."""
     name = array.path or "the root array"
     if not is_divisible(array):
         raise RefexplorerError(
@@ -90,22 +77,7 @@ def can_hold(array: ArrayMeta) -> bool:
 
 
 class Reshaping:
-    """What a set becomes when some of its arrays get other chunks.
-
-    Parameters
-    ----------
-    table
-        Holds the metadata keys of the set.
-    divided
-        Arrays, and into how many parts each chunk is divided along each dimension.
-    held
-        Arrays, and the bytes of the one chunk that each becomes.
-
-    Attributes
-    ----------
-    arrays
-        All arrays as they become.
-    """
+    """What a set becomes when some of its arrays get other chunks."""
 
     def __init__(
         self,

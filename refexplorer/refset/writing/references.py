@@ -20,7 +20,8 @@ from refexplorer.formats.columns.references import (
 )
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.writing.comparing import Spool, differs
-from refexplorer.spec.references import Base64, Inline, Range, Reference, read_bytes
+from refexplorer.spec.reference_parsing import read_bytes
+from refexplorer.spec.references import Base64, Inline, Range, Reference
 
 ReadKeys = Callable[[list[str]], Mapping[str, bytes]]
 """Takes keys of the set, and gives their bytes."""
@@ -30,15 +31,6 @@ class Inlining:
     """Puts byte ranges of few bytes into the set.
 
     Each is read once: what was read waits on disk for a second pass over the same tables.
-
-    Parameters
-    ----------
-    most
-        Bytes of the longest range to be written into the set.
-    read
-        Reads the bytes of keys.
-    spool
-        Where what was read waits.
     """
 
     def __init__(self, most: int, read: ReadKeys, spool: Spool) -> None:
@@ -63,15 +55,7 @@ class Inlining:
 
 
 class Outlining:
-    """The removal of inline data of chunks from a set to a file; metadata stays.
-
-    Parameters
-    ----------
-    put
-        Takes the data of each chunk, one after the other.
-    url
-        What the references call the file.
-    """
+    """The removal of inline data of chunks from a set to a file; metadata stays."""
 
     def __init__(self, put: Callable[[bytes], object], url: str) -> None:
         self._put = put
@@ -134,18 +118,10 @@ def replaced(table: Table, rows: np.ndarray, columns: Columns) -> Table:
 
 @dataclass(frozen=True)
 class Renames:
-    """Rules for the starts of URLs, of which the first that fits is applied.
+    """Rules for the starts of URLs, of which the first that fits is applied."""
 
-    Attributes
-    ----------
-    rules
-        Start before and start after.
-    unused
-        The rules that no URL asked for yet.
-    """
-
-    rules: Sequence[tuple[str, str]]
-    unused: set[tuple[str, str]] = field(init=False)
+    rules: Sequence[tuple[str, str]]  # Start before and start after
+    unused: set[tuple[str, str]] = field(init=False)  # The rules that no URL asked for yet
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "unused", set(self.rules))

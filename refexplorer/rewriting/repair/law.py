@@ -46,22 +46,7 @@ _WITHOUT = [LedgerState.EMPTY, LedgerState.UNTOUCHED]
 def replaceable(
     ledger: Ledger, path: str, numbers: np.ndarray, is_free: np.ndarray, is_moved: np.ndarray
 ) -> np.ndarray:
-    """Say which chunks may get another reference: what is not bad keeps its own.
-
-    Parameters
-    ----------
-    path, numbers
-        The chunks.
-    is_free
-        Where there is no reference.
-    is_moved
-        Where a finding says of the whole file that it is at another place.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape ``(n,)`` bool.
-    """
+    """Say which chunks may get another reference: what is not bad keeps its own."""
     states = ledger.at(path, numbers)
     # values that the set holds, and that differ from the file's, are the set's own choice
     is_bad = BAD_STATES[states] & (states != LedgerState.WRONG_VALUES)
@@ -69,32 +54,14 @@ def replaceable(
 
 
 class RepairLaw:
-    """Holds what a patch makes of a set against the set as it was.
-
-    Parameters
-    ----------
-    before, opened
-        What verifying the set found, and the set.
-    targets
-        Reads chunks of both.
-    limits
-        What decoding may take.
-    """
+    """Holds what a patch makes of a set against the set as it was."""
 
     def __init__(self, before: Report, opened: OpenedSet, targets: Targets, limits: Limits) -> None:
         self._before, self._opened = before, opened
         self._targets, self._limits = targets, limits
 
     def refused(self, patch: Patch, after: OpenedSet) -> dict[str, str]:
-        """Return the arrays that may not be changed so, each with the rule that forbids it.
-
-        Parameters
-        ----------
-        patch
-            What is changed.
-        after
-            The set as it would be.
-        """
+        """Return the arrays that may not be changed so, each with the rule that forbids it."""
         found: dict[str, str] = {}
         for path, each in patch.arrays.items():
             meta, new = self._opened.arrays.get(path), after.arrays.get(path)
@@ -107,13 +74,7 @@ class RepairLaw:
         return found
 
     def broken(self, patch: Patch, after: Report) -> dict[str, str]:
-        """Return the arrays of which a chunk fell, or that a patch changed for nothing.
-
-        Parameters
-        ----------
-        after
-            What verifying the patched set found, on the same terms.
-        """
+        """Return the arrays of which a chunk fell, or that a patch changed for nothing."""
         found = dict(fallen(self._before.ledger, after.ledger))
         for path, each in patch.arrays.items():
             states = after.ledger.at(path, each.dropped)

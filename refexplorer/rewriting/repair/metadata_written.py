@@ -27,22 +27,7 @@ class NotWritableError(Exception):
 def changed_metadata(
     meta: ArrayMeta, attributes: Mapping[str, Any] | None, fields: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """Return the metadata keys that change, and what they hold then.
-
-    Parameters
-    ----------
-    meta
-        The array.
-    attributes
-        What its ``.zattrs`` holds, of Zarr v2; None without one.
-    fields
-        New values by cause, and ``"shape"``.
-
-    Raises
-    ------
-    NotWritableError
-        If there is no codec for a filter.
-    """
+    """Return the metadata keys that change, and what they hold then."""
     array = copy.deepcopy(dict(meta.metadata))
     if meta.zarr_format == 3:
         _change_v3(array, fields)
@@ -134,18 +119,7 @@ def consolidated(
     own: Mapping[str, Mapping[str, Any]],
     compared: Collection[str],
 ) -> str | None:
-    """Return consolidated metadata with changes; None if they have none of them.
-
-    Parameters
-    ----------
-    key, text
-        ``.zmetadata``, or the ``zarr.json`` of a group, and what it says.
-    changes
-        New metadata by key.
-    own, compared
-        What all keys say themselves, if copies are to say the same: those of arrays that were
-        compared with their files do, others only where there is no copy.
-    """
+    """Return consolidated metadata with changes; None if they have none of them."""
     document = json.loads(text)
     if not isinstance(document, dict):
         return None

@@ -27,33 +27,15 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 
 @dataclass(frozen=True)
 class Patched:
-    """A set with a patch applied.
+    """A set with a patch applied."""
 
-    Attributes
-    ----------
-    table
-        All of its references.
-    has_changed
-        Whether any of them is another one, new or gone.
-    reasons
-        Why something cannot be written, by array.
-    """
-
-    table: Table
-    has_changed: bool
-    reasons: tuple[tuple[str, str], ...]
+    table: Table  # All of its references
+    has_changed: bool  # Whether any of them is another one, new or gone
+    reasons: tuple[tuple[str, str], ...]  # Why something cannot be written, by array
 
 
 def patched(table: Table, arrays: Mapping[str, ArrayMeta], patch: Patch) -> Patched:
-    """Return a set with a patch applied.
-
-    Parameters
-    ----------
-    table, arrays
-        All of its references, and its arrays by path.
-    patch
-        What is to be changed.
-    """
+    """Return a set with a patch applied."""
     texts, reasons = _texts(table, arrays, patch)
     tables = [build_table((key, Inline(text)) for key, text in texts.items())]
     gone = [row for key in patch.idle if (row := table.find(key)) is not None]

@@ -39,23 +39,17 @@ _NO_CHUNKS = np.empty(0, np.int64)
 
 @dataclass(frozen=True)
 class ArrayPatch:
-    """What is to be changed of one array.
+    """What is to be changed of one array."""
 
-    Attributes
-    ----------
-    numbers, files, offsets, lengths
-        New references of chunks, ascending, the files as places in `Patch.urls`; ``(n,)`` int64.
-    dropped
-        Chunks that get no reference any more, ``(m,)`` int64.
-    fields
-        New values of metadata by cause, and ``"shape"``.
-    """
-
+    # numbers, files, offsets, lengths: New references of chunks, ascending, the files as places in
+    # `Patch.urls`; ``(n,)`` int64
     numbers: np.ndarray = field(default_factory=lambda: _NO_CHUNKS)
     files: np.ndarray = field(default_factory=lambda: _NO_CHUNKS)
     offsets: np.ndarray = field(default_factory=lambda: _NO_CHUNKS)
     lengths: np.ndarray = field(default_factory=lambda: _NO_CHUNKS)
+    # Chunks that get no reference any more, ``(m,)`` int64
     dropped: np.ndarray = field(default_factory=lambda: _NO_CHUNKS)
+    # New values of metadata by cause, and ``"shape"``
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -64,32 +58,17 @@ class ArrayPatch:
 
 @dataclass(frozen=True)
 class Patch:
-    """What is to be changed of a set.
+    """What is to be changed of a set."""
 
-    Attributes
-    ----------
-    urls
-        The files that references are made to, as the set names them.
-    arrays
-        By path.
-    groups
-        Metadata of groups that have none, by key.
-    copies, compared
-        Keys of consolidated metadata that are to be written again, and the arrays whose metadata
-        are known to be those of their files: copies of others stay as they are.
-    idle
-        Keys that no reader asks for, and whose bytes a new reference leads to.
-    reasons
-        By array, why something of it cannot be repaired.
-    """
-
-    urls: tuple[str, ...]
-    arrays: Mapping[str, ArrayPatch]
-    groups: Mapping[str, str]
+    urls: tuple[str, ...]  # The files that references are made to, as the set names them
+    arrays: Mapping[str, ArrayPatch]  # By path
+    groups: Mapping[str, str]  # Metadata of groups that have none, by key
+    # copies, compared: Keys of consolidated metadata that are to be written again, and the arrays
+    # whose metadata are known to be those of their files: copies of others stay as they are
     copies: tuple[str, ...]
     compared: frozenset[str]
-    idle: tuple[str, ...]
-    reasons: tuple[tuple[str, str], ...]
+    idle: tuple[str, ...]  # Keys that no reader asks for, and whose bytes a new reference leads to
+    reasons: tuple[tuple[str, str], ...]  # By array, why something of it cannot be repaired
 
     def without(self, paths: Collection[str]) -> Patch:
         """Return the patch with some arrays left as they are."""
@@ -97,15 +76,7 @@ class Patch:
 
 
 def plan(found: Report, table: Table, arrays: Mapping[str, ArrayMeta]) -> Patch:
-    """Return what is to be changed; the same report gives the same patch.
-
-    Parameters
-    ----------
-    found
-        What verifying the set found.
-    table, arrays
-        All of its references, and its arrays by path.
-    """
+    """Return what is to be changed; the same report gives the same patch."""
     planner = _Planner(found, table, arrays)
     for results in found.tables_as_read():
         for batch in results.to_batches(max_chunksize=1024):

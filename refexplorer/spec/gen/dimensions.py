@@ -187,18 +187,10 @@ need more than 64 bits."""
 
 
 class Block(NamedTuple):
-    """Combinations with consecutive numbers that are a product of intervals of each dimension.
+    """Combinations with consecutive numbers that are a product of intervals of each dimension."""
 
-    Attributes
-    ----------
-    start
-        The number of the first one.
-    ranges
-        Which values of each dimension, by their positions.
-    """
-
-    start: int
-    ranges: tuple[range, ...]
+    start: int  # The number of the first one
+    ranges: tuple[range, ...]  # Which values of each dimension, by their positions
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -239,13 +231,7 @@ def blocks(grid: DimensionProduct, start: int, stop: int, most: int = BLOCK) -> 
 
 
 def _cut(sizes: tuple[int, ...], start: int, stop: int, most: int) -> tuple[int, int]:
-    """Choose the axis to cut: a block can hold all values of those after it.
-
-    Returns
-    -------
-    axis, inner
-        The axis, and how many combinations there are for each of its values.
-    """
+    """Choose the axis to cut: a block can hold all values of those after it."""
     axis, inner = len(sizes) - 1, 1
     while axis:
         grown = inner * sizes[axis]

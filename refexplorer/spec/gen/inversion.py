@@ -110,17 +110,7 @@ class _Sum:
 
 
 class Solver:
-    """A solver for dimensions from sums of their digits, planned once and not for each key.
-
-    Parameters
-    ----------
-    sums
-        The terms of each number.
-    listed
-        The dimensions that are known without them.
-    dimensions
-        All.
-    """
+    """A solver for dimensions from sums of their digits, planned once and not for each key."""
 
     def __init__(
         self, sums: Sequence[Terms], listed: Iterable[str], dimensions: Dimensions
@@ -197,14 +187,9 @@ class _Listed:
 
 @dataclass(frozen=True, slots=True)
 class Inverter:
-    """The inverse of a key template: the dimensions of a key.
+    """The inverse of a key template: the dimensions of a key."""
 
-    Attributes
-    ----------
-    pattern
-        A regular expression of all keys that it may find, and of others; RE2 reads it, too.
-    """
-
+    # A regular expression of all keys that it may find, and of others; RE2 reads it, too
     pattern: str
     groups: tuple[Number | _Listed, ...]
     _solver: Solver
@@ -239,18 +224,7 @@ def invert(
     dimensions: Mapping[str, Dimension],
     render: Callable[[Expression, Dimension | None], list[str]],
 ) -> Inverter | None:
-    """Make an inverter for a key template, or None if two combinations might make one key.
-
-    Parameters
-    ----------
-    template
-        The template of the key.
-    dimensions
-        The dimensions that it uses.
-    render
-        Gives the texts of an expression for all values of the one dimension that it uses, or its
-        one text if it uses none.
-    """
+    """Make an inverter for a key template, or None if two combinations might make one key."""
     # a value that is listed twice makes two combinations with one key
     if any(dimension.repeats for dimension in dimensions.values()):
         return None

@@ -32,7 +32,8 @@ from refexplorer.spec.gen.dimensions import (
     values_at,
 )
 from refexplorer.spec.gen.inversion import Inverter, invert
-from refexplorer.spec.references import BadReference, Range, Reference, Url, V0Value, check_text
+from refexplorer.spec.reference_parsing import BadReference, check_text
+from refexplorer.spec.references import Range, Reference, Url, V0Value
 from refexplorer.spec.templates.columns import (
     FormattedIntegers,
     Halves,
@@ -64,13 +65,7 @@ class BadField(Exception):
 
 
 def whole_number(field: str, text: str) -> int:
-    """Read an offset or a length.
-
-    Raises
-    ------
-    BadField
-        If the text is no whole number, or less than 0.
-    """
+    """Read an offset or a length."""
     match = _WHOLE.fullmatch(text)
     if match is None:
         hint = "Use // for integer division." if "." in text else ""
@@ -94,13 +89,7 @@ def whole_number(field: str, text: str) -> int:
 
 
 def written(field: str, text: str) -> str:
-    """Return a key or URL, if a file can hold it.
-
-    Raises
-    ------
-    BadField
-        If half a surrogate pair is in it.
-    """
+    """Return a key or URL, if a file can hold it."""
     try:
         check_text(text, *(("bad-url", "URL") if field == "url" else ("bad-text", field)))
     except BadReference as bad:
@@ -120,36 +109,23 @@ class GenItem(PickledByFields):
 
     Keys are numbered from 0 to ``count - 1``. A *combination* is a number of the whole product;
     the two differ only where combinations share a key.
-
-    Attributes
-    ----------
-    number
-        Its position in ``gen``.
-    dimensions
-        All dimensions, in the order of the document.
-    templates
-        The templates section of the document.
-    findings
-        What was noted while it was read.
-    failing
-        The numbers of keys that are known to fail, in order.
-    most_listed
-        So many combinations are written out, where equal keys are not to be told by arithmetic.
-    is_tried
-        Whether no other key fails; False where there are too many to know.
     """
 
-    number: int
-    dimensions: tuple[Dimension, ...]
+    number: int  # Its position in ``gen``
+    dimensions: tuple[Dimension, ...]  # All dimensions, in the order of the document
     key: Template
     url: Template
     offset: Template | None
     length: Template | None
-    templates: Mapping[str, Template]
+    templates: Mapping[str, Template]  # The templates section of the document
     limits: Limits
+    # What was noted while it was read
     findings: Findings = field(default_factory=Findings, compare=False, repr=False)
+    # The numbers of keys that are known to fail, in order
     failing: tuple[int, ...] = field(default=(), compare=False, repr=False)
+    # So many combinations are written out, where equal keys are not to be told by arithmetic
     most_listed: int = field(default=LISTED_KEYS, compare=False, repr=False)
+    # Whether no other key fails; False where there are too many to know
     is_tried: bool = field(default=True, compare=False, repr=False)
 
     @cached_property
@@ -254,23 +230,11 @@ class GenItem(PickledByFields):
         return found
 
     def key_at(self, number: int) -> str:
-        """Return the key with this number.
-
-        Raises
-        ------
-        BadField
-            If its template fails for this combination.
-        """
+        """Return the key with this number."""
         return self._render("key", self.values(number))
 
     def reference_at(self, number: int) -> Reference:
-        """Return the reference of the key with this number.
-
-        Raises
-        ------
-        BadField
-            If a template fails, or an offset or length is no whole number of bytes.
-        """
+        """Return the reference of the key with this number."""
         return self.reference(self.values(number))
 
     def reference(self, values: Mapping[str, int]) -> Reference:
@@ -295,13 +259,7 @@ class GenItem(PickledByFields):
         return whole_number(field, self._render(field, values))
 
     def find(self, key: str) -> int | None:
-        """Return the number of a key, or None if the item does not make it.
-
-        Raises
-        ------
-        LimitError
-            If the item makes more keys than can be listed and its key cannot be inverted.
-        """
+        """Return the number of a key, or None if the item does not make it."""
         if not self.grid.count:
             return None
         if self.inverter is not None:
@@ -367,26 +325,15 @@ FEW = 16
 
 @dataclass(frozen=True)
 class Run:
-    """n references of a gen item, in order; those that fail are left out.
+    """n references of a gen item, in order; those that fail are left out."""
 
-    Attributes
-    ----------
-    numbers
-        Their numbers in the item, shape ``(n,)`` int64, or object where they are larger.
-    texts
-        Of their keys: objects, shape ``(n,)``, or halves.
-    urls
-        The distinct URLs; of combinations that fail they may be here too.
-    targets
-        Positions in `urls`, shape ``(n,)`` int32.
-    offsets, lengths
-        In bytes, shape ``(n,)`` int64, or object where they are larger; None for whole files.
-    """
-
+    # Their numbers in the item, shape ``(n,)`` int64, or object where they are larger
     numbers: np.ndarray
-    texts: np.ndarray | Halves
-    urls: list[str]
-    targets: np.ndarray
+    texts: np.ndarray | Halves  # Of their keys: objects, shape ``(n,)``, or halves
+    urls: list[str]  # The distinct URLs; of combinations that fail they may be here too
+    targets: np.ndarray  # Positions in `urls`, shape ``(n,)`` int32
+    # offsets, lengths: In bytes, shape ``(n,)`` int64, or object where they are larger; None for
+    # whole files
     offsets: np.ndarray | None
     lengths: np.ndarray | None
 

@@ -51,21 +51,13 @@ def cannot_fail(item: GenItem) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Extents:
-    """Bounds of the names that a template sees.
+    """Bounds of the names that a template sees."""
 
-    Attributes
-    ----------
-    numbers
-        The least and the greatest value of each dimension or argument that is a number.
-    templates
-        The templates section; none inside a template's own text.
-    texts
-        For each argument that is a text, a number of characters that it does not exceed.
-    """
-
+    # The least and the greatest value of each dimension or argument that is a number
     numbers: Mapping[str, IntegerBounds]
-    templates: Mapping[str, Template]
+    templates: Mapping[str, Template]  # The templates section; none inside a template's own text
     limits: Limits
+    # For each argument that is a text, a number of characters that it does not exceed
     texts: Mapping[str, int] = field(default_factory=dict)
 
     def makes_texts(self, template: Template) -> bool:
@@ -220,37 +212,14 @@ _TRUSTED_STEPS = 20
 
 @dataclass(slots=True)
 class Effort:
-    """The effort left for checking the items of a document.
+    """The effort left for checking the items of a document."""
 
-    Attributes
-    ----------
-    steps
-        Of evaluation, for trying keys.
-    listed
-        Keys to be written out.
-    """
-
-    steps: float = field(default_factory=lambda: TRIED_STEPS)
-    listed: int = LISTED_BY_COLUMNS
+    steps: float = field(default_factory=lambda: TRIED_STEPS)  # Of evaluation, for trying keys
+    listed: int = LISTED_BY_COLUMNS  # Keys to be written out
 
 
 def look_at_keys(item: GenItem, effort: Effort, at: str, findings: Findings) -> GenItem | None:
-    """Look whether keys fail, which are noted.
-
-    Parameters
-    ----------
-    item
-        Has one combination at least.
-    effort
-        What this may cost; it becomes less.
-    at
-        JSON pointer to the item.
-
-    Returns
-    -------
-    item
-        With what is known of its keys; None if one of a sample fails, which refuses the item.
-    """
+    """Look whether keys fail, which are noted."""
     item = _listed_of_key_check(item, effort)
     return item if cannot_fail(item) else _tried(item, effort, at, findings)
 

@@ -31,18 +31,12 @@ _DIGITS = 20
 
 
 class Halves(NamedTuple):
-    """n texts that are put together from few beginnings and few ends.
+    """n texts that are put together from few beginnings and few ends."""
 
-    Attributes
-    ----------
-    heads, tails
-        Distinct texts.
-    high, low
-        For each text the positions of its head and its tail, shape ``(n,)`` int64.
-    """
-
+    # heads, tails: Distinct texts
     heads: list[str]
     tails: list[str]
+    # high, low: For each text the positions of its head and its tail, shape ``(n,)`` int64
     high: np.ndarray
     low: np.ndarray
 
@@ -59,20 +53,11 @@ class Halves(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FormattedIntegers:
-    """Whole numbers as texts, not written yet.
+    """Whole numbers as texts, not written yet."""
 
-    Attributes
-    ----------
-    numbers
-        Any shape, int64.
-    width
-        As in printf: ``"03"`` pads with zeros, ``"3"`` with blanks.
-    before, after
-        Literal text around each number.
-    """
-
-    numbers: np.ndarray
-    width: str = ""
+    numbers: np.ndarray  # Any shape, int64
+    width: str = ""  # As in printf: ``"03"`` pads with zeros, ``"3"`` with blanks
+    # before, after: Literal text around each number
     before: str = ""
     after: str = ""
 
@@ -211,19 +196,7 @@ COMPARISONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def integers(form: syntax.Form, values: Arrays) -> np.ndarray | None:
-    """Evaluate an expression of whole numbers.
-
-    Parameters
-    ----------
-    values
-        Arrays that broadcast together.
-
-    Returns
-    -------
-    array
-        int64, in the shape of the arrays that it uses; None where a value is no whole number,
-        may need more than 64 bits, or cannot be computed.
-    """
+    """Evaluate an expression of whole numbers."""
     match form:
         case syntax.Const(value):
             return np.array([value]) if type(value) is int and fit((value, value)) else None
@@ -323,29 +296,17 @@ class TooMuchText(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Scopes:
-    """The names that a template sees for each of many combinations; see `Scope`.
+    """The names that a template sees for each of many combinations; see `Scope`."""
 
-    Attributes
-    ----------
-    values
-        For each name an array; they broadcast together. int64, or object for anything else.
-    failures
-        Arrays of flags that broadcast with them: where something could not be rendered so far.
-    """
-
+    # For each name an array; they broadcast together. int64, or object for anything else.
     values: Mapping[str, np.ndarray]
     templates: Mapping[str, Template]
     limits: Limits
+    # Arrays of flags that broadcast with them: where something could not be rendered so far
     failures: list[np.ndarray] = field(default_factory=list)
 
     def texts(self, template: Template) -> np.ndarray:
-        """Render a template: texts as objects, shaped by the names that it uses.
-
-        Raises
-        ------
-        TooMuchText
-            If they take too much memory; as all that is rendered here.
-        """
+        """Render a template: texts as objects, shaped by the names that it uses."""
         return join(self.pieces(template))
 
     def pieces(self, template: Template) -> list[TextPiece]:
@@ -369,13 +330,7 @@ class Scopes:
         return pieces if sum(map(longest, pieces)) <= self.limits.template_chars else None
 
     def expression(self, part: Expression) -> np.ndarray:
-        """Render one expression of a template, as `texts`.
-
-        Raises
-        ------
-        TemplateProblem
-            If it fails for one of the values.
-        """
+        """Render one expression of a template, as `texts`."""
         texts = join(self._expression(part.form, part.evaluate, part.names))
         if self.failures:
             raise TemplateProblem("bad-template", "This expression has no value everywhere.")

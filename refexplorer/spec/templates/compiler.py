@@ -51,14 +51,7 @@ from refexplorer.spec.templates.template import (
 
 @lru_cache(maxsize=4096)
 def compile_template(text: str) -> Template:
-    """Compile a jinja-str.
-
-    Raises
-    ------
-    TemplateProblem
-        ``bad-template`` for what jinja2 cannot parse, ``unsafe-template`` for a construct that
-        is not read here, ``template-limit`` for a text that is too long or too deep.
-    """
+    """Compile a jinja-str."""
     if not is_template(text):
         return Template(text, (text,), frozenset(), recipe=(compile_template, text))
     if len(text) > DEFAULT_LIMITS.template_chars:
@@ -312,14 +305,7 @@ def compiler_for(trusted: bool) -> Compile:
 
 @lru_cache(maxsize=4096)
 def compile_trusted(text: str) -> Template:
-    """Compile a jinja-str; what is not read by the whitelist is left to jinja2's sandbox.
-
-    Raises
-    ------
-    TemplateProblem
-        ``bad-template`` for what jinja2 cannot parse either, ``template-limit`` for a text that
-        is too long or too deep.
-    """
+    """Compile a jinja-str; what is not read by the whitelist is left to jinja2's sandbox."""
     try:
         template = compile_template(text)
     except TemplateProblem as problem:

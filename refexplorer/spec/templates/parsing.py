@@ -152,13 +152,7 @@ BUILT_IN = {*_ENVIRONMENT.globals, "self"}
 
 
 def lower(text: str) -> syntax.Body:
-    """Parse a jinja-str, inside `syntax_told`.
-
-    Raises
-    ------
-    TemplateProblem
-        For a construct that is not read here.
-    """
+    """Parse a jinja-str, inside `syntax_told`."""
     return _body(_ENVIRONMENT.parse(text).body)
 
 

@@ -36,15 +36,9 @@ def refused(construct: str, hint: str = _READ) -> TemplateProblem:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """Stands for a value that is not there: only `default` and `is defined` take it.
+    """Stands for a value that is not there: only `default` and `is defined` take it."""
 
-    Attributes
-    ----------
-    problem
-        What is raised where a value is needed.
-    """
-
-    problem: TemplateProblem
+    problem: TemplateProblem  # What is raised where a value is needed
 
 
 def settled(value: Value) -> Value:
@@ -244,16 +238,11 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Printf:
-    """``'%03d' % value``, or ``'%03d' | format(value)``.
-
-    Attributes
-    ----------
-    is_filter
-        Whether a tuple or a dict is one value of the pattern, and not what holds its values.
-    """
+    """``'%03d' % value``, or ``'%03d' | format(value)``."""
 
     pattern: str
     value: Form
+    # Whether a tuple or a dict is one value of the pattern, and not what holds its values
     is_filter: bool
 
 

@@ -61,18 +61,12 @@ def rendered_plain(text: str) -> str:
 
 @dataclass(slots=True)
 class Scope:
-    """The names that a template sees while it is rendered.
+    """The names that a template sees while it is rendered."""
 
-    Attributes
-    ----------
-    values
-        Dimensions of a gen item, or the arguments of a call.
-    templates
-        The templates section; empty inside a template's own text, whose variables come from
-        the call alone.
-    """
-
+    # Dimensions of a gen item, or the arguments of a call
     values: Mapping[str, Value] = field(default_factory=dict)
+    # The templates section; empty inside a template's own text, whose variables come from the call
+    # alone
     templates: Mapping[str, Template] = field(default_factory=dict)
     limits: Limits = DEFAULT_LIMITS
     steps: int = 0
@@ -128,24 +122,13 @@ class Expression:
 @masks_repr
 @dataclass(frozen=True, slots=True, eq=False)
 class Template:
-    """A compiled jinja-str.
+    """A compiled jinja-str."""
 
-    Attributes
-    ----------
-    text
-        As written.
-    parts
-        Literal texts and expressions, in order.
-    names
-        The free names: dimensions, templates or arguments that it uses.
-    recipe
-        What makes it again, and from which text: closures cannot be pickled, texts can. None for
-        a part of a template, which does not travel by itself.
-    """
-
-    text: str
-    parts: tuple[str | Expression, ...]
-    names: frozenset[str]
+    text: str  # As written
+    parts: tuple[str | Expression, ...]  # Literal texts and expressions, in order
+    names: frozenset[str]  # The free names: dimensions, templates or arguments that it uses
+    # What makes it again, and from which text: closures cannot be pickled, texts can. None for a
+    # part of a template, which does not travel by itself.
     recipe: tuple[Callable[[str], Template], str] | None = None
 
     def __reduce__(self) -> tuple[Callable[[str], Template], tuple[str]]:
@@ -170,13 +153,7 @@ class Template:
         return all(isinstance(part, str) for part in self.parts)
 
     def render(self, scope: Scope) -> str:
-        """Return the text for these names.
-
-        Raises
-        ------
-        TemplateProblem
-            If a name is undefined, an operation fails or a limit is reached.
-        """
+        """Return the text for these names."""
         pieces = [
             part if isinstance(part, str) else text_of(run(part.evaluate, scope), scope.limits)
             for part in self.parts

@@ -19,16 +19,6 @@ def touches(part: PartOfArray | TasksOfArray) -> tuple[tuple[int, ...], np.ndarr
     """Return the drawn dimensions, and how often a chunk of each cell is read on average.
 
     Chunks are read by their places along each dimension, so that these are multiplied.
-
-    Returns
-    -------
-    axes, cells
-        Up to two dimensions, those of most chunks; float64 in shape ``(rows, columns)``.
-
-    Raises
-    ------
-    RefexplorerError
-        If the array has very many chunks along a dimension, or none.
     """
     grid = part.array.grid
     if not math.prod(grid):

@@ -25,33 +25,20 @@ _SCHEMES = {
 
 @dataclass(frozen=True)
 class PictureLook:
-    """How a part of an array is shown.
+    """How a part of an array is shown."""
 
-    Attributes
-    ----------
-    parts
-        For each dimension an index, or start, stop and step.
-    mode
-        ``heatmap``, ``channel``, ``line``, ``lines``, ``table`` or ``statistics``.
-    scheme
-        The colours.
-    limits
-        Of the colours; None for those of the values.
-    scale, times
-        What of the CF conventions is applied.
-    bar
-        Of the colours: ``linear``, ``log`` or ``symlog``.
-    upward
-        Whether the first row is at the bottom; xarray knows that of its coordinates.
-    """
-
+    # For each dimension an index, or start, stop and step
     parts: tuple[int | tuple[int, int, int], ...]
+    # ``heatmap``, ``channel``, ``line``, ``lines``, ``table`` or ``statistics``
     mode: str = "heatmap"
-    scheme: str = "viridis"
+    scheme: str = "viridis"  # The colours
+    # Of the colours; None for those of the values
     limits: tuple[float | None, float | None] = (None, None)
+    # scale, times: What of the CF conventions is applied
     scale: bool = True
     times: bool = True
-    bar: str = "linear"
+    bar: str = "linear"  # Of the colours: ``linear``, ``log`` or ``symlog``
+    # Whether the first row is at the bottom; xarray knows that of its coordinates
     upward: bool = False
 
     @property
@@ -66,24 +53,7 @@ def cell(
     look: PictureLook,
     library: CellLibrary,
 ) -> str:
-    """Return a cell that reads a part of an array with one library and draws it.
-
-    Parameters
-    ----------
-    refs, array
-        The set, and an array of it.
-    look
-        What is shown of it.
-    library
-        ``xarray``, which draws with Matplotlib; ``hvplot``, which draws what xarray reads;
-        ``zarr``, which decodes by what the attributes say; or ``fsspec``, which fetches the first
-        chunk of the part, and decodes it with numcodecs.
-
-    Raises
-    ------
-    RefexplorerError
-        If the library cannot do it; the sentence names another.
-    """
+    """Return a cell that reads a part of an array with one library and draws it."""
     make = {
         "xarray": _with_xarray,
         "hvplot": _with_hvplot,

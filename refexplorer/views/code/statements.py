@@ -14,17 +14,7 @@ if TYPE_CHECKING:
 
 
 def code(refs: ReferenceSet, path: str, granted: Sequence[str] = ()) -> str:
-    """Return one line of Python for a path.
-
-    Parameters
-    ----------
-    refs
-        The set, called ``refs`` in the code.
-    path
-        A key, a folder or an array.
-    granted
-        What reading it needed, as `AccessPolicy.granted`.
-    """
+    """Return one line of Python for a path."""
     if path in refs.arrays():
         group = f"{refs_text(granted)}.to_zarr()"
         return f"{group}[{path!r}]" if path else group

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from refexplorer.display.difference import reference_text
 from refexplorer.errors import AccessError, RefexplorerError
-from refexplorer.io.reading.chunks import ArrayValues, ChunkState
+from refexplorer.io.reading.chunks import ArrayValues
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.views.preview.region_reader import DecodedChunks, hide_unread
 from refexplorer.views.preview.regions import (
     Region,
@@ -56,21 +57,11 @@ class ChunkSide:
 
 @dataclass(frozen=True)
 class _ReadSide:
-    """What came of one side.
+    """What came of one side."""
 
-    Attributes
-    ----------
-    told
-        What is said of it.
-    meant
-        The values of the part; None where there are none.
-    fetched
-        Which of them were fetched.
-    """
-
-    told: ComparedSide
-    meant: Physical | None = None
-    fetched: ArrayValues | None = None
+    told: ComparedSide  # What is said of it
+    meant: Physical | None = None  # The values of the part; None where there are none
+    fetched: ArrayValues | None = None  # Which of them were fetched
 
 
 def compare_chunk(key: str, before: ChunkSide, after: ChunkSide, report: JobReport) -> JobAnswer:
@@ -78,11 +69,6 @@ def compare_chunk(key: str, before: ChunkSide, after: ChunkSide, report: JobRepo
 
     It is the part that the chunk covers in the set after; of a chunk that is no longer there, in
     the set before. Where the arrays differ in shape, it is what both of them have.
-
-    Raises
-    ------
-    RefexplorerError
-        If the key is no chunk of an array in either set.
     """
     path, index, holder = _chunk(key, before.refs, after.refs)
     arrays = [_array(side.refs, path) for side in (before, after)]

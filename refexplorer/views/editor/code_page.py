@@ -9,13 +9,7 @@ from refexplorer.views.wire.models import CodePage
 
 
 def code_page(code: str) -> CodePage:
-    """Return what there is to know about a code.
-
-    Raises
-    ------
-    RefexplorerError
-        If there is no such code.
-    """
+    """Return what there is to know about a code."""
     found, more = explain_code(code), CODES[code]
     is_store = code in codes_of("parquet")
     return CodePage(

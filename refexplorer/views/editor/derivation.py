@@ -24,20 +24,7 @@ _PIECES_SHOWN = 100
 def derive(
     refs: ReferenceSet, key: str, positions: TextPositions | None, rows: EditorRows
 ) -> Derivation:
-    """Explain a key of a set.
-
-    Parameters
-    ----------
-    positions
-        Of the text that the set was read from; None where another text is shown by now.
-    rows
-        The table that shows the set.
-
-    Raises
-    ------
-    KeyError
-        If there is no such key.
-    """
+    """Explain a key of a set."""
     trace = refs.explain(key)
     steps = steps_of(trace, positions)
     number = refs.number(key)
@@ -50,15 +37,7 @@ def steps_of(
     positions: TextPositions | None = None,
     seen: Callable[[str], str] = str,
 ) -> tuple[Derived, ...]:
-    """Return the steps of a trace as they are shown.
-
-    Parameters
-    ----------
-    positions
-        As in `derive`.
-    seen
-        Returns a text as people see it, where they do not edit it.
-    """
+    """Return the steps of a trace as they are shown."""
     return tuple(_derived(step, positions, seen) for step in trace.steps)
 
 

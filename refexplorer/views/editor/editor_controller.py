@@ -104,22 +104,6 @@ class EditorController:
 
     A text that cannot be opened leaves the last good set in place, so that the table never
     goes blank under the hands.
-
-    Parameters
-    ----------
-    document
-        The first text, or a document that is written as JSON.
-    templates
-        Tried in place of templates of the text, by name, as `open_references` takes them.
-    limits
-        What a document may cost.
-
-    Attributes
-    ----------
-    post
-        Called with messages that come unasked; set by the host.
-    operations
-        What answers each request.
     """
 
     def __init__(

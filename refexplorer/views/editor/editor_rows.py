@@ -30,22 +30,7 @@ _TEXT_SHOWN = 500
 
 
 class EditorRows:
-    """Rows of a set, compared with the set before it; what was removed stands where it was.
-
-    Parameters
-    ----------
-    refs
-        The set of the last good text.
-    before
-        The one before it, None for the first.
-
-    Attributes
-    ----------
-    removed
-        How many keys are gone.
-    is_exact
-        Whether `removed` is their number, and not only a lower bound.
-    """
+    """Rows of a set, compared with the set before it; what was removed stands where it was."""
 
     def __init__(self, refs: ReferenceSet, before: ReferenceSet | None = None) -> None:
         self._refs = refs
@@ -69,13 +54,7 @@ class EditorRows:
         return number + bisect_right(self._places, number)
 
     def window(self, start: int, stop: int, reader: KeysRead | None = None) -> list[EditorRow]:
-        """Return some rows.
-
-        Parameters
-        ----------
-        reader
-            Whose V0 to show; None for that of the specification.
-        """
+        """Return some rows."""
         stop = min(stop, self.total)
         first, last = bisect_left(self._shown, start), bisect_left(self._shown, stop)
         entries = iter(internals(self._refs).entries_at(start - first, stop - last))

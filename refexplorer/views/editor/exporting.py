@@ -18,18 +18,7 @@ _SAMPLES = 50
 
 
 def write_v0(refs: ReferenceSet, *, sure: bool) -> V0Text:
-    """Write a set as V0, one key a line.
-
-    Parameters
-    ----------
-    sure
-        Whether to write also what is large; without it, its size is said instead.
-
-    Raises
-    ------
-    LimitError
-        If there are more keys than may be written out.
-    """
+    """Write a set as V0, one key a line."""
     check_expandable(refs.count, refs.limits)
     size = _estimate(refs)
     if size > _LARGE and not sure:
@@ -40,13 +29,7 @@ def write_v0(refs: ReferenceSet, *, sure: bool) -> V0Text:
 
 
 def seek(refs: ReferenceSet, text: str) -> int:
-    """Return the number of the row that a person asks for by its key or its number.
-
-    Raises
-    ------
-    RefexplorerError
-        If there is no such row.
-    """
+    """Return the number of the row that a person asks for by its key or its number."""
     if text in refs:
         return refs.number(text)
     digits = text.strip().replace(",", "")

@@ -15,13 +15,7 @@ _EXAMPLES = 5
 
 
 def readers(refs: ReferenceSet, templates: Mapping[str, str]) -> tuple[ReaderVerdict, ...]:
-    """Judge the text of a set by the rules of each reader, the specification first.
-
-    Parameters
-    ----------
-    templates
-        What is tried in place of templates of the text.
-    """
+    """Judge the text of a set by the rules of each reader, the specification first."""
     text = (refs.source.text or "").encode()
     return tuple(
         ReaderVerdict(

@@ -26,13 +26,7 @@ Parts = list[str]
 
 
 class RulePlaces:
-    """Finds the rules of a part of a document, and the parts that follow a rule.
-
-    Parameters
-    ----------
-    refs
-        The opened set; of one that was not read from JSON nothing is found.
-    """
+    """Finds the rules of a part of a document, and the parts that follow a rule."""
 
     def __init__(self, refs: ReferenceSet) -> None:
         self.refs = refs

@@ -37,13 +37,7 @@ _SECTIONS = ("templates", "gen", "refs")
 
 
 class Shortening:
-    """Answers what the editor asks about a shorter text.
-
-    Parameters
-    ----------
-    editor
-        Whose text it is.
-    """
+    """Answers what the editor asks about a shorter text."""
 
     def __init__(self, editor: EditorController) -> None:
         self._editor = editor
@@ -87,13 +81,7 @@ class Shortening:
 
 
 def shortened(refs: ReferenceSet, text: str, report: JobReport) -> tuple[Shorter, str | None]:
-    """Find a shorter text for a set that was read from a text; None if there is none.
-
-    Raises
-    ------
-    RefexplorerError
-        If something of the text would be lost, or `report` says to stop.
-    """
+    """Find a shorter text for a set that was read from a text; None if there is none."""
     if errors := refs.error_count:
         raise RefexplorerError(
             f"{counted(errors, 'error')} in the text would be lost: fix the text first."

@@ -28,13 +28,7 @@ if TYPE_CHECKING:
 
 
 class Specification:
-    """Answers what the editor asks about the rules of the specification.
-
-    Parameters
-    ----------
-    editor
-        Whose text it is.
-    """
+    """Answers what the editor asks about the rules of the specification."""
 
     def __init__(self, editor: EditorController) -> None:
         self._editor = editor
@@ -75,13 +69,7 @@ def cited(name: str) -> CitedRule:
 
 
 def taught(trained: Iterable[tuple[str, ListedExercise]] = ()) -> tuple[TaughtRule, ...]:
-    """Return the rules in order.
-
-    Parameters
-    ----------
-    trained
-        Names of rules, each with an exercise that trains it.
-    """
+    """Return the rules in order."""
     pairs = list(trained)
     return tuple(
         TaughtRule(

@@ -26,15 +26,7 @@ _TEXT_SHOWN = 1_000
 def template_fields(
     positions: TextPositions, given: Mapping[str, str]
 ) -> tuple[TemplateField, ...]:
-    """Return the first templates of a document, and what is given in their place.
-
-    Parameters
-    ----------
-    positions
-        Of the text of the document.
-    given
-        Other texts by name, as `open_references` takes them.
-    """
+    """Return the first templates of a document, and what is given in their place."""
     written = positions.section("templates")
     return tuple(
         TemplateField(name, _text(source), given.get(name))
@@ -51,20 +43,7 @@ def generators(refs: ReferenceSet) -> tuple[Generator, ...]:
 
 
 def key_of(refs: ReferenceSet, number: int, places: Mapping[str, int]) -> str:
-    """Return the key that a gen item makes.
-
-    Parameters
-    ----------
-    number
-        The place of the item in ``gen``.
-    places
-        For each dimension, which of its values, counted from 0.
-
-    Raises
-    ------
-    RefexplorerError
-        If there is no such item or place, or its template fails there.
-    """
+    """Return the key that a gen item makes."""
     item = next((one for one in internals(refs).generated if one.number == number), None)
     if item is None:
         raise RefexplorerError(f"gen[{number}] generates no keys.")

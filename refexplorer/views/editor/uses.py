@@ -22,13 +22,7 @@ _NOTHING = Uses(None, ())
 
 
 def uses(refs: ReferenceSet, pointer: str) -> Uses:
-    """Return the rows that come from what a JSON pointer names.
-
-    Parameters
-    ----------
-    pointer
-        To any part of the document that the set was read from, however deep.
-    """
+    """Return the rows that come from what a JSON pointer names."""
     parts = parts_of(pointer)
     if refs.source.form == "V0":
         return _of_key(refs, parts[0]) if parts else _NOTHING

@@ -72,41 +72,7 @@ _DATA = frozenset({
 
 
 class ExplorerController:
-    """Answers what an explorer asks of one reference set.
-
-    Parameters
-    ----------
-    refs
-        The opened set.
-    allow, storage_options
-        What may be read besides the folder of the reference file, and with which options; as in
-        `refexplorer.io.reading.filesystem.filesystem`.
-    served
-        The page is shown to others than the person who started it; see `AccessPolicy`.
-    compare
-        The set as it was before, to show what became of its keys and chunks since.
-    others
-        What a person may compare with; by default anything on this machine, and nothing if the
-        page is served.
-    at_once
-        Answer what takes long in the thread that asks, before `handle` returns.
-    show
-        Shows another set in place of this one; None where the host cannot.
-    versions
-        Reads other versions of its repository; by default what may be opened here, and nothing if
-        the page is served.
-
-    Attributes
-    ----------
-    comparison
-        The set that this one is compared with.
-    post
-        Called with messages that come later or unasked, from any thread; set by the host.
-    code
-        The Python that does what was done last: chosen a key, searched, read a part of an array.
-    operations
-        What answers each request.
-    """
+    """Answers what an explorer asks of one reference set."""
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ import numpy as np
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.io.earth.georeferencing import Georeference
 from refexplorer.io.earth.places import AxesPlaces, EarthPlaces, GridPlaces, ProjectedPlaces
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.selection import estimate_keys
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.region_reader import DecodedChunks
@@ -30,13 +30,7 @@ MOST = 2**23
 def missing_cost(
     refs: ReferenceSet, found: Georeference, chunks: DecodedChunks
 ) -> EstimateModel | None:
-    """Return what reading the coordinates takes; None if all are in the set or here already.
-
-    Raises
-    ------
-    LimitError
-        If a coordinate has too many values or chunks.
-    """
+    """Return what reading the coordinates takes; None if all are in the set or here already."""
     keys: list[str] = []
     for side in (found.y, found.x):
         size = math.prod(side.shape)
@@ -57,15 +51,7 @@ def missing_cost(
 
 
 def places_of_array(found: Georeference, chunks: DecodedChunks, report: JobReport) -> EarthPlaces:
-    """Read the coordinates.
-
-    Raises
-    ------
-    AccessError
-        If they may not be read yet.
-    RefexplorerError
-        If they cannot be read, or make no cells.
-    """
+    """Read the coordinates."""
     y, x = (_numbers(side, chunks, report) for side in (found.y, found.x))
     if found.form == "axes":
         return AxesPlaces(y, x)

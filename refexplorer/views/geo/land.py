@@ -13,13 +13,7 @@ _FOLDER = Path(__file__).parents[2] / "widgets" / "static"
 
 
 def land(detail: Detail) -> bytes:
-    """Return the outlines, drawn for a map of a scale of 1 to 110 or 50 million.
-
-    Raises
-    ------
-    RefexplorerError
-        If the front end was not built.
-    """
+    """Return the outlines, drawn for a map of a scale of 1 to 110 or 50 million."""
     path = _FOLDER / f"land-{detail}.json"
     if not path.is_file():
         raise RefexplorerError(

@@ -37,45 +37,31 @@ _INT64 = 2**63 - 1
 
 
 class Outcomes(NamedTuple):
-    """The chunks of an array with a reference that were tried, as columns of indices.
+    """The chunks of an array with a reference that were tried, as columns of indices."""
 
-    Attributes
-    ----------
-    failed, read
-        Numbers in the grid, ascending, shape ``(n,)`` int64; no chunk is in both.
-    """
-
+    # failed, read: Numbers in the grid, ascending, shape ``(n,)`` int64; no chunk is in both
     failed: np.ndarray
     read: np.ndarray
 
 
 @dataclass(frozen=True)
 class HealthColumns:
-    """The state of all arrays, in the order of the set: an entry of each column for each array.
+    """The state of all arrays, in the order of the set: an entry of each column for each array."""
 
-    Attributes
-    ----------
-    states
-        The counts that follow from the set itself.
-    failed, read
-        Chunks that were tried: those that could not be fetched or decoded, and the others.
-    errors, warnings
-        Notes that name the array or a key of it; None as long as those of the set are not known.
-    differing
-        Chunks whose reference or values differ from their file; None where none was compared.
-    overlapping
-        References that share bytes with another one; None until they were sorted by targets.
-    noted
-        The keys that an error or a warning names, each with the worse of them.
-    """
-
-    states: ArrayStates
+    states: ArrayStates  # The counts that follow from the set itself
+    # failed, read: Chunks that were tried: those that could not be fetched or decoded, and the
+    # others
     failed: tuple[int, ...]
     read: tuple[int, ...]
+    # errors, warnings: Notes that name the array or a key of it; None as long as those of the set
+    # are not known
     errors: tuple[int, ...] | None
     warnings: tuple[int, ...] | None
+    # Chunks whose reference or values differ from their file; None where none was compared
     differing: tuple[int | None, ...]
+    # References that share bytes with another one; None until they were sorted by targets
     overlapping: tuple[int, ...] | None
+    # The keys that an error or a warning names, each with the worse of them
     noted: Mapping[str, Severity]
 
     def unread(self, place: int) -> int | None:
@@ -110,15 +96,7 @@ class HealthColumns:
 
 
 class ChunkHealth:
-    """What is known of the chunks of a set.
-
-    Parameters
-    ----------
-    refs
-        The opened set.
-    failure_log
-        How reading went.
-    """
+    """What is known of the chunks of a set."""
 
     def __init__(self, refs: ReferenceSet, failure_log: FailureLog) -> None:
         self._refs = refs

@@ -23,13 +23,7 @@ LISTED_CHUNKS = 1_000_000
 
 
 class StateKeys(Sequence[str]):
-    """The keys of chunks of several arrays, which are numbers until they are asked for.
-
-    Parameters
-    ----------
-    parts
-        Each array, with the numbers of its chunks.
-    """
+    """The keys of chunks of several arrays, which are numbers until they are asked for."""
 
     def __init__(self, parts: Sequence[tuple[ArrayMeta, np.ndarray]]) -> None:
         self._parts = parts
@@ -56,15 +50,7 @@ class StateKeys(Sequence[str]):
 def keys_in_state(
     refs: ReferenceSet, health: ChunkHealth, state: StateName, path: str | None
 ) -> StateKeys:
-    """Return the keys of the chunks of a state; of all arrays, in their order, without a path.
-
-    Raises
-    ------
-    KeyError
-        If there is no such array.
-    LimitError
-        If there are too many to be listed.
-    """
+    """Return the keys of the chunks of a state; of all arrays, in their order, without a path."""
     states = health.columns().states
     places = range(len(states.arrays)) if path is None else [states.places[path]]
     arrays = [states.arrays[place] for place in places if _may_have(health, place, state)]
@@ -88,13 +74,7 @@ def _may_have(health: ChunkHealth, place: int, state: StateName) -> bool:
 def numbers_in_state(
     refs: ReferenceSet, health: ChunkHealth, state: StateName, array: ArrayMeta
 ) -> np.ndarray:
-    """Return the numbers of the chunks of an array in a state, ascending, shape ``(n,)``.
-
-    Raises
-    ------
-    LimitError
-        If there are too many to be listed.
-    """
+    """Return the numbers of the chunks of an array in a state, ascending, shape ``(n,)``."""
     if state == "failed":
         return health.outcomes(array).failed
     if state == "differing":

@@ -16,7 +16,7 @@ from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.io.decode.chunk_shapes import region
 from refexplorer.io.decode.steps import said, steps
 from refexplorer.io.reading.cf import decode_as_xarray
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.spec.keys import folders_above
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.chunk_cache import cache_of
@@ -32,20 +32,12 @@ CHUNKS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class TimeAxis:
-    """The time coordinate of an array.
+    """The time coordinate of an array."""
 
-    Attributes
-    ----------
-    path
-        Of the coordinate.
-    axis
-        The dimension of the array that it lies along; None if it is one time for all values.
-    times
-        Microseconds since 1970, shape ``(n,)`` float64; NaN where a value or its chunk is missing.
-    """
-
-    path: str
+    path: str  # Of the coordinate
+    # The dimension of the array that it lies along; None if it is one time for all values
     axis: int | None
+    # Microseconds since 1970, shape ``(n,)`` float64; NaN where a value or its chunk is missing
     times: np.ndarray
 
 
@@ -54,13 +46,7 @@ class UnknownTimesError(RefexplorerError):
 
 
 class TimeAxes:
-    """The time coordinates of the arrays of a set.
-
-    Parameters
-    ----------
-    refs
-        The opened set.
-    """
+    """The time coordinates of the arrays of a set."""
 
     def __init__(self, refs: ReferenceSet) -> None:
         self._refs = refs
@@ -69,13 +55,7 @@ class TimeAxes:
         self._refused: dict[str, str] = {}
 
     def of(self, array: ArrayMeta) -> TimeAxis | None:
-        """Return the time coordinate of an array; None if it has none.
-
-        Raises
-        ------
-        UnknownTimesError
-            If its values are not known.
-        """
+        """Return the time coordinate of an array; None if it has none."""
         found = next(self._candidates(array), None)
         if found is None:
             return None

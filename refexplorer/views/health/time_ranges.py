@@ -17,28 +17,15 @@ if TYPE_CHECKING:
 
 
 class FoundRange(NamedTuple):
-    """The time that an array covers.
+    """The time that an array covers."""
 
-    Attributes
-    ----------
-    first
-        Microseconds since 1970, which a table is sorted by; None where it is not known.
-    told
-        What is said of it.
-    """
-
+    # Microseconds since 1970, which a table is sorted by; None where it is not known
     first: int | None
-    told: TimeRange
+    told: TimeRange  # What is said of it
 
 
 class TimeRanges:
-    """The times of the arrays of a set.
-
-    Parameters
-    ----------
-    refs
-        The opened set.
-    """
+    """The times of the arrays of a set."""
 
     def __init__(self, refs: ReferenceSet) -> None:
         self._internals = internals(refs)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.decode.chunk_shapes import region
 from refexplorer.refset.contents import internals
-from refexplorer.refset.tree import NodeType
+from refexplorer.refset.tree_nodes import NodeType
 from refexplorer.views.code.statements import code
 from refexplorer.views.key.inspector import item
 from refexplorer.views.wire.explorer.key_messages import ChunkItem, PathItem

@@ -27,13 +27,7 @@ _ATTRIBUTE_SHOWN = 2000
 
 
 def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> PathItem:
-    """Describe a path.
-
-    Raises
-    ------
-    KeyError
-        If there is no such path.
-    """
+    """Describe a path."""
     node = refs.node(path)
     reference = refs[path] if node.kind is not None else None
     url = reference.url if isinstance(reference, Url | Range) else None

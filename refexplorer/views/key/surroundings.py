@@ -20,20 +20,7 @@ _CHARS = 200
 
 
 def surroundings(refs: ReferenceSet, pointer: str) -> tuple[tuple[int, str], ...] | None:
-    """Return the lines around a place, each with its number, from 1; long ones are cut.
-
-    Parameters
-    ----------
-    refs
-        The opened set.
-    pointer
-        JSON pointer into its document, which may be cut as in a note.
-
-    Returns
-    -------
-    tuple of (int, str) or None
-        None where there is no text, it is too long, or it has no such place.
-    """
+    """Return the lines around a place, each with its number, from 1; long ones are cut."""
     source = refs.source
     if source.is_large or source.content is None or not (text := source.text):
         return None

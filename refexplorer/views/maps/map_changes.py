@@ -79,22 +79,7 @@ def changes_in_cells(
     steps: Sequence[int],
     codes: Sequence[int],
 ) -> np.ndarray:
-    """Count the chunks of a window by cell and change.
-
-    Parameters
-    ----------
-    grid
-        As of `Difference.grid`.
-    window, axes, steps
-        Of a picture; see `refexplorer.views.wire.explorer.chunks_messages.Grid`.
-    codes
-        The changes, places in `CHANGES`.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64, shape ``(changes, rows, columns)``.
-    """
+    """Count the chunks of a window by cell and change."""
     part = grid[tuple(slice(*span) for span in window)]
     others = [axis for axis in range(part.ndim) if axis not in axes]
     drawn = [1] * (2 - len(axes)) + [part.shape[axis] for axis in axes]

@@ -20,28 +20,14 @@ _NONE = np.datetime64("NaT", "s")
 
 @dataclass(frozen=True, eq=False)
 class DatedTargets:
-    """n targets, in the order of the index.
+    """n targets, in the order of the index."""
 
-    Attributes
-    ----------
-    dates
-        The first time in each, datetime64[s]; NaT where nothing tells it.
-    is_coordinate
-        Whether a time coordinate told it, bool.
-    """
-
-    dates: np.ndarray
-    is_coordinate: np.ndarray
+    dates: np.ndarray  # The first time in each, datetime64[s]; NaT where nothing tells it
+    is_coordinate: np.ndarray  # Whether a time coordinate told it, bool
 
 
 class DateFinder:
-    """Finds the dates of the targets of a set, anew once a coordinate was read.
-
-    Parameters
-    ----------
-    refs
-        The opened set.
-    """
+    """Finds the dates of the targets of a set, anew once a coordinate was read."""
 
     def __init__(self, refs: ReferenceSet) -> None:
         self._refs = refs

@@ -53,15 +53,7 @@ FINE = ("good", "unknown")
 
 
 class TargetListing:
-    """Answers queries to the targets of a set.
-
-    Parameters
-    ----------
-    refs
-        The opened set.
-    known
-        Returns what was found of targets by now.
-    """
+    """Answers queries to the targets of a set."""
 
     def __init__(self, refs: ReferenceSet, known: Callable[[], Mapping[str | None, Known]]) -> None:
         self._refs = refs

@@ -48,30 +48,7 @@ def block_sizes(
 
 
 class PictureBlocks:
-    """Cells that become right as chunks come: means of blocks, or the value in their middle.
-
-    Parameters
-    ----------
-    array, places
-        What is read.
-    is_mean
-        False for values that have no mean, such as flags.
-
-    Attributes
-    ----------
-    sizes
-        How many values along each dimension share a cell.
-    shape
-        Of the cells.
-    minimum, maximum
-        Of all finite values, in their own type; None where there is none.
-    missing
-        How many values were NaN.
-    infinite
-        How many values were negative and how many were positive infinity.
-    integers
-        The cells as integers, once one is beyond what float64 has exactly; None before.
-    """
+    """Cells that become right as chunks come: means of blocks, or the value in their middle."""
 
     def __init__(self, array: ArrayMeta, places: Region, is_mean: bool) -> None:
         self._array = array

@@ -7,20 +7,14 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from refexplorer.io.decode.chunk_shapes import Index
-from refexplorer.io.reading.chunks import Reading
+from refexplorer.io.reading.readings import Reading
 
 if TYPE_CHECKING:
     from refexplorer.referenceset import ReferenceSet
 
 
 class ChunkCache:
-    """Decoded chunks by array and index.
-
-    Parameters
-    ----------
-    most
-        Bytes that they may take; the newest chunk stays, whatever its size.
-    """
+    """Decoded chunks by array and index."""
 
     def __init__(self, most: int) -> None:
         self.most = most

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from refexplorer.errors import RefexplorerError
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.labels import Labels
 from refexplorer.views.preview.region_reader import DecodedChunks
@@ -43,13 +43,7 @@ def sides_of(refs: ReferenceSet, array: ArrayMeta) -> Iterator[ArrayMeta | None]
 
 
 def labels_of(refs: ReferenceSet, array: ArrayMeta, axis: int, chunks: DecodedChunks) -> Labels:
-    """Return the coordinate of a dimension, without a request to a target.
-
-    Raises
-    ------
-    RefexplorerError
-        If there is none, or it is not here.
-    """
+    """Return the coordinate of a dimension, without a request to a target."""
     name = names_of(array)[axis]
     side = next(itertools.islice(sides_of(refs, array), axis, None), None)
     if side is None:
@@ -88,15 +82,7 @@ def coordinates_of(
     decoding: Decoding,
     sizes: Sequence[int] | None = None,
 ) -> Iterator[Coordinate]:
-    """Yield what is known along each dimension.
-
-    Parameters
-    ----------
-    places
-        Where the cells begin.
-    sizes
-        How many values along each dimension share a cell, which is in their middle.
-    """
+    """Yield what is known along each dimension."""
     sizes = sizes or [1] * len(places)
     sides = zip(array.dimensions or (), sides_of(refs, array), places, sizes, strict=False)
     for name, side, part, size in sides:
@@ -152,15 +138,7 @@ def _along(
 
 
 def ends_of(part: range, size: int) -> tuple[list[int], list[int]]:
-    """Return the first and the last place of each cell; the last cell may have fewer than `size`.
-
-    Parameters
-    ----------
-    part
-        The first places.
-    size
-        How many places share a cell.
-    """
+    """Return the first and last place of each cell; the last cell may have fewer than `size`."""
     step = part.step // size
     first = list(part)
     return first, [min(at + (size - 1) * step, range(at, part.stop, step)[-1]) for at in first]

@@ -27,13 +27,6 @@ def first_look(refs: ReferenceSet, array: ArrayMeta, budget: int | None = None) 
     The slice is along the last two dimensions of more than one value, the first along all others
     but that of colours, which are read together.
     No value in between is left out: to read a part of each chunk fetches the whole of it.
-
-    Parameters
-    ----------
-    refs, array
-        The opened set, and an array of it.
-    budget
-        Bytes to fetch, unless a single chunk has more; by default `Limits.picture_bytes`.
     """
     budget = refs.limits.picture_bytes if budget is None else budget
     if is_small(array) and _is_within(refs, array, budget):

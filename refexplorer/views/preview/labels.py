@@ -22,18 +22,10 @@ _NUMBERS = re.compile(rf"\s*({_NUMBER})?\s*(?:(:)\s*({_NUMBER})?\s*)?", re.ASCII
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The coordinate of a dimension.
+    """The coordinate of a dimension."""
 
-    Attributes
-    ----------
-    numbers
-        As float64, times as milliseconds since 1970.
-    times
-        Whether they are times.
-    """
-
-    numbers: np.ndarray[Any, np.dtype[np.float64]]
-    times: bool
+    numbers: np.ndarray[Any, np.dtype[np.float64]]  # As float64, times as milliseconds since 1970
+    times: bool  # Whether they are times
 
 
 def is_label(text: str) -> bool:
@@ -48,11 +40,6 @@ def places_of(text: str, name: str, labels: Labels) -> range:
     """Return the places that a label selects: all of a month, the nearest to a number.
 
     Of a range both ends are part, as in xarray's ``sel``.
-
-    Raises
-    ------
-    RefexplorerError
-        If there are none, or they are not side by side.
     """
     if labels.times and (nearest := _NEAREST.fullmatch(text)) is not None:
         return _nearest(labels.numbers, _begin(nearest[1], times=True))

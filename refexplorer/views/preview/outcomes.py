@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from refexplorer.io.decode.chunk_shapes import Index
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.markup import escape
 from refexplorer.views.preview.channels import channels_of
 from refexplorer.views.preview.regions import Region, names_of, slices

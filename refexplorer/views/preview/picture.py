@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from refexplorer.io.decode.chunk_shapes import Index, place_count
-from refexplorer.io.reading.chunks import ChunkState, Reading, overall
+from refexplorer.io.reading.readings import ChunkState, Reading, overall
 from refexplorer.views.preview.blocks import Box, PictureBlocks
 from refexplorer.views.preview.coordinates import coordinates_of
 from refexplorer.views.preview.outcomes import counts_of, lost_of, triples
@@ -57,21 +57,7 @@ def is_pictured(array: ArrayMeta, decoding: Decoding | None = None) -> bool:
 
 
 class Picture:
-    """One reading of numbers.
-
-    Parameters
-    ----------
-    refs, array, places
-        What is read.
-    chunks
-        Reads it.
-    decoding
-        What of the CF conventions is applied.
-    blank
-        What is known before.
-    tell
-        Is told of cells as they come.
-    """
+    """One reading of numbers."""
 
     def __init__(
         self,
@@ -104,16 +90,19 @@ class Picture:
             reduced=None if self._blocks.is_whole else "nearest" if flags else "mean",
         )
 
-    def read(self, report: JobReport) -> tuple[ReadingModel, list[bytes]]:
-        """Read all chunks, until it is stopped.
+    def _sides(self, beside: ThreadPoolExecutor) -> Future[tuple[Coordinate, ...]]:
+        """Start to read the coordinates; a kernel in the browser has no threads: now."""
+        try:
+            return beside.submit(copy_context().run, self._coordinates)
+        except RuntimeError:
+            found: Future[tuple[Coordinate, ...]] = Future()
+            found.set_result(self._coordinates())
+            return found
 
-        Raises
-        ------
-        AccessError
-            If a target may not be read yet.
-        """
+    def read(self, report: JobReport) -> tuple[ReadingModel, list[bytes]]:
+        """Read all chunks, until it is stopped."""
         with ThreadPoolExecutor(1, "refexplorer-coordinates") as beside:
-            sides = beside.submit(copy_context().run, self._coordinates)
+            sides = self._sides(beside)
             changed: list[Box] = []
             due = monotonic() + _SOON
             for waiting in self._batches(report):

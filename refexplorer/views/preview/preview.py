@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.io.decode.chunk_shapes import WHOLE_CHUNKS, place_count
-from refexplorer.io.reading.chunks import ChunkState, Reading
+from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.selection import estimate_keys
 from refexplorer.views.preview.coordinates import coordinates_of, sides_of
 from refexplorer.views.preview.outcomes import blank_reading, counts_of, lost_of, triples
@@ -47,13 +47,7 @@ _FORGOTTEN = EstimateModel(0, 0, (), "Show what was read before")
 
 
 def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks) -> Plan:
-    """Estimate the cost of reading a part of an array, without the chunks that are here already.
-
-    Raises
-    ------
-    LimitError
-        If the part has values of too many chunks.
-    """
+    """Estimate the cost of reading a part of an array, without the chunks that are here already."""
     keys = dict.fromkeys(keys_to_read(refs, array, places, chunks))
     return Plan(
         array.path,
@@ -100,20 +94,7 @@ def preview(
     report: JobReport,
     tell: TellCells = untold,
 ) -> tuple[ReadingModel, list[bytes]]:
-    """Read a part of an array.
-
-    Returns
-    -------
-    tuple
-        The model, and the buffers of `ReadChunk`: the values as little-endian float64 in C order,
-        times in milliseconds since 1970; none where there are no numbers to show. Where some
-        chunks were fetched, the others are NaN.
-
-    Raises
-    ------
-    LimitError
-        If the part has values of too many chunks.
-    """
+    """Read a part of an array."""
     started = perf_counter()
     blank = blank_reading(array, places)
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from refexplorer.errors import RefexplorerError
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.trace_value import trace_value
 from refexplorer.spec.references import Base64, Inline, Range
 from refexplorer.views.code.statements import code_of_slices
@@ -60,15 +60,7 @@ if TYPE_CHECKING:
 
 
 class PreviewReader:
-    """Reads parts of the arrays of one set.
-
-    Attributes
-    ----------
-    chunks
-        What was decoded.
-    last
-        The last reading with its values, for a host that shows it without a front end.
-    """
+    """Reads parts of the arrays of one set."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references

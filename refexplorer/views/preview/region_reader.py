@@ -12,14 +12,8 @@ from refexplorer.errors import AccessError, RefexplorerError
 from refexplorer.io.decode.chunk_shapes import Index, overlap, place_count
 from refexplorer.io.fetch.many import FetchProgress
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.chunks import (
-    ArrayDecoder,
-    ArrayValues,
-    ChunkState,
-    Reading,
-    failed,
-    read_chunks,
-)
+from refexplorer.io.reading.chunks import ArrayDecoder, ArrayValues, failed, read_chunks
+from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.selection import Assembled
 from refexplorer.views.preview.chunk_cache import cache_of
 from refexplorer.views.preview.regions import Region, chunks_touched
@@ -35,17 +29,7 @@ _TOLD = 0.05
 
 
 class DecodedChunks:
-    """Decodes chunks, and keeps the last ones, so that moving through an array reads each once.
-
-    Parameters
-    ----------
-    refs
-        The opened set.
-    targets
-        Reads the bytes.
-    failure_log
-        Is told what failed.
-    """
+    """Decodes chunks, and keeps the last ones, so that moving through an array reads each once."""
 
     def __init__(self, refs: ReferenceSet, targets: Targets, failure_log: FailureLog) -> None:
         self._refs = refs
@@ -58,20 +42,7 @@ class DecodedChunks:
         return self.cache.holds(path, index)
 
     def read(self, array: ArrayMeta, places: Region, report: JobReport = unheard) -> Reading:
-        """Read a part of an array.
-
-        Returns
-        -------
-        Reading
-            Where a chunk failed, the values are zeros of the data type.
-
-        Raises
-        ------
-        AccessError
-            If a target may not be read yet.
-        LimitError
-            If the part has values of too many chunks.
-        """
+        """Read a part of an array."""
         made = Assembled(array, places)
         for found in self.each(array, list(chunks_touched(array, places)), report):
             made.add(found)
@@ -80,13 +51,7 @@ class DecodedChunks:
     def each(
         self, array: ArrayMeta, indices: Sequence[Index], report: JobReport = unheard
     ) -> Iterator[Reading]:
-        """Yield chunks, first those that are here, until it is stopped.
-
-        Raises
-        ------
-        AccessError
-            If a target may not be read yet.
-        """
+        """Yield chunks, first those that are here, until it is stopped."""
         # nothing is told of what was here, the last chunk of what was fetched always is
         is_here = all(self.holds(array.path, index) for index in indices)
         is_news, told = False, monotonic()

@@ -35,13 +35,7 @@ def whole(array: ArrayMeta) -> Region:
 
 
 def of_chunk(array: ArrayMeta, index: Index) -> Region:
-    """Return the region of a chunk.
-
-    Raises
-    ------
-    RefexplorerError
-        If the grid of the array has no such chunk.
-    """
+    """Return the region of a chunk."""
     if not array.contains(index):
         raise RefexplorerError(
             f"{array.path or 'The root array'} has no chunk {list(index)}; "
@@ -55,18 +49,7 @@ PlacesNamed = Callable[[int, str], range]
 
 
 def parse(array: ArrayMeta, texts: Sequence[str], named: PlacesNamed | None = None) -> Region:
-    """Read one text for each dimension: an index, or a slice as Python writes it.
-
-    Parameters
-    ----------
-    named
-        Finds what a label stands for, such as ``2000-06``.
-
-    Raises
-    ------
-    RefexplorerError
-        If a text is none, or selects nothing; the sentence names the dimension.
-    """
+    """Read one text for each dimension: an index, or a slice as Python writes it."""
     if len(texts) != len(array.shape):
         raise RefexplorerError(f"{array.path} has {len(array.shape)} dimensions, not {len(texts)}.")
     names = names_of(array)
@@ -122,13 +105,7 @@ def names_of(array: ArrayMeta) -> tuple[str, ...]:
 
 
 def chunks_touched(array: ArrayMeta, places: Region, most: int = WHOLE_CHUNKS) -> Iterator[Index]:
-    """Yield the index of each chunk that a region has values of, C order.
-
-    Raises
-    ------
-    LimitError
-        If there are more than one picture may read.
-    """
+    """Yield the index of each chunk that a region has values of, C order."""
     found = [chunks_along(each, chunk) for each, chunk in zip(places, array.chunks, strict=True)]
     count = math.prod(number for number, _ in found)
     if count > most:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refexplorer.io.reading.cf import decode_as_xarray, decode_plainly, decode_times_plainly
-from refexplorer.io.reading.chunks import ArrayValues, Reading
+from refexplorer.io.reading.chunks import ArrayValues
+from refexplorer.io.reading.readings import Reading
 from refexplorer.markup import escape
 from refexplorer.views.preview.libraries import load_xarray
 
@@ -30,40 +31,26 @@ _EXACT = 2**53
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """What is shown of values.
+    """What is shown of values."""
 
-    Attributes
-    ----------
-    scale, times
-        Of the CF conventions: scale, offset and missing values; times.
-    field
-        Of structured values; None for the first that has numbers, ``""`` for all as text.
-    """
-
+    # scale, times: Of the CF conventions: scale, offset and missing values; times
     scale: bool = True
     times: bool = True
+    # Of structured values; None for the first that has numbers, ``""`` for all as text
     field: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Physical:
-    """Values with a meaning.
+    """Values with a meaning."""
 
-    Attributes
-    ----------
-    decoded
-        As xarray decodes them, but integers and booleans in their own type where only some of them
-        are masked: xarray makes floats of them, which have fewer digits.
-    numbers
-        The same as float64, NaN where missing, times as milliseconds since 1970, of complex numbers
-        the magnitude; None where they are no numbers.
-    times
-        Whether they are times.
-    """
-
+    # As xarray decodes them, but integers and booleans in their own type where only some of them
+    # are masked: xarray makes floats of them, which have fewer digits
     decoded: ArrayValues
+    # The same as float64, NaN where missing, times as milliseconds since 1970, of complex numbers
+    # the magnitude; None where they are no numbers
     numbers: ArrayValues | None
-    times: bool = False
+    times: bool = False  # Whether they are times
 
 
 def physical(array: ArrayMeta, found: Reading, decoding: Decoding) -> Physical:

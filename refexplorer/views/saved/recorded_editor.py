@@ -36,20 +36,7 @@ ASKED = (
 
 
 def record_editor(controller: EditorController, facts: Message) -> str:
-    """Ask a controller that nobody else uses, and pack what it answers.
-
-    Parameters
-    ----------
-    controller
-        Of the text.
-    facts
-        What the page says besides.
-
-    Raises
-    ------
-    RefexplorerError
-        If no key can be made of the text, or it is too long to be shown as a whole.
-    """
+    """Ask a controller that nobody else uses, and pack what it answers."""
     packer = Packer()
     recorder = Recorder(controller, packer)
     hello, _ = recorder.keep(GreetEditor())
@@ -78,15 +65,7 @@ def record_editor(controller: EditorController, facts: Message) -> str:
 def keep_text(
     recorder: Recorder, text: str, shown: int = ROWS, explained: int = ROWS
 ) -> dict[str, Message]:
-    """Keep what may be asked of a text that is open, and return its rows by their reader.
-
-    Parameters
-    ----------
-    shown
-        Rows that are kept of each reader.
-    explained
-        Those of which each step is kept, too.
-    """
+    """Keep what may be asked of a text that is open, and return its rows by their reader."""
     readers, _ = recorder.keep(AskReaders())
     names = ["", *(each["name"] for each in readers.get("readers", ()) if "name" in each)]
     rows = {name: _rows(recorder, name, shown) for name in names}

@@ -23,15 +23,7 @@ _EXPLAINED = 20
 
 
 def record_exercise(exercise: Exercise, facts: Message) -> str:
-    """Judge the texts that an exercise has, and pack what is said of each.
-
-    Parameters
-    ----------
-    exercise
-        One, by itself.
-    facts
-        What the page says besides.
-    """
+    """Judge the texts that an exercise has, and pack what is said of each."""
     packer = Packer()
     texts = (
         exercise.start,

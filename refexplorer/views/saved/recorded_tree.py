@@ -15,21 +15,12 @@ from refexplorer.views.wire.explorer.tree_messages import TreeReveal, TreeRows, 
 
 @dataclass
 class RecordedTree:
-    """The rows of a tree, level by level.
+    """The rows of a tree, level by level."""
 
-    Attributes
-    ----------
-    levels
-        For each folder that was looked into, how many children it has and the first of them.
-    rows
-        How many were kept.
-    whole
-        Whether all of them were.
-    """
-
+    # For each folder that was looked into, how many children it has and the first of them
     levels: dict[str, dict[str, Any]] = field(default_factory=dict)
-    rows: int = 0
-    whole: bool = True
+    rows: int = 0  # How many were kept
+    whole: bool = True  # Whether all of them were
 
     @property
     def paths(self) -> Iterator[str]:
@@ -40,17 +31,7 @@ class RecordedTree:
 
 
 def record_tree(recorder: Recorder, most: int, most_of_level: int) -> RecordedTree:
-    """Walk the tree as the controller shows it by now, with all of it closed.
-
-    Parameters
-    ----------
-    recorder
-        Asks.
-    most
-        Rows that are kept.
-    most_of_level
-        Rows of a folder that are kept, where a folder has more.
-    """
+    """Walk the tree as the controller shows it by now, with all of it closed."""
     tree = RecordedTree()
     folders = deque([""])
     while folders:

@@ -30,20 +30,7 @@ class Answers(Protocol):
 
 
 class Recorder:
-    """Asks a controller that nobody else uses.
-
-    Parameters
-    ----------
-    controller
-        What answers, all of it at once.
-    packer
-        Takes the buffers.
-
-    Attributes
-    ----------
-    answers
-        What was kept: each answer, or why there is none, by `name_of` its request.
-    """
+    """Asks a controller that nobody else uses."""
 
     def __init__(self, controller: Answers, packer: Packer) -> None:
         self._controller = controller

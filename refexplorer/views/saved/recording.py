@@ -75,19 +75,13 @@ SavedProgress = Callable[[int, int], None]
 
 @dataclass
 class Recording:
-    """The answers of an explorer.
-
-    Attributes
-    ----------
-    tree, trouble
-        All keys, and what is wrong.
-    items
-        For each path what `ShowKey` answers, with its derivation and its code.
-    """
+    """The answers of an explorer."""
 
     packer: Packer = field(default_factory=Packer)
+    # tree, trouble: All keys, and what is wrong
     tree: RecordedTree = field(default_factory=RecordedTree)
     trouble: RecordedTree = field(default_factory=RecordedTree)
+    # For each path what `ShowKey` answers, with its derivation and its code
     items: list[list[Any]] = field(default_factory=list)
     arrays: list[Message] = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
@@ -130,22 +124,7 @@ def record(
     check_targets: bool = False,
     report: SavedProgress = _unwatched,
 ) -> Recording:
-    """Ask a controller that nobody else uses.
-
-    Parameters
-    ----------
-    controller
-        Of the set; its policy says what may be read.
-    read
-        Paths of arrays of which a part is read; None for the part that a first look shows.
-        Arrays that lie in the set itself need not be named.
-    check_targets
-        Ask each target for its size before.
-    keys
-        Rows of the tree that are kept.
-    report
-        Called now and then.
-    """
+    """Ask a controller that nobody else uses."""
     recording = Recording()
     recorder = Recorder(controller, recording.packer)
     refs = controller.references

@@ -36,13 +36,7 @@ _FIRST_VALUES = {
 
 
 def fixes(positions: TextPositions, note: Note, start: int, end: int) -> list[Mend]:
-    """Return the fixes for a note; none where only a person can know.
-
-    Parameters
-    ----------
-    start, end
-        Offsets of the characters that the note is about.
-    """
+    """Return the fixes for a note; none where only a person can know."""
     find = _FIXES.get(note.code)
     return (
         []

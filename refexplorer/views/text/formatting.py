@@ -25,11 +25,6 @@ def formatted(text: str) -> str:
     """Return a text with one member a line, and short lists and objects in one line.
 
     Numbers, names that are there twice and escapes are kept as they are written.
-
-    Raises
-    ------
-    RefexplorerError
-        If the text is not JSON, or too long.
     """
     if len(text) > LONGEST:
         said = (

@@ -82,13 +82,7 @@ _MEANT = {
 
 
 def mend_json(text: str, at: int) -> Iterator[tuple[str, list[TextEdit]]]:
-    """Yield what each fix does, and its edits: offsets of characters and what to write there.
-
-    Parameters
-    ----------
-    at
-        Offset of the character that cannot be read.
-    """
+    """Yield what each fix does, and its edits: offsets of characters and what to write there."""
     failed = _failure(text)
     candidates = ((label, [(start, end, new)]) for label, start, end, new in _candidates(text, at))
     tried = {text}

@@ -27,15 +27,7 @@ TextRange = tuple[int, int]
 
 
 class TextPositions:
-    """Finds values and parts of values in one document.
-
-    Parameters
-    ----------
-    text
-        The JSON text.
-    window
-        The part of it that is shown, which positions are counted from; None for all of it.
-    """
+    """Finds values and parts of values in one document."""
 
     def __init__(self, text: str, window: Window | None = None) -> None:
         self.text = text
@@ -84,15 +76,7 @@ class TextPositions:
         return None if min(place) < 0 else place
 
     def inside(self, pointer: str, parts: Sequence[tuple[int, int]]) -> list[TextRange] | None:
-        """Return where parts of a text value stand.
-
-        Parameters
-        ----------
-        pointer
-            To a text.
-        parts
-            Offsets of characters of the decoded text, end exclusive.
-        """
+        """Return where parts of a text value stand."""
         span = self.span(pointer)
         if span is None or self.text[span.start] != '"':
             return None

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from refexplorer.differing import Difference
 from refexplorer.refset.moves import CHANGES
-from refexplorer.refset.tree import Node
+from refexplorer.refset.tree_nodes import Node
 from refexplorer.views.maps.map_changes import WORDS
 from refexplorer.views.wire.explorer.tree_messages import RowChanges
 
@@ -21,13 +21,7 @@ _CHANGED = [place for place, name in enumerate(CHANGES) if name not in ("same", 
 
 
 class ChangedKeys:
-    """A listing of what differs.
-
-    Parameters
-    ----------
-    found
-        The difference; its `after` is the set of the tree.
-    """
+    """A listing of what differs."""
 
     def __init__(self, found: Difference) -> None:
         self._found = found

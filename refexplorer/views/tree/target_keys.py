@@ -8,20 +8,7 @@ from refexplorer.refset.targets import TargetIndex
 
 
 class TargetKeys(Sequence[str]):
-    """The keys of the references to a target, by their offsets.
-
-    Parameters
-    ----------
-    index
-        The references of the set.
-    url
-        The target.
-
-    Raises
-    ------
-    KeyError
-        If no reference names it.
-    """
+    """The keys of the references to a target, by their offsets."""
 
     def __init__(self, index: TargetIndex, url: str | None) -> None:
         self._index = index

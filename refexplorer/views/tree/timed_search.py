@@ -16,22 +16,7 @@ SECONDS = 2.0
 def collect(
     matches: Iterator[str], cap: int = CAP, seconds: float = SECONDS
 ) -> tuple[list[str], bool]:
-    """Return the first matches, and whether there may be more.
-
-    Parameters
-    ----------
-    matches
-        Lazy; its next match may be very far away.
-    cap
-        The most that is kept.
-    seconds
-        After this time the search is left where it is.
-
-    Raises
-    ------
-    Exception
-        What the search itself raised.
-    """
+    """Return the first matches, and whether there may be more."""
     found: list[str] = []
     errors: list[Exception] = []
     stop = threading.Event()

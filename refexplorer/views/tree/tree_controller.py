@@ -13,7 +13,7 @@ from refexplorer.formats.buffers.arrow import text_column
 from refexplorer.markup import counted
 from refexplorer.refset.contents import internals
 from refexplorer.refset.patterns import GLOB_MARKS, Matcher
-from refexplorer.refset.tree import NodeType
+from refexplorer.refset.tree_nodes import NodeType
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.statements import code_of_search
 from refexplorer.views.health.health import ChunkHealth
@@ -200,13 +200,7 @@ def form_of(array: ArrayMeta) -> str:
 
 
 def known_path(refs: ReferenceSet, path: str) -> str:
-    """Return a path that the set has something at.
-
-    Raises
-    ------
-    RefexplorerError
-        If the set has nothing there.
-    """
+    """Return a path that the set has something at."""
     try:
         refs.node(path)
     except KeyError:

@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 from refexplorer.errors import LimitError
 from refexplorer.formats.columns.chunk_names import natural
 from refexplorer.refset.contents import internals
-from refexplorer.refset.tree import Folder, Node
+from refexplorer.refset.tree import Folder
+from refexplorer.refset.tree_nodes import Node
 from refexplorer.spec.keys import folders_above, prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.health.health import ChunkHealth, number_type
@@ -53,15 +54,7 @@ class _BadLevel:
 
 
 class TroubleKeys:
-    """A listing of what is wrong with a set, as it is known when this is made.
-
-    Parameters
-    ----------
-    refs
-        The opened set.
-    health
-        What is known of its chunks.
-    """
+    """A listing of what is wrong with a set, as it is known when this is made."""
 
     def __init__(self, refs: ReferenceSet, health: ChunkHealth) -> None:
         self._refs = refs

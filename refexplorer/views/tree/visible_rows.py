@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from refexplorer.errors import shorten
-from refexplorer.refset.tree import Node, NodeType
+from refexplorer.refset.tree_nodes import Node, NodeType
 from refexplorer.views.key.absent import origin_of
 from refexplorer.views.wire.explorer.tree_messages import Row
 
@@ -32,13 +32,7 @@ class TreeListing(Protocol):
         ...
 
     def place(self, path: str) -> tuple[str, int]:
-        """Return the folder that shows a path, and its position there.
-
-        Raises
-        ------
-        KeyError
-            If none does.
-        """
+        """Return the folder that shows a path, and its position there."""
         ...
 
 
@@ -76,13 +70,7 @@ class _OpenLevel:
 
 
 class VisibleTree:
-    """Which folders are open, and the rows that this makes.
-
-    Parameters
-    ----------
-    listing
-        What is shown.
-    """
+    """Which folders are open, and the rows that this makes."""
 
     listing: TreeListing
 
@@ -113,13 +101,7 @@ class VisibleTree:
         ]
 
     def index(self, path: str) -> int:
-        """Return the number of a row; -1 if its folder is not open, and for the root.
-
-        Raises
-        ------
-        KeyError
-            If there is no such path.
-        """
+        """Return the number of a row; -1 if its folder is not open, and for the root."""
         if not path:
             return -1
         folder, position = self.listing.place(path)
@@ -127,13 +109,7 @@ class VisibleTree:
         return -1 if level is None else _flat(level, position)
 
     def toggle(self, path: str, is_open: bool) -> int:
-        """Open or close a folder and return the number of its row.
-
-        Raises
-        ------
-        KeyError
-            If there is no such path.
-        """
+        """Open or close a folder and return the number of its row."""
         if path and self.listing.place(path)[0] not in self._levels:
             self.reveal(path)
         if is_open:

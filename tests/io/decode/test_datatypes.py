@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.io.reading.chunks import ChunkState, Reading
+from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.limits import Limits
 
 

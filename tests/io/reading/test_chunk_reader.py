@@ -11,7 +11,8 @@ import refexplorer as rx
 from refexplorer.errors import AccessError, DecodeError
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.chunks import ChunkState, Reading, read_chunk
+from refexplorer.io.reading.chunks import read_chunk
+from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.selection import estimate_selection
 from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer

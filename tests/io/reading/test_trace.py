@@ -23,7 +23,7 @@ from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, Transpos
 
 import refexplorer as rx
 from refexplorer.io.decode.sizes import check_inflation
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.trace import Trace
 from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer

@@ -22,6 +22,7 @@ from refexplorer.formats.datafiles import metadata_transfer
 from refexplorer.formats.datafiles.data_file import (
     DataFile,
     FileChunks,
+    SizedDataFile,
     Unread,
 )
 from refexplorer.formats.datafiles.hdf5 import Hdf5File
@@ -41,7 +42,7 @@ def targets(*allow: str) -> Targets:
     return Targets(AccessPolicy(None, allow), None, Limits())
 
 
-def at(path: Path, **options: Any) -> DataFile:
+def at(path: Path, **options: Any) -> SizedDataFile:
     return open_native(targets(str(path.parent)), str(path), **options)
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.io.decode.chunk_shapes import place_count
-from refexplorer.io.reading.chunks import ArrayValues, ChunkState
+from refexplorer.io.reading.chunks import ArrayValues
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.views.preview.coordinates import coordinate_texts
 from refexplorer.views.preview.region_reader import DecodedChunks, hidden
 from refexplorer.views.preview.regions import Region, names_of
@@ -29,24 +30,7 @@ _MOST = 2_000_000
 
 
 class Cells:
-    """The cells of a line or a table.
-
-    Parameters
-    ----------
-    refs, array, places
-        What is read.
-    axes
-        The dimensions of the table, in this order; along all others there is one place.
-    decoding
-        What of the CF conventions is applied.
-
-    Raises
-    ------
-    RefexplorerError
-        If the dimensions do not fit.
-    LimitError
-        If there are more bytes than one read may take.
-    """
+    """The cells of a line or a table."""
 
     def __init__(
         self,
@@ -68,13 +52,7 @@ class Cells:
         self._axes, self._decoding = axes, decoding
 
     def npy(self, chunks: DecodedChunks, report: JobReport) -> bytes:
-        """Return an array of numpy: floats that have no reference are NaN, all else is as stored.
-
-        Raises
-        ------
-        RefexplorerError
-            If a chunk failed, or numpy has no such type.
-        """
+        """Return an array of numpy: floats without a reference are NaN, all else is as stored."""
         values, is_hidden, _ = self._values(chunks, report)
         if values.dtype.hasobject:
             raise RefexplorerError(
@@ -91,13 +69,6 @@ class Cells:
         """Return a table with the places along each side; the first line says what it is.
 
         Values that are missing, or have no reference, are empty.
-
-        Raises
-        ------
-        LimitError
-            If there are more cells than a table may have.
-        RefexplorerError
-            If a chunk failed, or there are more than two dimensions.
         """
         count = math.prod(map(place_count, self._places))
         if count > _MOST:

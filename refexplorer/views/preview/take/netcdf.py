@@ -14,7 +14,8 @@ import numpy as np
 
 from refexplorer.errors import LimitError, RefexplorerError
 from refexplorer.io.decode.chunk_shapes import place_count
-from refexplorer.io.reading.chunks import ArrayValues, ChunkState, Reading
+from refexplorer.io.reading.chunks import ArrayValues
+from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.markup import counted, size_text
 from refexplorer.views.preview.coordinates import sides_of
 from refexplorer.views.preview.libraries import load_xarray
@@ -43,16 +44,6 @@ def netcdf(
     """Return a NetCDF file of a part of an array, with the coordinates of its dimensions.
 
     Values are neither scaled nor masked: the attributes that say how stay with them.
-
-    Raises
-    ------
-    RefexplorerError
-        If a chunk failed, whose values a file could not tell from others, NetCDF has no such data
-        type, or nothing is installed that writes it.
-    LimitError
-        If there are more bytes than one read may take.
-    AccessError
-        If a target may not be read yet.
     """
     engine = next((name for module, name in _WRITERS.items() if find_spec(module)), None)
     if engine is None:

@@ -152,7 +152,7 @@ def test_what_is_wrong_is_told_in_stages(panel_page: PanelPage, page: Page) -> N
     ):
         task.get_by_role("button", name=question).click()
         expect(task.get_by_role("status")).to_contain_text(said)
-    expect(view.locator(".note")).to_have_count(1)
+    expect(view.locator(".note").filter(has_text="buket is not defined")).to_have_count(1)
     expect(view.get_by_role("button", name="Replace buket by bucket")).to_have_count(0)
     task.get_by_role("button", name="Hint").click()
     expect(view.get_by_role("button", name="Replace buket by bucket")).to_be_visible()

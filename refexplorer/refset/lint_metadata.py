@@ -143,6 +143,7 @@ def _lint_copies(table: Table, key: str, base: str, findings: Findings) -> None:
         f"`{key}` {said}{more}: readers of consolidated metadata see another set.",
         "Consolidate the metadata anew, or open with `consolidated=False`.",
         key=key,
+        array=first.rpartition("/")[0],
         count=len(odd),
     )
 

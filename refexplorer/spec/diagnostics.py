@@ -67,7 +67,7 @@ class Diagnostic:
     is_spread
         Whether the others may be about other arrays; if not, `count` is of one folder.
     array
-        The path of the array that files were compared with, where any were.
+        The path of the array that it is about, where that is told; of what files say, always.
     keys, reference_count
         The first chunks that are concerned, and how many; None where that is not known.
     files, file_count
@@ -208,6 +208,7 @@ class Findings:
         hint: Hint = "",
         *,
         key: str | None = None,
+        array: str = "",
         count: int = 1,
         is_error: bool = False,
         together: bool = False,
@@ -238,7 +239,15 @@ class Findings:
             hint = hint() if self._kept[code] <= HINTS_PER_CODE else ""
         severity = Severity.ERROR if is_error else CODES[code].severity
         self._found[identity] = Diagnostic(
-            code, severity, pointer, message, hint, count=count, key=key, is_spread=is_spread
+            code,
+            severity,
+            pointer,
+            message,
+            hint,
+            count=count,
+            key=key,
+            is_spread=is_spread,
+            array=array,
         )
 
     def extend(self, others: Findings) -> None:
@@ -250,6 +259,7 @@ class Findings:
                 found.message,
                 found.hint,
                 key=found.key,
+                array=found.array,
                 count=found.count,
                 is_error=found.severity is Severity.ERROR,
                 together=found.is_spread,

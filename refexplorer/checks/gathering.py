@@ -22,7 +22,6 @@ from refexplorer.checks.records import (
     FORBIDDEN,
     HELD,
     NAMED_KEYS,
-    SAME,
     UNCOMPARED,
     FileObjects,
     numbers_of,
@@ -50,7 +49,6 @@ _OF_ANOTHER = "the set has it from another file"
 _UNREAD_CAUSES = {
     FileState.DAMAGED: "damaged-file", FileState.UNREACHABLE: "unreachable",
 }  # fmt: skip
-_WORST_LAST = [SAME, UNCOMPARED, DIFFERS, FAILED, FORBIDDEN]
 _OBJECTS_BY_WORTH = [
     ObjectState.IN_SET, ObjectState.EQUAL, ObjectState.STRUCTURE, ObjectState.UNREAD,
     ObjectState.LACKING, ObjectState.LEFT_OUT, ObjectState.NOT_TAKEN,
@@ -89,13 +87,11 @@ class _OpenFile:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.word = SAME
         self.state = FileState.READ
         self.objects = FileObjects(0, [])
 
     def add(self, row: dict[str, Any]) -> None:
         """Take in a row: the worst state counts, and of each object the best."""
-        self.word = max(self.word, row["state"], key=_WORST_LAST.index)
         state = FileState(row["file"])
         if FILE_RANKS[state] < FILE_RANKS[self.state]:
             self.state = state
@@ -121,7 +117,6 @@ class ReportBuilder:
         urls: Sequence[str | None],
         base: str,
     ) -> None:
-        self.targets: Counter[str] = Counter()
         self.forms: Counter[str] = Counter()
         self.reasons: Counter[tuple[str | None, str]] = Counter()
         self.unchecked: Counter[tuple[str, str]] = Counter()
@@ -246,7 +241,6 @@ class ReportBuilder:
         if file is None:
             return
         self._ledger.files.counts[file.state] += 1
-        self.targets[file.word] += 1
         self._ledger.objects.declared += file.objects.declared
         for name, state, why in file.objects.rows:
             if state is ObjectState.LACKING:

@@ -170,14 +170,3 @@ class ObjectState(StrEnum):
     LEFT_OUT = "left out"
     STRUCTURE = "structure"
     UNREAD = "unread"
-
-
-OBJECT_RANKS = {
-    ObjectState.IN_SET: Rank.GOOD,
-    ObjectState.EQUAL: Rank.GOOD,
-    ObjectState.STRUCTURE: Rank.GOOD,
-    ObjectState.NOT_TAKEN: Rank.ALONE,
-    ObjectState.LEFT_OUT: Rank.ALONE,
-    ObjectState.LACKING: Rank.BAD,
-    ObjectState.UNREAD: Rank.UNKNOWN,
-}

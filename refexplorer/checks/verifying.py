@@ -51,7 +51,8 @@ from refexplorer.refset.lint_absent import lint_groups, lint_lost_places
 from refexplorer.refset.lint_metadata import lint_metadata
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.diagnostics import Diagnostic, Findings, pointer
+from refexplorer.spec.diagnostics import Diagnostic, Findings, parts_of, pointer
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 FILE_COST = 10 * DECODING_COST
 """What reading the metadata of a file takes, in references: a part has about a hundred files."""
@@ -123,6 +124,7 @@ def verify(
                     looks.share)  # fmt: skip
     work = Work(store, sorter, until(manner.watch, looks.seconds), manner.sizes)
     ledger = Ledger({meta.path: meta.grid for meta in metas})
+    joined = None if looks.share is None else _FilesOfArrays(metas)
     is_complete = False
     try:
         lent = _Lent(ours)
@@ -130,6 +132,8 @@ def verify(
         def look(block: AuditedBlock) -> None:
             held.take(block, ours)
             lent.look(block)
+            if joined is not None:
+                joined.look(block)
             note_references(ledger, block, metas)
 
         work.gather(opened, look)
@@ -162,15 +166,15 @@ def verify(
     for results in store.tables():
         gathering.add(results)
     found = (
-        *gathering.finish(is_complete, lent.is_joined if looks.share else None),
+        *gathering.finish(is_complete, None if joined is None else joined.has),
         *_of_the_set(opened, errors, terms.base),
         *_left_out(terms),
         *_of_no_array(opened, ledger, terms.base),
     )
     for each in terms.left_out:
         ledger.objects.leave_out(each.name, each.reason)
-    of_share = [url for url, is_in in zip(sorter.urls, sorter.chosen, strict=True) if is_in]
-    ledger.files.total = sum(url is not None for url in of_share) if is_complete else None
+    files = zip(sorter.urls, sorter.chosen, strict=True)
+    ledger.files.total = sum(c and url is not None for url, c in files) if is_complete else None
     if is_complete and looks.share is None:
         ledger.followed = gathering.followed
     counts = _counts(gathering, work, sorter.count, is_complete)
@@ -199,14 +203,12 @@ def _of_the_set(
     lint_lost_places(opened, base, lost)
     groups: dict[tuple[str, str, str], list[Diagnostic]] = {}
     for each in (*rejected, *graves, *lost):
-        key = each.key or _key_of(each.pointer.removeprefix(base))
+        key = _key_of(each, base)
         owner = opened.arrays.of_key(key)
-        path = key.rpartition("/")[0] if owner is None else owner[0].path
-        if each.code in _GRAVE:  # the message names the key that has the other copy
-            path = each.message.split("`")[3].rpartition("/")[0]
+        path = each.array or (key.rpartition("/")[0] if owner is None else owner[0].path)
         groups.setdefault((each.code, path, each.message), []).append(each)
     for (code, path, message), group in groups.items():
-        keys = tuple(each.key or _key_of(each.pointer.removeprefix(base)) for each in group)
+        keys = tuple(_key_of(each, base) for each in group)
         if path and named(path) not in message:
             message = f"{named(path)}: {message.rstrip('.')}, such as {escape(keys[0], 100)}"
         severity = Severity.ERROR if code in _GRAVE else group[0].severity
@@ -217,9 +219,9 @@ def _of_the_set(
         )  # fmt: skip
 
 
-def _key_of(pointer: str) -> str:
-    """Return the key that the rest of a JSON pointer names."""
-    return pointer.removeprefix("/").replace("~1", "/").replace("~0", "~")
+def _key_of(found: Diagnostic, base: str) -> str:
+    """Return the key that a finding is about; one that is lacking its pointer names."""
+    return found.key or "/".join(parts_of(found.pointer.removeprefix(base)))
 
 
 def _left_out(terms: VerifyTerms) -> Iterator[Diagnostic]:
@@ -255,23 +257,12 @@ class _Lent:
     def __init__(self, arrays: list[SetArray]) -> None:
         self._arrays = arrays
         self._counts = np.zeros(len(arrays) + 1, np.int64)
-        self._targets: dict[str, set[str | None]] = {}
-
-    def is_joined(self, path: str) -> bool:
-        """Say whether the chunks of an array are in several files."""
-        return len(self._targets.get(path, ())) > 1
 
     def look(self, block: AuditedBlock) -> None:
         """Count the references of each array."""
         self._counts += np.bincount(block.arrays + 1, minlength=len(self._counts))[
             : len(self._counts)
         ]
-        columns = block.table.columns
-        pairs = np.unique(np.stack([block.arrays, columns.targets]).astype(np.int64), axis=1)
-        for place, target in pairs[:, (pairs >= 0).all(axis=0)].T.tolist():
-            found = self._targets.setdefault(self._arrays[place].meta.path, set())
-            if len(found) < 2:
-                found |= set(columns.urls_at(np.array([target])))
 
     @property
     def bare(self) -> frozenset[str]:
@@ -308,6 +299,28 @@ class _Lent:
                 for number, chunk in enumerate(data):
                     held.put(ours, number, chunk, is_lent=True)
                 held.reasons.pop(meta.path, None)
+
+
+class _FilesOfArrays:
+    """Which arrays have chunks in several files, of which a share of the files is compared."""
+
+    def __init__(self, arrays: list[ArrayMeta]) -> None:
+        self._arrays = arrays
+        self._files: dict[str, set[str | None]] = {}
+
+    def has(self, path: str) -> bool:
+        """Say whether the chunks of an array are in several files."""
+        return len(self._files.get(path, ())) > 1
+
+    def look(self, block: AuditedBlock) -> None:
+        """Take in the files of each array, two of them at most."""
+        columns = block.table.columns
+        leads = (block.arrays >= 0) & (columns.targets >= 0)
+        for place in np.unique(block.arrays[leads]).tolist():
+            found = self._files.setdefault(self._arrays[place].path, set())
+            if len(found) < 2:
+                targets = np.unique(columns.targets[leads & (block.arrays == place)])
+                found |= set(columns.urls_at(targets[:2]))
 
 
 def _fingerprint(

@@ -25,12 +25,17 @@ const options = {
 
 /** The licences of the packages in the bundles, which have to travel with them. */
 async function licences({ inputs }) {
-  const folders = [...Object.keys(inputs), "node_modules/world-atlas/"].map((path) => path.match(/^node_modules\/(@[^/]+\/)?[^/]+/)?.[0]);
-  const texts = [...new Set(folders)].filter(Boolean).sort().map(async (folder) => {
-    const file = (await readdir(folder)).find((name) => /^licen[cs]e/i.test(name));
-    const { name, version, license } = JSON.parse(await readFile(`${folder}/package.json`, "utf8"));
-    return `${name} ${version} (${license})\n\n${file ? await readFile(`${folder}/${file}`, "utf8") : ""}`;
-  });
+  const folders = [...Object.keys(inputs), "node_modules/world-atlas/"].map(
+    (path) => path.match(/^node_modules\/(@[^/]+\/)?[^/]+/)?.[0],
+  );
+  const texts = [...new Set(folders)]
+    .filter(Boolean)
+    .sort()
+    .map(async (folder) => {
+      const file = (await readdir(folder)).find((name) => /^licen[cs]e/i.test(name));
+      const { name, version, license } = JSON.parse(await readFile(`${folder}/package.json`, "utf8"));
+      return `${name} ${version} (${license})\n\n${file ? await readFile(`${folder}/${file}`, "utf8") : ""}`;
+    });
   return (await Promise.all(texts)).join(`\n${"-".repeat(78)}\n\n`);
 }
 
@@ -39,7 +44,8 @@ async function types() {
   const schema = JSON.parse(await readFile("generated/protocol.json", "utf8"));
   const text = await compile(schema, "Protocol", {
     additionalProperties: false,
-    bannerComment: "/** The messages between the views and Python. Made by the build of what refexplorer/views/wire says. */",
+    bannerComment:
+      "/** The messages between the views and Python. Made by the build of what refexplorer/views/wire says. */",
     unreachableDefinitions: true,
   });
   await writeFile("generated/protocol.ts", text);

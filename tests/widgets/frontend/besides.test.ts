@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { ALL, besideSides, besideText, followed, type Sides } from "../../../refexplorer/frontend/src/beside/besides.ts";
+import {
+  ALL,
+  besideSides,
+  besideText,
+  followed,
+  type Sides,
+} from "../../../refexplorer/frontend/src/beside/besides.ts";
 
 const part = (slices: string[], array = "sst", other = false) => ({ array, slices, other });
 
@@ -16,7 +22,10 @@ test("an index moves by as much on the other side, a slice is the same", () => {
 test("both sides go through an address, whatever an array is called", () => {
   const sides: Sides = [part(["3", ":"], "a;b|c/ü", true), part(["4", "0:7"])];
   assert.deepEqual(besideSides(besideText({ sides, window: ALL })), { sides, window: ALL });
-  const window: [[number, number], [number, number]] = [[0.25, 0.75], [-0.1, 0.5]];
+  const window: [[number, number], [number, number]] = [
+    [0.25, 0.75],
+    [-0.1, 0.5],
+  ];
   assert.deepEqual(besideSides(besideText({ sides, window })), { sides, window });
   for (const text of ["", "x", ";a;:|", ";%E0%A4%A;0|;a;0"]) assert.equal(besideSides(text), null);
 });

@@ -11,19 +11,52 @@ function picture(counts: number[][], change: Partial<GridPicture> = {}): GridPic
   const [rows, columns] = [2, 3];
   const perState = Float64Array.from(STATES.flatMap((_, state) => counts.map((cell) => cell[state]!)));
   return {
-    key_start: "sst/", separator: ".", grid: [4, 1, 6], axes: [0, 2], window: [[1, 3], [0, 1], [0, 5]],
-    steps: [1, 2], rows, columns, states: STATES, counts: [1, 0, 9, 0], target_count: 1,
-    targets: [{ url: "a.nc", number: 0 }], sampled: false, perState,
-    target: Float64Array.from(counts, () => 0), offset: Float64Array.from(counts, () => 100),
-    size: Float64Array.from(counts, () => 50), distinct: Float64Array.from(counts, () => 1), ...change,
+    key_start: "sst/",
+    separator: ".",
+    grid: [4, 1, 6],
+    axes: [0, 2],
+    window: [
+      [1, 3],
+      [0, 1],
+      [0, 5],
+    ],
+    steps: [1, 2],
+    rows,
+    columns,
+    states: STATES,
+    counts: [1, 0, 9, 0],
+    target_count: 1,
+    targets: [{ url: "a.nc", number: 0 }],
+    sampled: false,
+    perState,
+    target: Float64Array.from(counts, () => 0),
+    offset: Float64Array.from(counts, () => 100),
+    size: Float64Array.from(counts, () => 50),
+    distinct: Float64Array.from(counts, () => 1),
+    ...change,
   } as GridPicture;
 }
 
-const SIX = [[0, 0, 2, 0], [2, 0, 0, 0], [1, 0, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [0, 0, 1, 0]];
+const SIX = [
+  [0, 0, 2, 0],
+  [2, 0, 0, 0],
+  [1, 0, 0, 0],
+  [0, 1, 1, 0],
+  [0, 0, 1, 1],
+  [0, 0, 1, 0],
+];
 
 test("a cell holds the chunks from its place to the next, within the window", () => {
-  assert.deepEqual(cells.spansOf(picture(SIX), [1, 1]), [[2, 3], [0, 1], [2, 4]]);
-  assert.deepEqual(cells.spansOf(picture(SIX), [0, 2]), [[1, 2], [0, 1], [4, 5]]);
+  assert.deepEqual(cells.spansOf(picture(SIX), [1, 1]), [
+    [2, 3],
+    [0, 1],
+    [2, 4],
+  ]);
+  assert.deepEqual(cells.spansOf(picture(SIX), [0, 2]), [
+    [1, 2],
+    [0, 1],
+    [4, 5],
+  ]);
 });
 
 test("a chunk is in the cell that spans it, or in none", () => {

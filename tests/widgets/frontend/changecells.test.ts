@@ -17,14 +17,27 @@ function picture(cells: number[][]): ChangePicture {
 }
 
 test("a cell says all that became of its chunks", () => {
-  const changes = picture([[0, 0, 0], [1, 0, 0], [4, 2, 1]]);
+  const changes = picture([
+    [0, 0, 0],
+    [1, 0, 0],
+    [4, 2, 1],
+  ]);
   assert.equal(changeSaid(changes, [0, 0]), "in neither set");
   assert.equal(changeSaid(changes, [0, 1]), "the same");
   assert.equal(changeSaid(changes, [0, 2]), "4 the same, 2 added, 1 moved");
 });
 
 test("what does not occur in view is in no legend", () => {
-  const changes = picture([[3, 0, 0], [0, 0, 2]]);
-  assert.deepEqual(changesShown(changes).map(({ mark, chunks }) => [mark, chunks]), [["=", 3], ["M", 2]]);
+  const changes = picture([
+    [3, 0, 0],
+    [0, 0, 2],
+  ]);
+  assert.deepEqual(
+    changesShown(changes).map(({ mark, chunks }) => [mark, chunks]),
+    [
+      ["=", 3],
+      ["M", 2],
+    ],
+  );
   assert.equal(changesSummary(changes), "3 the same, 2 moved");
 });

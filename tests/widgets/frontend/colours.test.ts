@@ -1,10 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { counts, inverse, percentiles, placing, type ScaleName } from "../../../refexplorer/frontend/src/preview/bars.ts";
+import {
+  counts,
+  inverse,
+  percentiles,
+  placing,
+  type ScaleName,
+} from "../../../refexplorer/frontend/src/preview/bars.ts";
 
 test("a place on the bar and back", () => {
-  for (const [name, domain] of [["linear", [-3, 5]], ["log", [0.1, 1000]], ["symlog", [-100, 1e6]]] as [ScaleName, [number, number]][]) {
+  for (const [name, domain] of [
+    ["linear", [-3, 5]],
+    ["log", [0.1, 1000]],
+    ["symlog", [-100, 1e6]],
+  ] as [ScaleName, [number, number]][]) {
     const place = placing(name, domain);
     assert.ok(Math.abs(place(domain[0])) < 1e-12 && Math.abs(place(domain[1]) - 1) < 1e-12);
     for (const at of [0.1, 0.5, 0.9]) assert.ok(Math.abs(place(inverse(name, domain)(at)) - at) < 1e-9);

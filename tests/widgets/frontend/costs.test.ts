@@ -1,11 +1,32 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Costs, duration, placed, secondsOf, shaded, wasteOf, type CostsState } from "../../../refexplorer/frontend/src/advice/costs.ts";
-import type { CostBar, CostModel, ExplorerWire, PlaceModel, ReaderModel } from "../../../refexplorer/frontend/src/shared/wire.ts";
+import {
+  Costs,
+  duration,
+  placed,
+  secondsOf,
+  shaded,
+  wasteOf,
+  type CostsState,
+} from "../../../refexplorer/frontend/src/advice/costs.ts";
+import type {
+  CostBar,
+  CostModel,
+  ExplorerWire,
+  PlaceModel,
+  ReaderModel,
+} from "../../../refexplorer/frontend/src/shared/wire.ts";
 
 const PLACE: PlaceModel = { name: "p", latency: 0.1, stream: 1e6, bandwidth: 4e6, concurrency: null };
-const READER: ReaderModel = { name: "zarr", at_once: 10, requests: 25, bytes: 8e6, seconds: 99, reads: [[25, 8e6, 4e5]] };
+const READER: ReaderModel = {
+  name: "zarr",
+  at_once: 10,
+  requests: 25,
+  bytes: 8e6,
+  seconds: 99,
+  reads: [[25, 8e6, 4e5]],
+};
 
 test("a read waits for its waves, and sends as fast as its lines or the place", () => {
   // three waves of ten, and 8 MB at 4 MB/s
@@ -17,7 +38,13 @@ test("a read waits for its waves, and sends as fast as its lines or the place", 
 });
 
 test("reads follow each other; of those that are not told the time stays", () => {
-  const twice: ReaderModel = { ...READER, reads: [[1, 0, 0], [1, 0, 0]] };
+  const twice: ReaderModel = {
+    ...READER,
+    reads: [
+      [1, 0, 0],
+      [1, 0, 0],
+    ],
+  };
   assert.equal(secondsOf(twice, PLACE), 0.2);
   assert.equal(secondsOf({ ...READER, reads: [] }, PLACE), 0);
   assert.equal(secondsOf({ ...READER, reads: null }, PLACE), 99);
@@ -37,10 +64,13 @@ test("waste is told where both sizes are known", () => {
 
 test("an address says what was chosen, and brings it back", () => {
   const asked: [string, unknown][] = [];
-  const wire = { on: () => () => undefined, job: (op: string, fields: unknown) => {
-    asked.push([op, fields]);
-    return { id: "1", reply: new Promise(() => undefined) };
-  } } as unknown as ExplorerWire;
+  const wire = {
+    on: () => () => undefined,
+    job: (op: string, fields: unknown) => {
+      asked.push([op, fields]);
+      return { id: "1", reply: new Promise(() => undefined) };
+    },
+  } as unknown as ExplorerWire;
   const costs = new Costs(wire);
   assert.equal(costs.text, "");
   costs.set({ place: "lustre", latency: 0.25, bandwidth: 1234567.89, given: "0, 10:20", access: "as given" });
@@ -51,10 +81,16 @@ test("an address says what was chosen, and brings it back", () => {
   assert.equal(other.text, text);
   assert.deepEqual(asked, [], "nothing is counted before the tab is seen");
   other.restore("place=lustre&latency=quick&stream=-1");
-  assert.deepEqual([other.state.latency, other.state.stream, other.state.place, other.state.given], [null, null, "lustre", ""]);
+  assert.deepEqual(
+    [other.state.latency, other.state.stream, other.state.place, other.state.given],
+    [null, null, "lustre", ""],
+  );
   other.change({});
   other.restore("latency=1");
-  assert.deepEqual(asked.map(([op]) => op), ["cost.show"]);
+  assert.deepEqual(
+    asked.map(([op]) => op),
+    ["cost.show"],
+  );
   for (const each of [costs, other]) each.close();
 });
 
@@ -67,7 +103,10 @@ test("what was measured is the speed of one request, until a slider moves", () =
 });
 
 test("the chunks are shaded along the first dimension until another access is chosen", () => {
-  const bars = ["open", "one slice", "along the first dimension", "all of it"].map((name) => ({ name, path: name === "open" ? "" : "x" }));
+  const bars = ["open", "one slice", "along the first dimension", "all of it"].map((name) => ({
+    name,
+    path: name === "open" ? "" : "x",
+  }));
   const state = { cost: { array: "x", bars }, array: null, access: "", given: "" } as unknown as CostsState;
   assert.equal(shaded(state), "along the first dimension");
   assert.equal(shaded({ ...state, access: "all of it" }), "all of it");

@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { earthState, earthText } from "../../../refexplorer/frontend/src/geo/place.ts";
-import { fitted, placed, PROJECTIONS, projectionOf, scaleOf, wrapped, type EarthView, type ProjectionName } from "../../../refexplorer/frontend/src/geo/projecting.ts";
+import {
+  fitted,
+  placed,
+  PROJECTIONS,
+  projectionOf,
+  scaleOf,
+  wrapped,
+  type EarthView,
+  type ProjectionName,
+} from "../../../refexplorer/frontend/src/geo/projecting.ts";
 import { cellAt, coarsest, inView, rasterOf, type EarthMesh } from "../../../refexplorer/frontend/src/geo/raster.ts";
 
 const SIZE = { width: 720, height: 360 };
@@ -30,7 +39,10 @@ function mesh(rows: number, columns: number, first: number, upward: boolean): Ea
 
 /** Where a round map ends. */
 function rim(view: EarthView): number {
-  return { orthographic: 1, polar: Math.SQRT2, equirectangular: Infinity, natural: Infinity }[view.projection] * scaleOf(view, SIZE);
+  return (
+    { orthographic: 1, polar: Math.SQRT2, equirectangular: Infinity, natural: Infinity }[view.projection] *
+    scaleOf(view, SIZE)
+  );
 }
 
 test("points of a mesh are where d3-geo has them", () => {
@@ -38,7 +50,12 @@ test("points of a mesh are where d3-geo has them", () => {
     for (const each of VIEWS) {
       const view = { ...each, projection };
       const project = projectionOf(view, SIZE);
-      for (const [longitude, latitude] of [[13.4, 52.5], [-122.4, 37.8], [178, -18], [-60, -89]] as const) {
+      for (const [longitude, latitude] of [
+        [13.4, 52.5],
+        [-122.4, 37.8],
+        [178, -18],
+        [-60, -89],
+      ] as const) {
         const { x, y, disk } = placed(Float64Array.of(longitude), Float64Array.of(latitude), view, SIZE);
         if (disk?.hidden[0]) continue; // on the other side of the earth
         const [right, down] = project([longitude, latitude])!;
@@ -48,7 +65,11 @@ test("points of a mesh are where d3-geo has them", () => {
   }
 });
 
-for (const [name, first, upward] of [["0 to 350 from the north", 0, false], ["-180 to 170 from the south", -180, true], ["40 to 390", 40, false]] as const) {
+for (const [name, first, upward] of [
+  ["0 to 350 from the north", 0, false],
+  ["-180 to 170 from the south", -180, true],
+  ["40 to 390", 40, false],
+] as const) {
   test(`each pixel shows the cell of its place: ${name}`, () => {
     const [rows, columns] = [18, 36];
     const points = mesh(rows, columns, first, upward);
@@ -62,7 +83,8 @@ for (const [name, first, upward] of [["0 to 350 from the north", 0, false], ["-1
           for (let y = 5.5; y < SIZE.height; y += 17) {
             const found = project.invert!([x, y])!;
             const back = project(found)!;
-            if (!found.every(Number.isFinite) || Math.abs(found[1]) > 90 || Math.hypot(back[0] - x, back[1] - y) > 1e-3) continue;
+            if (!found.every(Number.isFinite) || Math.abs(found[1]) > 90 || Math.hypot(back[0] - x, back[1] - y) > 1e-3)
+              continue;
             if (Math.hypot(x - SIZE.width / 2, y - SIZE.height / 2) > rim(view)) continue;
             const row = ((90 - (upward ? -1 : 1) * found[1]) / 180) * rows;
             const column = (((found[0] - first + 5 + 720) % 360) / 360) * columns;
@@ -86,7 +108,10 @@ test("a round map is filled up to its rim, and not beyond", () => {
     const raster = rasterOf(points, placed(points.longitude, points.latitude, view, SIZE), SIZE, 1);
     const radius = SIZE.height / 2 - 4;
     raster.row.forEach((row, pixel) => {
-      const from = Math.hypot((pixel % SIZE.width) + 0.5 - SIZE.width / 2, Math.floor(pixel / SIZE.width) + 0.5 - SIZE.height / 2);
+      const from = Math.hypot(
+        (pixel % SIZE.width) + 0.5 - SIZE.width / 2,
+        Math.floor(pixel / SIZE.width) + 0.5 - SIZE.height / 2,
+      );
       assert.equal(row >= 0, from <= radius, `${projection} ${from}`);
     });
   }
@@ -115,10 +140,19 @@ test("beside the earth and where the mesh has no place there is no cell", () => 
 test("the first view holds the array, also over the dateline and a pole", () => {
   const of = (longitudes: number[], latitudes: number[]) => {
     const pairs = longitudes.flatMap((longitude) => latitudes.map((latitude) => [longitude, latitude] as const));
-    return fitted(null, Float64Array.from(pairs, ([longitude]) => longitude), Float64Array.from(pairs, ([, latitude]) => latitude));
+    return fitted(
+      null,
+      Float64Array.from(pairs, ([longitude]) => longitude),
+      Float64Array.from(pairs, ([, latitude]) => latitude),
+    );
   };
   const whole = mesh(18, 36, 0, false);
-  assert.deepEqual(fitted(null, whole.longitude, whole.latitude), { projection: "equirectangular", longitude: 0, latitude: 0, zoom: 1 });
+  assert.deepEqual(fitted(null, whole.longitude, whole.latitude), {
+    projection: "equirectangular",
+    longitude: 0,
+    latitude: 0,
+    zoom: 1,
+  });
   const fiji = of([170, 175, 180, -175, -170], [-25, -20, -15]);
   assert.equal(fiji.projection, "equirectangular");
   assert.ok(Math.abs(Math.abs(fiji.longitude) - 180) < 1e-6);
@@ -130,10 +164,17 @@ test("the first view holds the array, also over the dateline and a pole", () => 
 
 test("what is in view is part of the array", () => {
   const points = mesh(18, 36, 0, false);
-  const spans = (view: EarthView) => inView(rasterOf(points, placed(points.longitude, points.latitude, view, SIZE), SIZE, 1));
-  assert.deepEqual(spans({ projection: "natural", longitude: 30, latitude: 0, zoom: 1 }), [[0, 18], [0, 36]]);
+  const spans = (view: EarthView) =>
+    inView(rasterOf(points, placed(points.longitude, points.latitude, view, SIZE), SIZE, 1));
+  assert.deepEqual(spans({ projection: "natural", longitude: 30, latitude: 0, zoom: 1 }), [
+    [0, 18],
+    [0, 36],
+  ]);
   // 45 degrees across and 22.5 down around 60 E, 40 N
-  assert.deepEqual(spans({ projection: "equirectangular", longitude: 60, latitude: 40, zoom: 8 }), [[3, 7], [4, 9]]);
+  assert.deepEqual(spans({ projection: "equirectangular", longitude: 60, latitude: 40, zoom: 8 }), [
+    [3, 7],
+    [4, 9],
+  ]);
   points.latitude.fill(NaN);
   assert.equal(spans({ projection: "equirectangular", longitude: 0, latitude: 0, zoom: 1 }), null);
 });
@@ -143,7 +184,10 @@ test("a longitude is between -180 and 180", () => {
 });
 
 test("a view goes through an address", () => {
-  const seen = { view: { projection: "polar" as const, longitude: -45.25, latitude: 90, zoom: 3.5 }, footprints: "file" as const };
+  const seen = {
+    view: { projection: "polar" as const, longitude: -45.25, latitude: 90, zoom: 3.5 },
+    footprints: "file" as const,
+  };
   assert.deepEqual(earthState(earthText(seen)), seen);
   assert.deepEqual(earthState(earthText({ view: null, footprints: "none" })), { view: null, footprints: "none" });
   for (const text of ["", "flat,1,2,3", "polar,x,2,3", "polar,1,2"]) assert.equal(earthState(text).view, null);

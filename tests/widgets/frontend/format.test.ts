@@ -26,7 +26,10 @@ test("a number that may have been rounded on its way is said as a size", () => {
 });
 
 test("one is singular", () => {
-  assert.deepEqual([0, 1, "1", 2].map((n) => format.counted(n, "key")), ["0 keys", "1 key", "1 key", "2 keys"]);
+  assert.deepEqual(
+    [0, 1, "1", 2].map((n) => format.counted(n, "key")),
+    ["0 keys", "1 key", "1 key", "2 keys"],
+  );
 });
 
 test("values are short, and NaN and NaT keep their names", () => {

@@ -14,7 +14,8 @@ const cases = JSON.parse(readFileSync(new URL("../../cases/formats.json", import
 function agree(name: string, write: (...given: never[]) => string): void {
   test(`${name} are those of Python`, () => {
     assert.ok(cases[name].length > 0);
-    for (const row of cases[name]) assert.equal(write(...(row.slice(0, -1) as never[])), row.at(-1), JSON.stringify(row));
+    for (const row of cases[name])
+      assert.equal(write(...(row.slice(0, -1) as never[])), row.at(-1), JSON.stringify(row));
   });
 }
 
@@ -22,7 +23,9 @@ agree("sizes", format.bytes);
 agree("counts", format.counted);
 agree("milliseconds", format.milliseconds);
 agree("numbers", format.value);
-agree("exact", (number: number, type: string, integer: string | null) => format.exact(number, type, integer === null ? undefined : BigInt(integer)));
+agree("exact", (number: number, type: string, integer: string | null) =>
+  format.exact(number, type, integer === null ? undefined : BigInt(integer)),
+);
 agree("moments", format.moment);
 agree("escapes", (text: string) => escaped(text));
 agree("pointers", pointerOf);

@@ -14,7 +14,10 @@ test("the pictures that were not asked for longest go first", () => {
   for (const name of ["a", "b", "c"]) frames.keep(name, frame());
   assert.ok(frames.get("a"));
   frames.keep("d", frame());
-  assert.deepEqual(["a", "b", "c", "d"].filter((name) => frames.has(name)), ["a", "c", "d"]);
+  assert.deepEqual(
+    ["a", "b", "c", "d"].filter((name) => frames.has(name)),
+    ["a", "c", "d"],
+  );
   assert.equal(frames.size, 240);
 });
 
@@ -29,7 +32,15 @@ test("what failed in part is asked for again", () => {
 function kernel() {
   const asked: Record<string, unknown>[] = [];
   const plan = (slices: string[]) =>
-    ({ array: "x", dimensions: ["t"], sizes: [3], slices, estimate: { bytes: 0, requests: 0, targets: [], label: "", chunks: 0 }, kept: 0, kept_most: 1 }) as unknown as Plan;
+    ({
+      array: "x",
+      dimensions: ["t"],
+      sizes: [3],
+      slices,
+      estimate: { bytes: 0, requests: 0, targets: [], label: "", chunks: 0 },
+      kept: 0,
+      kept_most: 1,
+    }) as unknown as Plan;
   const wire = {
     on: () => () => undefined,
     cancel: () => undefined,
@@ -55,7 +66,11 @@ test("what was read ahead is shown without a message, and told once it stays", a
   await settled();
   await preview.read();
   await preview.readAhead("x", [["1"], ["2"]]);
-  assert.deepEqual(asked.filter(({ ahead }) => ahead).map(({ slices }) => slices), [["1"]], "only what fitted into the budget");
+  assert.deepEqual(
+    asked.filter(({ ahead }) => ahead).map(({ slices }) => slices),
+    [["1"]],
+    "only what fitted into the budget",
+  );
   const before = asked.length;
   preview.want("x", ["1"]);
   preview.want("x", ["0"]);
@@ -64,7 +79,9 @@ test("what was read ahead is shown without a message, and told once it stays", a
   assert.deepEqual(preview.state.job?.reading?.slices, ["1"]);
   assert.deepEqual(preview.state.plan?.slices, ["1"]);
   await settled(300);
-  assert.deepEqual(asked.slice(before), [{ op: "slice.plan", array: "x", index: null, slices: ["1"], shown: true, budget: null }]);
+  assert.deepEqual(asked.slice(before), [
+    { op: "slice.plan", array: "x", index: null, slices: ["1"], shown: true, budget: null },
+  ]);
   preview.forget();
   preview.want("x", ["1"]);
   await settled();

@@ -4,7 +4,10 @@ import { test } from "node:test";
 import { intervalAt, intervalsOf, percent, said, summary } from "../../../refexplorer/frontend/src/maps/intervals.ts";
 import type { Strip } from "../../../refexplorer/frontend/src/maps/maps.ts";
 
-const ARRAYS = [{ path: "sst", number: 0 }, { path: null, number: 1 }];
+const ARRAYS = [
+  { path: "sst", number: 0 },
+  { path: null, number: 1 },
+];
 
 /** Two ranges of which the second begins within the first. */
 const ranges = {
@@ -56,9 +59,18 @@ test("only nothing is 0 %, and only all is 100 %", () => {
 
 test("a target is said with its gaps and overlaps, and what was not evaluated", () => {
   const strip = {
-    end: 2_000, bytes: 1_000, ranges: 2, gaps: 1, gap_bytes: 1_000, shared: 0, shared_bytes: 0, whole: 1, unlisted: 0,
+    end: 2_000,
+    bytes: 1_000,
+    ranges: 2,
+    gaps: 1,
+    gap_bytes: 1_000,
+    shared: 0,
+    shared_bytes: 0,
+    whole: 1,
+    unlisted: 0,
   } as Strip;
-  const sentence = "2 ranges · 50 % of the first 2.00 kB referenced · 1 gap of 1.00 kB · no overlap · 1 key for the whole file";
+  const sentence =
+    "2 ranges · 50 % of the first 2.00 kB referenced · 1 gap of 1.00 kB · no overlap · 1 key for the whole file";
   assert.equal(summary(strip), sentence);
   assert.equal(summary({ ...strip, unlisted: 5 }), `of the evaluated keys · ${sentence}`);
   assert.equal(summary({ ...strip, ranges: 0 }), "1 key for the whole file");

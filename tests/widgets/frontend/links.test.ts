@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deflateRawSync } from "node:zlib";
 
-import { draftOf, forgetDraft, forgetDrafts, keepDraft, type Opened } from "../../../refexplorer/frontend/src/editor/drafts.ts";
+import {
+  draftOf,
+  forgetDraft,
+  forgetDrafts,
+  keepDraft,
+  type Opened,
+} from "../../../refexplorer/frontend/src/editor/drafts.ts";
 import { fragmentOf, LARGEST, linkedBy, LONGEST } from "../../../refexplorer/frontend/src/editor/links.ts";
 import { EditorSession } from "../../../refexplorer/frontend/src/editor/session.ts";
 import type { Host, Message } from "../../../refexplorer/frontend/src/shared/host.ts";
@@ -28,7 +34,10 @@ test("a link gives back its exercise and its text", async () => {
 test("what would be cut on its way is refused with a sentence", async () => {
   const noise = Array.from({ length: 40_000 }, () => Math.random().toString(36)[2]).join("");
   await assert.rejects(fragmentOf({ exercise: null, text: noise }), /^Error: The link would have .* save the text/);
-  await assert.rejects(fragmentOf({ exercise: null, text: "a".repeat(LARGEST + 1) }), /^Error: The text has 1,000,001 bytes/);
+  await assert.rejects(
+    fragmentOf({ exercise: null, text: "a".repeat(LARGEST + 1) }),
+    /^Error: The text has 1,000,001 bytes/,
+  );
   assert.ok((await fragmentOf({ exercise: null, text: "a".repeat(LARGEST) })).length < LONGEST);
 });
 
@@ -52,11 +61,21 @@ class Kept implements Storage {
   constructor(room: number) {
     this.room = room;
   }
-  get length() { return this.kept.size; }
-  clear() { this.kept.clear(); }
-  key(at: number) { return [...this.kept.keys()][at] ?? null; }
-  getItem(name: string) { return this.kept.get(name) ?? null; }
-  removeItem(name: string) { this.kept.delete(name); }
+  get length() {
+    return this.kept.size;
+  }
+  clear() {
+    this.kept.clear();
+  }
+  key(at: number) {
+    return [...this.kept.keys()][at] ?? null;
+  }
+  getItem(name: string) {
+    return this.kept.get(name) ?? null;
+  }
+  removeItem(name: string) {
+    this.kept.delete(name);
+  }
   setItem(name: string, text: string) {
     const others = [...this.kept].filter(([each]) => each !== name).reduce((sum, [, each]) => sum + each.length, 0);
     if (others + text.length > this.room) throw new DOMException("", "QuotaExceededError");
@@ -69,14 +88,22 @@ function browser(room: number | null, hash = ""): { session: Kept; local: Kept }
   const refused = () => {
     throw new DOMException("", "SecurityError");
   };
-  Object.defineProperty(globalThis, "sessionStorage", { configurable: true, get: () => room === null ? refused() : kept.session });
-  Object.defineProperty(globalThis, "localStorage", { configurable: true, get: () => room === null ? refused() : kept.local });
+  Object.defineProperty(globalThis, "sessionStorage", {
+    configurable: true,
+    get: () => (room === null ? refused() : kept.session),
+  });
+  Object.defineProperty(globalThis, "localStorage", {
+    configurable: true,
+    get: () => (room === null ? refused() : kept.local),
+  });
   const place = { hash, origin: "http://h", pathname: "/p", search: "?token=secret" };
   Object.defineProperty(globalThis, "location", { configurable: true, value: place });
   Object.defineProperty(globalThis, "history", {
-    configurable: true, value: { replaceState: (_: unknown, __: string, url: string) => (place.hash = new URL(url, "http://h").hash) },
+    configurable: true,
+    value: { replaceState: (_: unknown, __: string, url: string) => (place.hash = new URL(url, "http://h").hash) },
   });
-  for (const name of ["addEventListener", "removeEventListener"]) Object.defineProperty(globalThis, name, { configurable: true, value: () => undefined });
+  for (const name of ["addEventListener", "removeEventListener"])
+    Object.defineProperty(globalThis, name, { configurable: true, value: () => undefined });
   return kept;
 }
 
@@ -127,7 +154,15 @@ async function editor(names: string[] = []) {
   let name = names[0];
   const listeners = new Set<(message: Message, buffers: ArrayBuffer[]) => void>();
   const state = () => ({
-    version: asked.length, good: true, form: "V1", shown: 0, total: 0, window: null, wrap: null, document, exercises: names.map((each) => ({ name: each })),
+    version: asked.length,
+    good: true,
+    form: "V1",
+    shown: 0,
+    total: 0,
+    window: null,
+    wrap: null,
+    document,
+    exercises: names.map((each) => ({ name: each })),
     ...(name === undefined ? {} : { task: { name }, result: { passed: false }, solved: [], shown_solutions: [] }),
   });
   const host: Host = {
@@ -139,7 +174,11 @@ async function editor(names: string[] = []) {
       asked.push(message);
       if (message["op"] === "exercise") name = String(message["name"]);
       if (["exercise", "restart"].includes(String(message["op"]))) document = `start of ${name}`;
-      const answer = { ...state(), ...(message["op"] === "start" ? { document: "{}" } : {}), ...(message["op"] === "notes" ? { notes: [] } : {}) };
+      const answer = {
+        ...state(),
+        ...(message["op"] === "start" ? { document: "{}" } : {}),
+        ...(message["op"] === "notes" ? { notes: [] } : {}),
+      };
       if (message["op"] === "edit") document = String(message["document"]);
       queueMicrotask(() => {
         for (const listener of listeners) listener({ id: message["id"], ...answer }, []);

@@ -6,8 +6,17 @@ import type { Note } from "../../../refexplorer/frontend/src/shared/wire.ts";
 
 function note(code: string, pointer: string, more: Partial<Note> = {}): Note {
   return {
-    code, pointer, severity: "info", meaning: "", message: "", hint: null, line: null, column: null,
-    count: 1, key: null, ...more,
+    code,
+    pointer,
+    severity: "info",
+    meaning: "",
+    message: "",
+    hint: null,
+    line: null,
+    column: null,
+    count: 1,
+    key: null,
+    ...more,
   };
 }
 

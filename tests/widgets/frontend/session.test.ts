@@ -23,7 +23,11 @@ const ANSWERS: Record<string, object> = {
 /** A page whose Python answers at once. */
 function page(state: Record<string, unknown> = {}) {
   const values: Record<string, unknown> = {
-    parts: PARTS, selection: "", here: { address: "", step: -1 }, asked: { address: "", step: 0 }, ...state,
+    parts: PARTS,
+    selection: "",
+    here: { address: "", step: -1 },
+    asked: { address: "", step: 0 },
+    ...state,
   };
   const watchers = new Map<string, Set<(value: unknown) => void>>();
   const listeners = new Set<(message: Message, buffers: ArrayBuffer[]) => void>();
@@ -58,7 +62,10 @@ const settled = () => new Promise((resolve) => setTimeout(resolve));
 test("the tabs and the titles are those that Python names", async () => {
   const session = new ExplorerSession(page().host);
   await session.opened;
-  assert.deepEqual(session.tabs.map(({ label }) => label), ["Overview", "Key", "Census"]);
+  assert.deepEqual(
+    session.tabs.map(({ label }) => label),
+    ["Overview", "Key", "Census"],
+  );
   assert.equal(session.titleOf("census"), "All heads");
   assert.equal(session.tabNamed("census"), "census");
   assert.equal(session.tabNamed("tree"), "overview");

@@ -15,8 +15,14 @@ function reading(shape: number[], coordinates: (number[] | null)[] = []): Readin
 
 test("the last two dimensions of more than one value are drawn, the others stepped through", () => {
   const { drawn, stepped } = layout(reading([3, 4, 1, 5]));
-  assert.deepEqual(drawn.map((axis) => axis.dimension), [1, 3]);
-  assert.deepEqual(stepped.map((axis) => axis.dimension), [0]);
+  assert.deepEqual(
+    drawn.map((axis) => axis.dimension),
+    [1, 3],
+  );
+  assert.deepEqual(
+    stepped.map((axis) => axis.dimension),
+    [0],
+  );
 });
 
 test("a slice is the values at the step of the other dimensions", () => {
@@ -44,7 +50,10 @@ test("a thinned line keeps its spikes", () => {
   const drawn = extremes(values, 500);
   assert.ok(drawn.length <= 1_000);
   assert.ok(drawn.includes(123_456) && drawn.includes(654_321));
-  assert.deepEqual(drawn, drawn.toSorted((a, b) => a - b));
+  assert.deepEqual(
+    drawn,
+    drawn.toSorted((a, b) => a - b),
+  );
 });
 
 test("values that are no numbers have no range", () => {

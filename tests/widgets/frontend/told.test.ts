@@ -4,7 +4,15 @@ import { test } from "node:test";
 import { sentences } from "../../../refexplorer/frontend/src/preview/told/sentences.ts";
 import type { Axis } from "../../../refexplorer/frontend/src/preview/slices.ts";
 
-const axis = (name: string, at: number[]): Axis => ({ dimension: 0, name, size: at.length, at, times: false, first: 0, step: 1 });
+const axis = (name: string, at: number[]): Axis => ({
+  dimension: 0,
+  name,
+  size: at.length,
+  at,
+  times: false,
+  first: 0,
+  step: 1,
+});
 const about = { units: "K", times: false, reduced: null };
 
 test("a picture is told by its extremes, its mean and the means of its parts", () => {
@@ -17,7 +25,13 @@ test("a picture is told by its extremes, its mean and the means of its parts", (
 });
 
 test("a line has three parts, and what has no number says so", () => {
-  const found = sentences(Float64Array.from([1, 1, 2, 2, 3, 9]), [axis("time", [0, 1, 2, 3, 4, 5])], { ...about, units: null });
-  assert.match(found, /^6 values\. Lowest 1 at time 0; highest 9 at time 5; mean 3\. Means of three parts along time: 1, 2, 6\.$/);
+  const found = sentences(Float64Array.from([1, 1, 2, 2, 3, 9]), [axis("time", [0, 1, 2, 3, 4, 5])], {
+    ...about,
+    units: null,
+  });
+  assert.match(
+    found,
+    /^6 values\. Lowest 1 at time 0; highest 9 at time 5; mean 3\. Means of three parts along time: 1, 2, 6\.$/,
+  );
   assert.equal(sentences(Float64Array.from([NaN]), [axis("x", [0])], about), "1 cell, none of them a number.");
 });

@@ -23,12 +23,18 @@ export function Cost({ session }: { session: ExplorerSession }) {
   const state = useStore(costs);
   const wanted = item?.array?.path ?? item?.chunk?.array ?? null;
   useEffect(() => {
-    if (state.cost === null || (wanted !== null && wanted !== state.array)) costs.change({ array: wanted ?? state.array });
+    if (state.cost === null || (wanted !== null && wanted !== state.array))
+      costs.change({ array: wanted ?? state.array });
   }, [wanted]);
   const { cost, error } = state;
   if (cost === null) {
     if (error !== null) return <Blank sentence={error} retry={() => costs.change({})} />;
-    return <><Blank sentence="Counting the requests …" /><Waited waiting={costs.counting} /></>;
+    return (
+      <>
+        <Blank sentence="Counting the requests …" />
+        <Waited waiting={costs.counting} />
+      </>
+    );
   }
   const place = placed(state)!;
   return (
@@ -36,7 +42,10 @@ export function Cost({ session }: { session: ExplorerSession }) {
       <Waited waiting={costs.counting} />
       <div>
         <h2 class="data-title">Cost of reading</h2>
-        <p class="caption">Nothing is read for this. Requests and bytes are those of the set; times follow from the latency and bandwidth below, which are assumed or measured.</p>
+        <p class="caption">
+          Nothing is read for this. Requests and bytes are those of the set; times follow from the latency and bandwidth
+          below, which are assumed or measured.
+        </p>
       </div>
       <Controls costs={costs} state={state} cost={cost} place={place} />
       {error !== null && <Failure sentence={error} />}
@@ -46,7 +55,11 @@ export function Cost({ session }: { session: ExplorerSession }) {
       {cost.bounds.length > 0 && (
         <section>
           <h3>What the layout of the files does not allow</h3>
-          <ul class="cost-list">{cost.bounds.map((bound) => <li key={bound}>{bound}</li>)}</ul>
+          <ul class="cost-list">
+            {cost.bounds.map((bound) => (
+              <li key={bound}>{bound}</li>
+            ))}
+          </ul>
         </section>
       )}
       <p class="quiet">{cost.notes.join(" ")}</p>
@@ -68,7 +81,12 @@ function Controls({ costs, state, cost, place }: Drawn) {
     <>
       <div class="controls">
         {arrays.length > 1 && (
-          <Choice label="Array" value={cost.array ?? ""} options={arrays.map((path) => [path, path || "/"])} choose={(array) => costs.change({ array, given: "" })} />
+          <Choice
+            label="Array"
+            value={cost.array ?? ""}
+            options={arrays.map((path) => [path, path || "/"])}
+            choose={(array) => costs.change({ array, given: "" })}
+          />
         )}
         <Choice
           label="Place"
@@ -77,11 +95,28 @@ function Controls({ costs, state, cost, place }: Drawn) {
           choose={(name) => costs.change({ place: name, latency: null, bandwidth: null, stream: null })}
         />
         {readers.length > 1 && (
-          <Choice label="Reader" value={state.reader} options={readers.map((name) => [name, name])} choose={(reader) => costs.set({ reader })} />
+          <Choice
+            label="Reader"
+            value={state.reader}
+            options={readers.map((name) => [name, name])}
+            choose={(reader) => costs.set({ reader })}
+          />
         )}
       </div>
-      <Slider label="Latency" value={place.latency} range={LATENCIES} text={duration(place.latency)} move={(latency) => costs.change({ latency })} />
-      <Slider label="Bandwidth" value={place.bandwidth} range={BANDWIDTHS} text={`${bytes(Math.round(place.bandwidth))}/s`} move={(bandwidth) => costs.change({ bandwidth, stream: null })} />
+      <Slider
+        label="Latency"
+        value={place.latency}
+        range={LATENCIES}
+        text={duration(place.latency)}
+        move={(latency) => costs.change({ latency })}
+      />
+      <Slider
+        label="Bandwidth"
+        value={place.bandwidth}
+        range={BANDWIDTHS}
+        text={`${bytes(Math.round(place.bandwidth))}/s`}
+        move={(bandwidth) => costs.change({ bandwidth, stream: null })}
+      />
       <Measured costs={costs} state={state} />
       {cost.array !== null && <Given costs={costs} state={state} dimensions={cost.dimensions} />}
     </>
@@ -94,12 +129,27 @@ function Measured({ costs, state: { measured, measuredError } }: { costs: Costs;
   const grant = measured?.place === null ? measured.grant : null;
   return (
     <div class="cost-measured">
-      {progress !== null ? <Working progress={progress} cancel={() => costs.measuring.cancel()} /> : (
-        <button type="button" class="button" title="At most 15 requests to one target of the set" onClick={() => void costs.measure(null)}>Measure this host</button>
+      {progress !== null ? (
+        <Working progress={progress} cancel={() => costs.measuring.cancel()} />
+      ) : (
+        <button
+          type="button"
+          class="button"
+          title="At most 15 requests to one target of the set"
+          onClick={() => void costs.measure(null)}
+        >
+          Measure this host
+        </button>
       )}
       {measuredError !== null && <Failure sentence={measuredError} />}
-      {grant !== null && measuredError === null && <Question sentence={measured!.asked} grant={grant} allow={(name) => void costs.measure(name)} />}
-      {grant === null && measured !== null && <p class="quiet" role="status"><Sentence text={measured.asked} /></p>}
+      {grant !== null && measuredError === null && (
+        <Question sentence={measured!.asked} grant={grant} allow={(name) => void costs.measure(name)} />
+      )}
+      {grant === null && measured !== null && (
+        <p class="quiet" role="status">
+          <Sentence text={measured.asked} />
+        </p>
+      )}
     </div>
   );
 }
@@ -146,9 +196,17 @@ function Given({ costs, state, dimensions }: { costs: Costs; state: CostsState; 
     >
       <label>
         <span>Another access</span>
-        <input type="text" value={text} spellcheck={false} placeholder={`0, 10:20 or ${name}=10`} onInput={(event) => setText(event.currentTarget.value)} />
+        <input
+          type="text"
+          value={text}
+          spellcheck={false}
+          placeholder={`0, 10:20 or ${name}=10`}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
       </label>
-      <button type="submit" class="button">Show its cost</button>
+      <button type="submit" class="button">
+        Show its cost
+      </button>
     </form>
   );
 }
@@ -163,23 +221,35 @@ function Bars({ costs, state, cost, place }: Drawn) {
     <table class="cost-bars" aria-label="Accesses and what they cost">
       <thead>
         <tr>
-          <th scope="col" class="start">Access</th>
+          <th scope="col" class="start">
+            Access
+          </th>
           <th scope="col">Requests</th>
           <th scope="col">Fetched</th>
-          <th scope="col" class="wide">Not used</th>
+          <th scope="col" class="wide">
+            Not used
+          </th>
           <th scope="col">About</th>
-          <th scope="col" class="start time"><span class="unseen">Share of the longest</span></th>
+          <th scope="col" class="start time">
+            <span class="unseen">Share of the longest</span>
+          </th>
         </tr>
       </thead>
       <tbody>
         {told.map(({ bar, reader, seconds }) => (
           <tr key={`${bar.name} ${bar.path}`}>
-            <th scope="row" class="start"><Access bar={bar} costs={costs} shaded={shaded(state) === bar.name} /></th>
+            <th scope="row" class="start">
+              <Access bar={bar} costs={costs} shaded={shaded(state) === bar.name} />
+            </th>
             <td>{reader.requests === null ? <Unknown /> : count(reader.requests)}</td>
             <td>{reader.bytes === null ? <Unknown /> : bytes(reader.bytes)}</td>
-            <td class="wide"><Waste bar={bar} /></td>
+            <td class="wide">
+              <Waste bar={bar} />
+            </td>
             <td>{seconds === null ? <Unknown /> : duration(seconds)}</td>
-            <td class="start time" aria-hidden="true">{seconds !== null && <Bar reader={reader} seconds={seconds} longest={longest} place={place} />}</td>
+            <td class="start time" aria-hidden="true">
+              {seconds !== null && <Bar reader={reader} seconds={seconds} longest={longest} place={place} />}
+            </td>
           </tr>
         ))}
       </tbody>
@@ -189,15 +259,27 @@ function Bars({ costs, state, cost, place }: Drawn) {
 
 function Access({ bar, costs, shaded }: { bar: CostBar; costs: Costs; shaded: boolean }) {
   const parts = [
-    bar.chunks === null ? "" : `${counted(bar.chunks, "chunk")}${bar.files === null ? "" : ` from ${counted(bar.files, "file")}`}`,
+    bar.chunks === null
+      ? ""
+      : `${counted(bar.chunks, "chunk")}${bar.files === null ? "" : ` from ${counted(bar.files, "file")}`}`,
     Number(bar.held) > 0 ? `${count(bar.held!)} held in the set` : "",
     Number(bar.absent) > 0 ? `${count(bar.absent!)} without a reference` : "",
     ...bar.unknown,
   ];
   return (
     <>
-      {bar.name === "open" ? <>Opening {bar.path || "the set"}</> : (
-        <button type="button" class="link" aria-pressed={shaded} title="Shade the chunks by this access" onClick={() => costs.shade(bar.name)}>{bar.name}</button>
+      {bar.name === "open" ? (
+        <>Opening {bar.path || "the set"}</>
+      ) : (
+        <button
+          type="button"
+          class="link"
+          aria-pressed={shaded}
+          title="Shade the chunks by this access"
+          onClick={() => costs.shade(bar.name)}
+        >
+          {bar.name}
+        </button>
       )}{" "}
       <code>{bar.selection}</code>
       <span class="quiet shape">{parts.filter(Boolean).join(", ")}</span>
@@ -219,7 +301,17 @@ function part(share: number): string {
 }
 
 /** The time, and what of it is waiting for first bytes. */
-function Bar({ reader, seconds, longest, place }: { reader: ReaderModel; seconds: number; longest: number; place: PlaceModel }) {
+function Bar({
+  reader,
+  seconds,
+  longest,
+  place,
+}: {
+  reader: ReaderModel;
+  seconds: number;
+  longest: number;
+  place: PlaceModel;
+}) {
   const sent = secondsOf(reader, { ...place, latency: 0 }) ?? seconds;
   const share = (part: number) => `${(100 * part) / longest}%`;
   return (
@@ -231,7 +323,11 @@ function Bar({ reader, seconds, longest, place }: { reader: ReaderModel; seconds
 }
 
 function Unknown() {
-  return <span class="quiet" title="not known">?<span class="unseen"> not known</span></span>;
+  return (
+    <span class="quiet" title="not known">
+      ?<span class="unseen"> not known</span>
+    </span>
+  );
 }
 
 function Findings({ cost }: { cost: CostModel }) {

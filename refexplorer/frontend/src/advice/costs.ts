@@ -3,7 +3,15 @@
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
 import { Waiting } from "../shared/waiting.ts";
-import type { CostBar, CostModel, ExplorerWire, MeasuredModel, PlaceModel, ReaderModel, TouchesModel } from "../shared/wire.ts";
+import type {
+  CostBar,
+  CostModel,
+  ExplorerWire,
+  MeasuredModel,
+  PlaceModel,
+  ReaderModel,
+  TouchesModel,
+} from "../shared/wire.ts";
 
 /** Cells of a map of chunks, by how often they are read. */
 export interface TouchedChunks extends TouchesModel {
@@ -37,9 +45,20 @@ const TEXTS = ["array", "place", "given", "reader", "access"] as const;
 const NUMBERS = ["latency", "bandwidth", "stream"] as const;
 export const GIVEN = "as given";
 const START: CostsState = {
-  cost: null, error: null, array: null, place: "object-store", latency: null, bandwidth: null, stream: null,
-  given: "", reader: "zarr", access: "", touched: null, touchedError: null,
-  measured: null, measuredError: null,
+  cost: null,
+  error: null,
+  array: null,
+  place: "object-store",
+  latency: null,
+  bandwidth: null,
+  stream: null,
+  given: "",
+  reader: "zarr",
+  access: "",
+  touched: null,
+  touchedError: null,
+  measured: null,
+  measuredError: null,
 };
 
 export class Costs extends Store<CostsState> {
@@ -173,7 +192,12 @@ export function placed(state: CostsState): PlaceModel | null {
   const place = cost?.places.find((each) => each.name === state.place);
   if (!place) return null;
   const all = bandwidth ?? place.bandwidth;
-  return { ...place, latency: latency ?? place.latency, bandwidth: all, stream: stream ?? place.stream * (all / place.bandwidth) };
+  return {
+    ...place,
+    latency: latency ?? place.latency,
+    bandwidth: all,
+    stream: stream ?? place.stream * (all / place.bandwidth),
+  };
 }
 
 /** Seconds of a reader from a place, as `Connection.seconds` of Python computes them. */

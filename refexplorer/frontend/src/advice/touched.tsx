@@ -16,7 +16,14 @@ export function Touched({ costs }: { costs: Costs }) {
   return (
     <section class="touched">
       <h3>Chunks that an access reads</h3>
-      {names.length > 1 && <Choice label="Access" value={access} options={names.map((name) => [name, name])} choose={(name) => costs.shade(name)} />}
+      {names.length > 1 && (
+        <Choice
+          label="Access"
+          value={access}
+          options={names.map((name) => [name, name])}
+          choose={(name) => costs.shade(name)}
+        />
+      )}
       {touchedError !== null && <Failure sentence={touchedError} />}
       {touched !== null && <Shaded touched={touched} access={access} />}
     </section>
@@ -51,7 +58,9 @@ function Shaded({ touched, access }: { touched: TouchedChunks; access: string })
           />
         ))}
       </svg>
-      <figcaption class="quiet">{size}: {share} is read{times}.{varies && " The stronger the colour, the more often."}</figcaption>
+      <figcaption class="quiet">
+        {size}: {share} is read{times}.{varies && " The stronger the colour, the more often."}
+      </figcaption>
     </figure>
   );
 }

@@ -36,14 +36,17 @@ export function Beside({ session }: { session: ExplorerSession }) {
   const isCompared = compared?.sets != null;
   useEffect(() => {
     // What a person, or an address, chose stays when another array is selected.
-    if (wanted !== null && !beside.isChosen && sides?.[1].array !== wanted) beside.show(firstOf(session, wanted, isCompared));
+    if (wanted !== null && !beside.isChosen && sides?.[1].array !== wanted)
+      beside.show(firstOf(session, wanted, isCompared));
   }, [wanted]);
   if (sides === null) return <p class="quiet">Select an array in the tree to see two parts of it side by side.</p>;
   const asks = read && [read.left, read.right].find(({ state }) => state === "ask");
-  const isOld = read !== null && sides.some(({ array, slices }, i) => {
-    const { array: drawn, slices: parts } = i === 0 ? read.left : read.right;
-    return drawn !== array || slices?.join() !== parts.join();
-  });
+  const isOld =
+    read !== null &&
+    sides.some(({ array, slices }, i) => {
+      const { array: drawn, slices: parts } = i === 0 ? read.left : read.right;
+      return drawn !== array || slices?.join() !== parts.join();
+    });
   return (
     <div class="beside">
       {sides.map((part, which) => (
@@ -58,10 +61,18 @@ export function Beside({ session }: { session: ExplorerSession }) {
         />
       ))}
       <div class="controls">
-        <button type="button" class={read && !isOld ? "button" : "button main-button"} disabled={planned === null} onClick={() => void beside.read()}>
+        <button
+          type="button"
+          class={read && !isOld ? "button" : "button main-button"}
+          disabled={planned === null}
+          onClick={() => void beside.read()}
+        >
           {read && !isOld ? "Read both again" : planned ? costOf(planned.left, planned.right) : "Read both"}
         </button>
-        <label class="choice" title="A part that is changed on one side is changed alike on the other; an index moves by as much">
+        <label
+          class="choice"
+          title="A part that is changed on one side is changed alike on the other; an index moves by as much"
+        >
           <input type="checkbox" checked={linked} onChange={() => beside.set({ linked: !linked })} /> parts linked
         </label>
         {!isCompared && <span class="quiet">Name another set in Compare to have its arrays here.</span>}
@@ -69,9 +80,19 @@ export function Beside({ session }: { session: ExplorerSession }) {
       <Waited waiting={beside.planning} />
       <Waited waiting={beside.reading} />
       {error !== null && <Failure sentence={error} />}
-      {asks ? <Question sentence={asks.message} grant={asks.grant!} allow={(grant) => void beside.read(grant)} /> : null}
-      {read && !asks && <div class={isOld ? "old" : ""}><Pictures session={session} read={read} /></div>}
-      {isOld && <p class="caption" role="status">The pictures are of other parts: read again to see those above.</p>}
+      {asks ? (
+        <Question sentence={asks.message} grant={asks.grant!} allow={(grant) => void beside.read(grant)} />
+      ) : null}
+      {read && !asks && (
+        <div class={isOld ? "old" : ""}>
+          <Pictures session={session} read={read} />
+        </div>
+      )}
+      {isOld && (
+        <p class="caption" role="status">
+          The pictures are of other parts: read again to see those above.
+        </p>
+      )}
     </div>
   );
 }
@@ -81,7 +102,10 @@ function firstOf(session: ExplorerSession, array: string, isCompared: boolean): 
   const { plan } = session.preview.state;
   const isSingle = plan?.array === array && plan.shape.filter((size) => Number(size) > 1).length <= 2;
   const slices = isSingle ? plan.slices : null;
-  return [{ array, slices, other: isCompared }, { array, slices, other: false }];
+  return [
+    { array, slices, other: isCompared },
+    { array, slices, other: false },
+  ];
 }
 
 function costOf(left: Plan, right: Plan): string {
@@ -107,9 +131,22 @@ function Chosen({ name, part, plan, arrays, isCompared, change }: ChosenProps) {
     <div class="controls" role="group" aria-label={`${name} part`}>
       <b>{name}</b>
       {isCompared && (
-        <Choice label="Set" value={part.other ? "other" : ""} options={[["", "this set"], ["other", "the other set"]]} choose={(which) => change({ ...part, other: which === "other" })} />
+        <Choice
+          label="Set"
+          value={part.other ? "other" : ""}
+          options={[
+            ["", "this set"],
+            ["other", "the other set"],
+          ]}
+          choose={(which) => change({ ...part, other: which === "other" })}
+        />
       )}
-      <Choice label="Array" value={part.array} options={known.map((path) => [path, path || "/"])} choose={(array) => change({ ...part, array, slices: null })} />
+      <Choice
+        label="Array"
+        value={part.array}
+        options={known.map((path) => [path, path || "/"])}
+        choose={(array) => change({ ...part, array, slices: null })}
+      />
       {part.slices?.map((text, axis) => (
         <Slice
           key={axis}
@@ -129,7 +166,16 @@ function Slice({ name, of, text, set }: { name: string; of: string; text: string
   return (
     <label class="choice">
       <span>{name}</span>
-      <input type="text" class="beside-slice mono" aria-label={`${of}: index or slice`} spellcheck={false} style={{ width: `${Math.max(FIELD, draft.length) + 2}ch` }} value={draft} onInput={(event) => setDraft(event.currentTarget.value)} onChange={() => set(draft)} />
+      <input
+        type="text"
+        class="beside-slice mono"
+        aria-label={`${of}: index or slice`}
+        spellcheck={false}
+        style={{ width: `${Math.max(FIELD, draft.length) + 2}ch` }}
+        value={draft}
+        onInput={(event) => setDraft(event.currentTarget.value)}
+        onChange={() => set(draft)}
+      />
     </label>
   );
 }
@@ -164,24 +210,63 @@ function Pictures({ session, read }: { session: ExplorerSession; read: BesideRea
     <div ref={box}>
       {isFlat && (
         <span class="zoom" role="group" aria-label="Window of all pictures">
-          <button type="button" class="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoom(ZOOM)}>+</button>
-          <button type="button" class="button" aria-label="Zoom out" title="Zoom out (-)" onClick={() => zoom(1 / ZOOM)}>−</button>
-          <button type="button" class="button" title="All that was read (0)" onClick={() => beside.set({ window: ALL })}>Whole part</button>
+          <button type="button" class="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoom(ZOOM)}>
+            +
+          </button>
+          <button
+            type="button"
+            class="button"
+            aria-label="Zoom out"
+            title="Zoom out (-)"
+            onClick={() => zoom(1 / ZOOM)}
+          >
+            −
+          </button>
+          <button
+            type="button"
+            class="button"
+            title="All that was read (0)"
+            onClick={() => beside.set({ window: ALL })}
+          >
+            Whole part
+          </button>
         </span>
       )}
-      <div class="beside-pictures" style={{ gap: `${GAP}px`, gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` }}>
-        {[read.left, read.right].map((reading, i) => (values[i] ? null : <Absent key={NAMES[i]} name={NAMES[i]!} reading={reading} />))}
-        {width > 0 && drawn.map((picture) => (
-          <div key={picture.title}>
-            <div class="side-head"><b>{picture.title}</b> <span class="quiet">{picture.caption}</span></div>
-            {picture.axes.length === 0 ? <p class="mono">{amount(picture, 0)}</p> : (
-              <Linked picture={picture} width={each} window={window} setWindow={(next) => beside.set({ window: next })} point={setCursor} />
-            )}
-          </div>
-        ))}
+      <div
+        class="beside-pictures"
+        style={{ gap: `${GAP}px`, gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` }}
+      >
+        {[read.left, read.right].map((reading, i) =>
+          values[i] ? null : <Absent key={NAMES[i]} name={NAMES[i]!} reading={reading} />,
+        )}
+        {width > 0 &&
+          drawn.map((picture) => (
+            <div key={picture.title}>
+              <div class="side-head">
+                <b>{picture.title}</b> <span class="quiet">{picture.caption}</span>
+              </div>
+              {picture.axes.length === 0 ? (
+                <p class="mono">{amount(picture, 0)}</p>
+              ) : (
+                <Linked
+                  picture={picture}
+                  width={each}
+                  window={window}
+                  setWindow={(next) => beside.set({ window: next })}
+                  point={setCursor}
+                />
+              )}
+            </div>
+          ))}
       </div>
-      <p class="readout" role="status">{cursor === null || drawn.length === 0 ? "Point at a picture to read its value in all of them." : readout(drawn, cursor)}</p>
-      <p class="caption"><Sentence text={read.said} /></p>
+      <p class="readout" role="status">
+        {cursor === null || drawn.length === 0
+          ? "Point at a picture to read its value in all of them."
+          : readout(drawn, cursor)}
+      </p>
+      <p class="caption">
+        <Sentence text={read.said} />
+      </p>
     </div>
   );
 }
@@ -190,8 +275,14 @@ function Pictures({ session, read }: { session: ExplorerSession; read: BesideRea
 function Absent({ name, reading }: { name: string; reading: ReadingModel }) {
   return (
     <div>
-      <div class="side-head"><b>{name}</b> <span class="quiet">{captionOf(reading)}</span></div>
-      {reading.state === "failed" ? <Failure sentence={reading.message ?? "Reading failed."} /> : <p class="quiet">{reading.message ?? "There are no numbers to draw."}</p>}
+      <div class="side-head">
+        <b>{name}</b> <span class="quiet">{captionOf(reading)}</span>
+      </div>
+      {reading.state === "failed" ? (
+        <Failure sentence={reading.message ?? "Reading failed."} />
+      ) : (
+        <p class="quiet">{reading.message ?? "There are no numbers to draw."}</p>
+      )}
     </div>
   );
 }
@@ -214,17 +305,41 @@ function picturesOf(read: BesideRead, values: (Float64Array | null)[], integers:
   const found: Drawn[] = sides.flatMap((reading, i) => {
     const own = values[i];
     if (!own) return [];
-    return [{
-      title: NAMES[i]!, caption: captionOf(reading), axes: layout(reading).drawn, values: own, integers: integers[i] ?? null,
-      type: reading.value_type!, words: cellWords(reading), domain: limits(isAlike ? sides : [reading]), scheme: "viridis" as Scheme, times: reading.times,
-    }];
+    return [
+      {
+        title: NAMES[i]!,
+        caption: captionOf(reading),
+        axes: layout(reading).drawn,
+        values: own,
+        integers: integers[i] ?? null,
+        type: reading.value_type!,
+        words: cellWords(reading),
+        domain: limits(isAlike ? sides : [reading]),
+        scheme: "viridis" as Scheme,
+        times: reading.times,
+      },
+    ];
   });
   const gap = values[2];
   if (!gap) return found;
   const most = Math.max(Math.abs(read.low ?? 0), Math.abs(read.high ?? 0)) || 1;
   const units = read.left.units ? ` (${read.left.units})` : "";
   const caption = `right minus left${units}${read.low === null ? "" : `, ${value(read.low)} to ${value(read.high!)}`}`;
-  return [...found, { title: "Difference", caption, axes: layout(read.left).drawn, values: gap, integers: null, type: null, words: "", domain: [-most, most], scheme: "rdbu", times: false }];
+  return [
+    ...found,
+    {
+      title: "Difference",
+      caption,
+      axes: layout(read.left).drawn,
+      values: gap,
+      integers: null,
+      type: null,
+      words: "",
+      domain: [-most, most],
+      scheme: "rdbu",
+      times: false,
+    },
+  ];
 }
 
 interface LinkedProps {
@@ -245,8 +360,20 @@ function Linked({ picture, width, window, setWindow, point }: LinkedProps) {
   const drag = useRef<{ x: number; y: number; window: Shares } | null>(null);
   const [at, setAt] = useState<number[] | null>(null);
   const pair = axes.length === 2 ? (axes as [Axis, Axis]) : null;
-  const cells = useMemo(() => pair && painted(values, pair[1].size, pair[0].size, tableOf(scheme), placing("linear", domain)), [values, scheme, domain.join()]);
-  const look: Look = { width, height: Math.round(Math.min(340, Math.max(190, width * 0.7))), label: title, domain, scheme, scale: "linear", times, marked: [] };
+  const cells = useMemo(
+    () => pair && painted(values, pair[1].size, pair[0].size, tableOf(scheme), placing("linear", domain)),
+    [values, scheme, domain.join()],
+  );
+  const look: Look = {
+    width,
+    height: Math.round(Math.min(340, Math.max(190, width * 0.7))),
+    label: title,
+    domain,
+    scheme,
+    scale: "linear",
+    times,
+    marked: [],
+  };
   useLayoutEffect(() => {
     figure.current = pair ? heatmap(cells!, pair, look, cellsOf(window, pair)) : line(values, axes[0]!, look);
     figure.current.element.setAttribute("aria-hidden", "true");
@@ -266,7 +393,11 @@ function Linked({ picture, width, window, setWindow, point }: LinkedProps) {
     if (move && event.shiftKey && pair) setWindow(moved(window, [move[0] / 4, move[1] / 4]) as Shares);
     else if (move) {
       const step = pair ? move : [move[1]];
-      go((at ?? axes.map(() => 0)).map((cell, i) => Math.max(0, Math.min(axes[i]!.size - 1, cell + (at === null ? 0 : step[i]!)))));
+      go(
+        (at ?? axes.map(() => 0)).map((cell, i) =>
+          Math.max(0, Math.min(axes[i]!.size - 1, cell + (at === null ? 0 : step[i]!))),
+        ),
+      );
     } else if (pair && (event.key === "+" || event.key === "=")) setWindow(zoomed(window, ZOOM, [0.5, 0.5]) as Shares);
     else if (pair && event.key === "-") setWindow(zoomed(window, 1 / ZOOM, [0.5, 0.5]) as Shares);
     else if (pair && event.key === "0") setWindow(ALL);
@@ -306,7 +437,12 @@ function Linked({ picture, width, window, setWindow, point }: LinkedProps) {
   );
 }
 
-const MOVES: Record<string, [number, number]> = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+const MOVES: Record<string, [number, number]> = {
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+};
 
 /** The window in the cells of a picture. */
 function cellsOf(shares: Shares, axes: [Axis, Axis]): Window {

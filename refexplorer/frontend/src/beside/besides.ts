@@ -18,7 +18,10 @@ export type Sides = [left: Part, right: Part];
 
 /** The window of all pictures, as shares of rows and columns. */
 export type Shares = [rows: [number, number], columns: [number, number]];
-export const ALL: Shares = [[0, 1], [0, 1]];
+export const ALL: Shares = [
+  [0, 1],
+  [0, 1],
+];
 
 export interface BesideState {
   sides: Sides | null;
@@ -34,7 +37,16 @@ export interface BesideState {
   linked: boolean;
 }
 
-const BLANK: BesideState = { sides: null, planned: null, read: null, values: [], integers: [], error: null, window: ALL, linked: true };
+const BLANK: BesideState = {
+  sides: null,
+  planned: null,
+  read: null,
+  values: [],
+  integers: [],
+  error: null,
+  window: ALL,
+  linked: true,
+};
 
 export class Besides extends Store<BesideState> {
   readonly planning: Waiting;
@@ -87,7 +99,10 @@ export class Besides extends Store<BesideState> {
       const [left, right] = sides;
       const { message, buffers } = await this.reading.ask("beside.read", { left, right });
       const values = buffers.slice(0, 3).map((buffer) => (buffer.byteLength === 0 ? null : new Float64Array(buffer)));
-      const integers = [integersOf(buffers[3], message.left.value_type), integersOf(buffers[4], message.right.value_type)];
+      const integers = [
+        integersOf(buffers[3], message.left.value_type),
+        integersOf(buffers[4], message.right.value_type),
+      ];
       const shape = (read: BesideRead | null) => read && [read.left.shape, read.right.shape].join(";");
       const isAlike = shape(this.state.read) === shape(message);
       this.set({ read: message, values, integers, error: null, ...(isAlike ? {} : { window: ALL }) });
@@ -123,7 +138,8 @@ export function followed(before: Part, after: Part, other: Part): Part {
   const slices = other.slices.map((text, axis) => {
     const [from, to] = [before.slices![axis]!, after.slices![axis]!];
     if (from === to) return text;
-    if (INDEX.test(from) && INDEX.test(to) && INDEX.test(text)) return String(Math.max(0, Number(text) + Number(to) - Number(from)));
+    if (INDEX.test(from) && INDEX.test(to) && INDEX.test(text))
+      return String(Math.max(0, Number(text) + Number(to) - Number(from)));
     return text === from ? to : text;
   });
   return { ...other, slices };
@@ -132,9 +148,19 @@ export function followed(before: Part, after: Part, other: Part): Part {
 /** Both sides as text, for addresses. */
 export function besideText({ sides, window }: Pick<BesideState, "sides" | "window">): string {
   if (sides === null || sides.some(({ slices }) => slices === null)) return "";
-  const parts = sides.map(({ array, slices, other }) => [other ? "other" : "", encodeURIComponent(array), slices!.join(",")].join(";"));
+  const parts = sides.map(({ array, slices, other }) =>
+    [other ? "other" : "", encodeURIComponent(array), slices!.join(",")].join(";"),
+  );
   const isWhole = window.join() === ALL.join();
-  return [...parts, isWhole ? "" : window.flat().map((at) => Number(at.toFixed(4))).join(",")].join("|");
+  return [
+    ...parts,
+    isWhole
+      ? ""
+      : window
+          .flat()
+          .map((at) => Number(at.toFixed(4)))
+          .join(","),
+  ].join("|");
 }
 
 /** What `besideText` wrote; null for what is no such thing. */
@@ -144,7 +170,15 @@ export function besideSides(text: string): Pick<BesideState, "sides" | "window">
   if (!one || !two) return null;
   const [top, bottom, start, stop] = shares.split(",").map(Number);
   const isWindow = [top, bottom, start, stop].every((at) => Number.isFinite(at)) && top! < bottom! && start! < stop!;
-  return { sides: [one, two], window: isWindow ? [[top!, bottom!], [start!, stop!]] : ALL };
+  return {
+    sides: [one, two],
+    window: isWindow
+      ? [
+          [top!, bottom!],
+          [start!, stop!],
+        ]
+      : ALL,
+  };
 }
 
 function partOf(text: string): Part | null {

@@ -12,6 +12,7 @@ export function ChangeLegend({ changes }: { changes: ChangePicture }) {
   }));
   const chunks = changes.window.reduce((product, [start, stop]) => product * (Number(stop) - Number(start)), 1);
   const compared = changes.perChange.reduce((sum, n) => sum + n, 0);
-  const neither = compared < chunks ? [{ name: `in neither set: ${count(chunks - compared)}`, mark: "nothing" as const }] : [];
+  const neither =
+    compared < chunks ? [{ name: `in neither set: ${count(chunks - compared)}`, mark: "nothing" as const }] : [];
   return <Entries label="Legend" entries={[...entries, ...neither]} />;
 }

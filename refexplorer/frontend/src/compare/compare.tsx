@@ -68,7 +68,9 @@ function Choose({ session: { comparing }, isOn }: { session: ExplorerSession; is
         value={source}
         onInput={(event) => setSource(event.currentTarget.value)}
       />
-      <button type="submit" class="button main-button" disabled={source.trim() === ""}>Compare</button>
+      <button type="submit" class="button main-button" disabled={source.trim() === ""}>
+        Compare
+      </button>
       {choices.length > 0 && (
         <select
           aria-label="Sets to compare with"
@@ -78,11 +80,21 @@ function Choose({ session: { comparing }, isOn }: { session: ExplorerSession; is
             void comparing.compare(event.currentTarget.value);
           }}
         >
-          <option value="" disabled>Choose …</option>
-          {choices.map(({ title, source: named }) => <option key={named} value={named}>{title}</option>)}
+          <option value="" disabled>
+            Choose …
+          </option>
+          {choices.map(({ title, source: named }) => (
+            <option key={named} value={named}>
+              {title}
+            </option>
+          ))}
         </select>
       )}
-      {isOn && <button type="button" class="button" onClick={() => void comparing.compare("")}>Stop comparing</button>}
+      {isOn && (
+        <button type="button" class="button" onClick={() => void comparing.compare("")}>
+          Stop comparing
+        </button>
+      )}
     </form>
   );
 }
@@ -102,7 +114,9 @@ function Sets({ sets, session }: { sets: ComparedSets; session: ExplorerSession 
           {sets.kinds.map(({ name, mark, words, keys }) => (
             <li key={name}>
               {name === SAME ? (
-                <span class="chip"><code>{mark}</code> {words}: <b>{count(keys)}</b></span>
+                <span class="chip">
+                  <code>{mark}</code> {words}: <b>{count(keys)}</b>
+                </span>
               ) : (
                 <button
                   type="button"
@@ -117,7 +131,11 @@ function Sets({ sets, session }: { sets: ComparedSets; session: ExplorerSession 
             </li>
           ))}
         </ul>
-        {sets.sentences.map((sentence) => <p key={sentence} class="prose"><Sentence text={sentence} /></p>)}
+        {sets.sentences.map((sentence) => (
+          <p key={sentence} class="prose">
+            <Sentence text={sentence} />
+          </p>
+        ))}
       </section>
       {differ.length > 0 && <Arrays sets={sets} session={session} />}
       {differ.length > 0 && <ChunkChanges sets={sets} session={session} />}
@@ -140,20 +158,37 @@ function Arrays({ sets, session }: { sets: ComparedSets; session: ExplorerSessio
         <table class="health-table" aria-label="Arrays with changes">
           <thead>
             <tr>
-              <th scope="col" class="start">Array</th>
-              {kinds.map(({ name, mark, words }) => <th key={name} scope="col"><code>{mark}</code> {words}</th>)}
+              <th scope="col" class="start">
+                Array
+              </th>
+              {kinds.map(({ name, mark, words }) => (
+                <th key={name} scope="col">
+                  <code>{mark}</code> {words}
+                </th>
+              ))}
             </tr>
           </thead>
           <tbody>
             {sets.arrays.map((array) => (
               <tr key={array.path}>
                 <th scope="row" class="start">
-                  <button type="button" class="link" title={array.after === null ? "Show the map of its chunks" : "Show the array"} onClick={() => look(session, array)}>{array.path || "/"}</button>
+                  <button
+                    type="button"
+                    class="link"
+                    title={array.after === null ? "Show the map of its chunks" : "Show the array"}
+                    onClick={() => look(session, array)}
+                  >
+                    {array.path || "/"}
+                  </button>
                   <span class="quiet shape">{forms(array)}</span>
                 </th>
                 {kinds.map(({ name, words, place }) => (
                   <td key={name} class="number">
-                    <Keys n={array.counts[place]!} label={`${words} of ${array.path || "/"}`} go={() => comparing.list({ change: name, folder: array.path })} />
+                    <Keys
+                      n={array.counts[place]!}
+                      label={`${words} of ${array.path || "/"}`}
+                      go={() => comparing.list({ change: name, folder: array.path })}
+                    />
                   </td>
                 ))}
               </tr>
@@ -168,7 +203,11 @@ function Arrays({ sets, session }: { sets: ComparedSets; session: ExplorerSessio
 
 function Keys({ n, label, go }: { n: Count; label: string; go(): void }) {
   if (Number(n) === 0) return <span class="quiet">0</span>;
-  return <button type="button" class="link" aria-label={`${counted(n, "key")} ${label}: list them`} onClick={go}>{count(n)}</button>;
+  return (
+    <button type="button" class="link" aria-label={`${counted(n, "key")} ${label}: list them`} onClick={go}>
+      {count(n)}
+    </button>
+  );
 }
 
 /** Shows the map of an array of either set. */
@@ -194,19 +233,29 @@ function ChunkChanges({ sets, session }: { sets: ComparedSets; session: Explorer
   const { grid, gridError } = useStore(maps);
   const { changes, gone } = useStore(comparing);
   const changed = ({ counts }: ArrayChanges) => counts.reduce<number>((sum, n) => sum + Number(n), 0);
-  const arrays = sets.arrays.filter(({ after }) => after !== null).sort((one, two) => changed(two) - changed(one)).map(({ path }) => path);
+  const arrays = sets.arrays
+    .filter(({ after }) => after !== null)
+    .sort((one, two) => changed(two) - changed(one))
+    .map(({ path }) => path);
   const ofItem = item?.array?.path;
-  const wanted = ofItem !== undefined && arrays.includes(ofItem) ? ofItem : arrays.includes(grid?.array ?? "\n") ? grid!.array : arrays[0];
+  const wanted =
+    ofItem !== undefined && arrays.includes(ofItem)
+      ? ofItem
+      : arrays.includes(grid?.array ?? "\n")
+        ? grid!.array
+        : arrays[0];
   useEffect(() => {
     if (wanted !== undefined && grid?.array !== wanted) maps.showGrid(wanted);
-    else if (grid && item?.chunk && placeOf(grid, item.chunk.index.map(Number)) === null) maps.showGrid(grid.array, grid.axes);
+    else if (grid && item?.chunk && placeOf(grid, item.chunk.index.map(Number)) === null)
+      maps.showGrid(grid.array, grid.axes);
   }, [wanted, item]);
   useEffect(() => {
     if (gone ?? grid) comparing.show((gone ?? grid)!);
   }, [gone, grid, changes === null, sets]);
   useEffect(() => {
     // only what is gone differs
-    if (wanted === undefined && sets.arrays.length > 0 && !comparing.isAtGone) void comparing.showGone(sets.arrays[0]!.path);
+    if (wanted === undefined && sets.arrays.length > 0 && !comparing.isAtGone)
+      void comparing.showGone(sets.arrays[0]!.path);
   }, [wanted, gone === null]);
   if (gone !== null) return <GoneChunks grid={gone} sets={sets} session={session} />;
   if (wanted === undefined) return null;
@@ -215,13 +264,17 @@ function ChunkChanges({ sets, session }: { sets: ComparedSets; session: Explorer
   const selected = item?.chunk?.array === wanted ? item.chunk.index.map(Number) : null;
   return (
     <section class="change-map">
-      <h3>Chunks of <ArrayChoice sets={sets} chosen={wanted} session={session} /></h3>
+      <h3>
+        Chunks of <ArrayChoice sets={sets} chosen={wanted} session={session} />
+      </h3>
       <Waited waiting={maps.counting} />
       <Waited waiting={comparing.drawing} />
       {grid && drawn && grid.rows * grid.columns > 0 ? (
         <>
           {isNarrowed(grid) && (
-            <button type="button" class="button" onClick={() => maps.showGrid(grid.array, grid.axes)}>Whole grid</button>
+            <button type="button" class="button" onClick={() => maps.showGrid(grid.array, grid.axes)}>
+              Whole grid
+            </button>
           )}
           <ChunkBoard
             key={wanted}
@@ -235,7 +288,11 @@ function ChunkChanges({ sets, session }: { sets: ComparedSets; session: Explorer
           />
           <ChangeLegend changes={drawn} />
         </>
-      ) : grid && drawn ? <p class="quiet">The array has no chunks.</p> : <p class="quiet">Drawing the chunks …</p>}
+      ) : grid && drawn ? (
+        <p class="quiet">The array has no chunks.</p>
+      ) : (
+        <p class="quiet">Drawing the chunks …</p>
+      )}
     </section>
   );
 }
@@ -248,13 +305,17 @@ function GoneChunks({ grid, sets, session }: { grid: GridPicture; sets: Compared
   const show = (window: Span[] | null) => void comparing.showGone(grid.array, grid.axes, window);
   return (
     <section class="change-map">
-      <h3>Chunks of <ArrayChoice sets={sets} chosen={grid.array} session={session} /></h3>
+      <h3>
+        Chunks of <ArrayChoice sets={sets} chosen={grid.array} session={session} />
+      </h3>
       <p class="prose quiet">The array is no longer there: the map is that of {sets.before}.</p>
       <Waited waiting={comparing.drawing} />
       {drawn && grid.rows * grid.columns > 0 && (
         <>
           {isNarrowed(grid) && (
-            <button type="button" class="button" onClick={() => show(null)}>Whole grid</button>
+            <button type="button" class="button" onClick={() => show(null)}>
+              Whole grid
+            </button>
           )}
           <ChunkBoard
             key={grid.array}
@@ -277,9 +338,16 @@ function GoneChunks({ grid, sets, session }: { grid: GridPicture; sets: Compared
 function ArrayChoice({ sets, chosen, session }: { sets: ComparedSets; chosen: string; session: ExplorerSession }) {
   if (sets.arrays.length < 2) return <>{chosen || "/"}</>;
   return (
-    <select aria-label="Array of the map" value={chosen} onChange={(event) => look(session, sets.arrays.find(({ path }) => path === event.currentTarget.value)!)}>
+    <select
+      aria-label="Array of the map"
+      value={chosen}
+      onChange={(event) => look(session, sets.arrays.find(({ path }) => path === event.currentTarget.value)!)}
+    >
       {sets.arrays.map(({ path, before, after }) => (
-        <option key={path} value={path}>{path || "/"}{after === null ? " (removed)" : before === null ? " (added)" : ""}</option>
+        <option key={path} value={path}>
+          {path || "/"}
+          {after === null ? " (removed)" : before === null ? " (added)" : ""}
+        </option>
       ))}
     </select>
   );

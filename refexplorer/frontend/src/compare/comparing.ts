@@ -51,7 +51,17 @@ export interface ComparingState {
 }
 
 const ALL: Listed = { change: null, folder: "" };
-const BLANK: ComparingState = { compared: null, source: "", changes: null, listed: ALL, chunk: null, gone: null, goneChunk: null, chunkError: null, error: null };
+const BLANK: ComparingState = {
+  compared: null,
+  source: "",
+  changes: null,
+  listed: ALL,
+  chunk: null,
+  gone: null,
+  goneChunk: null,
+  chunkError: null,
+  error: null,
+};
 
 export class Comparing extends Store<ComparingState> {
   readonly rows: RowWindow<ChangeRow>;
@@ -132,7 +142,12 @@ export class Comparing extends Store<ComparingState> {
   get choices(): { title: string; source: string }[] {
     const offered = this.state.compared?.offered ?? [];
     const named = new Set(offered.map(({ source }) => source));
-    return [...offered, ...recent().filter((source) => !named.has(source)).map((source) => ({ title: source, source }))];
+    return [
+      ...offered,
+      ...recent()
+        .filter((source) => !named.has(source))
+        .map((source) => ({ title: source, source })),
+    ];
   }
 
   list(listed: Partial<Listed>): void {
@@ -145,7 +160,12 @@ export class Comparing extends Store<ComparingState> {
   }
 
   /** Draws the chunks of an array that is no longer there, and chooses one of them; without a word the one of before. */
-  async showGone(array: string, axes: number[] | null = null, window: Span[] | null = null, chunk: string | null = this.goneChunkOf(array)): Promise<void> {
+  async showGone(
+    array: string,
+    axes: number[] | null = null,
+    window: Span[] | null = null,
+    chunk: string | null = this.goneChunkOf(array),
+  ): Promise<void> {
     const wish = {};
     this.goneWish = wish;
     try {
@@ -180,7 +200,10 @@ export class Comparing extends Store<ComparingState> {
       if (grant !== null) await this.wire.request("allow", { grant });
       const { message, buffers } = await this.reading.ask("compare.values", { key });
       const [before, after, gap] = buffers.slice(0, 3).map((buffer) => new Float64Array(buffer));
-      const integers: ChunkPictures["integers"] = [integersOf(buffers[3], message.before.value_type), integersOf(buffers[4], message.after.value_type)];
+      const integers: ChunkPictures["integers"] = [
+        integersOf(buffers[3], message.before.value_type),
+        integersOf(buffers[4], message.after.value_type),
+      ];
       this.set({ chunk: { answer: message, values: gap ? [before!, after!, gap] : null, integers } });
     } catch (error) {
       this.set({ chunk: null, chunkError: (error as Error).message });
@@ -207,5 +230,9 @@ export function indexOf({ grid, key_start: start, separator }: GridPicture, key:
 function isChunkOf(picture: GridPicture, key: string): boolean {
   const { grid, key_start: start, separator } = picture;
   const index = indexOf(picture, key);
-  return key === start + index.join(separator) && index.length === grid.length && index.every((at, axis) => at >= 0 && at < Number(grid[axis]));
+  return (
+    key === start + index.join(separator) &&
+    index.length === grid.length &&
+    index.every((at, axis) => at >= 0 && at < Number(grid[axis]))
+  );
 }

@@ -46,7 +46,11 @@ export function ChangedKeys({ session, sets }: { session: ExplorerSession; sets:
         {counted(rows.total, "key")} {words ?? (rows.total === 1 ? "that differs" : "that differ")}
         {listed.folder !== "" && <> below {listed.folder}</>}
       </h3>
-      {isNarrowed && <button type="button" class="button" onClick={() => comparing.list({ change: null, folder: "" })}>Show all changes</button>}
+      {isNarrowed && (
+        <button type="button" class="button" onClick={() => comparing.list({ change: null, folder: "" })}>
+          Show all changes
+        </button>
+      )}
       <Rows
         rows={rows}
         handle={handle}
@@ -60,13 +64,23 @@ export function ChangedKeys({ session, sets }: { session: ExplorerSession; sets:
         onKeyDown={onKeyDown}
         header={
           <div class="row columns" role="row" aria-rowindex={1}>
-            <span role="columnheader"><span class="unseen">Change</span></span>
+            <span role="columnheader">
+              <span class="unseen">Change</span>
+            </span>
             <span role="columnheader">Key</span>
             <span role="columnheader">Before</span>
             <span role="columnheader">After</span>
           </div>
         }
-        footer={rows.error === null ? null : <div role="row"><div role="gridcell"><Blank sentence={rows.error} retry={() => rows.retry()} /></div></div>}
+        footer={
+          rows.error === null ? null : (
+            <div role="row">
+              <div role="gridcell">
+                <Blank sentence={rows.error} retry={() => rows.retry()} />
+              </div>
+            </div>
+          )
+        }
       >
         {(row, { index, key, id, style }) => (
           <div
@@ -79,7 +93,11 @@ export function ChangedKeys({ session, sets }: { session: ExplorerSession; sets:
             style={style}
             onClick={() => choose(index)}
           >
-            {row ? <Cells row={row} words={sets.kinds.find(({ name }) => name === row.change)?.words ?? row.change} /> : <span role="gridcell">…</span>}
+            {row ? (
+              <Cells row={row} words={sets.kinds.find(({ name }) => name === row.change)?.words ?? row.change} />
+            ) : (
+              <span role="gridcell">…</span>
+            )}
           </div>
         )}
       </Rows>
@@ -90,18 +108,27 @@ export function ChangedKeys({ session, sets }: { session: ExplorerSession; sets:
 /** The array that is no longer there which a key belonged to. */
 function goneArrayOf(key: string, { arrays }: ComparedSets): string | null {
   const within = arrays.filter(({ path, after }) => after === null && (path === "" || key.startsWith(`${path}/`)));
-  return within.length === 0 ? null : within.map(({ path }) => path).reduce((one, two) => (two.length > one.length ? two : one));
+  return within.length === 0
+    ? null
+    : within.map(({ path }) => path).reduce((one, two) => (two.length > one.length ? two : one));
 }
 
 function Cells({ row, words }: { row: ChangeRow; words: string }) {
   return (
     <>
       <span role="gridcell" title={words} class={row.change === REMOVED ? "bad" : ""}>
-        <span aria-hidden="true">{row.mark}</span><span class="unseen">{words}</span>
+        <span aria-hidden="true">{row.mark}</span>
+        <span class="unseen">{words}</span>
       </span>
-      <span role="gridcell" title={row.key}><Cut text={row.key} /></span>
-      <span role="gridcell" title={row.before} class={row.before === "nothing" ? "quiet" : ""}><Cut text={row.before} /></span>
-      <span role="gridcell" title={row.after} class={row.after === "nothing" ? "quiet" : ""}><Cut text={row.after} /></span>
+      <span role="gridcell" title={row.key}>
+        <Cut text={row.key} />
+      </span>
+      <span role="gridcell" title={row.before} class={row.before === "nothing" ? "quiet" : ""}>
+        <Cut text={row.before} />
+      </span>
+      <span role="gridcell" title={row.after} class={row.after === "nothing" ? "quiet" : ""}>
+        <Cut text={row.after} />
+      </span>
     </>
   );
 }

@@ -24,7 +24,8 @@ export function ChunkInBoth({ session, chunk }: { session: ExplorerSession; chun
   const { comparing } = session;
   const { chunk: read, chunkError } = useStore(comparing);
   const shown = read !== null && read.answer.key === chunk ? read : null;
-  if (chunk === null) return <p class="quiet hint">Select a chunk, on the map or in the table, to compare its values.</p>;
+  if (chunk === null)
+    return <p class="quiet hint">Select a chunk, on the map or in the table, to compare its values.</p>;
   const blocked = shown && [shown.answer.before, shown.answer.after].find(({ state }) => state === "ask");
   return (
     <section class="both" aria-label="The chunk in both sets">
@@ -32,11 +33,19 @@ export function ChunkInBoth({ session, chunk }: { session: ExplorerSession; chun
       <Waited waiting={comparing.reading} />
       {shown === null && (
         <div class="offer">
-          <button type="button" class="button main-button" onClick={() => void comparing.read(chunk)}>Read this chunk in both sets</button>
+          <button type="button" class="button main-button" onClick={() => void comparing.read(chunk)}>
+            Read this chunk in both sets
+          </button>
         </div>
       )}
       {chunkError !== null && <Failure sentence={chunkError} />}
-      {blocked ? <Question sentence={blocked.message} grant={blocked.grant!} allow={(grant) => void comparing.read(chunk, grant)} /> : null}
+      {blocked ? (
+        <Question
+          sentence={blocked.message}
+          grant={blocked.grant!}
+          allow={(grant) => void comparing.read(chunk, grant)}
+        />
+      ) : null}
       {shown !== null && !blocked && <Shown key={chunk} read={shown} />}
     </section>
   );
@@ -47,7 +56,11 @@ function Shown({ read: { answer, values, integers } }: { read: ChunkPictures }) 
     <>
       <p class="caption">{said(answer)}</p>
       {values === null ? (
-        <div class="sides">{[answer.before, answer.after].map((side, i) => <Head key={i} side={side} title={i === 0 ? "Before" : "After"} />)}</div>
+        <div class="sides">
+          {[answer.before, answer.after].map((side, i) => (
+            <Head key={i} side={side} title={i === 0 ? "Before" : "After"} />
+          ))}
+        </div>
       ) : (
         <Pictures answer={answer} values={values} integers={integers} />
       )}
@@ -58,10 +71,13 @@ function Shown({ read: { answer, values, integers } }: { read: ChunkPictures }) 
 /** What came of the comparison, in a sentence. */
 function said({ difference, array, slices, step, units }: ComparedChunk): string {
   const part = `${array || "/"}[${slices.join(", ")}]`;
-  const thinned = step.some((each) => each > 1) ? ` Every ${step.map(count).join(", ")}th value along the dimensions is drawn; all of them were compared.` : "";
+  const thinned = step.some((each) => each > 1)
+    ? ` Every ${step.map(count).join(", ")}th value along the dimensions is drawn; all of them were compared.`
+    : "";
   if (difference === null) return `${part}: nothing was fetched on both sides, so no value was compared.`;
   const { compared, different, low, high } = difference;
-  if (Number(different) === 0) return `${part}: all ${count(compared)} values that both sets have are the same.${thinned}`;
+  if (Number(different) === 0)
+    return `${part}: all ${count(compared)} values that both sets have are the same.${thinned}`;
   const span = low === null || high === null ? "" : `, by ${value(low)} to ${value(high)}${units ? ` ${units}` : ""}`;
   return `${part}: ${count(different)} of ${count(compared)} values differ${span}.${thinned}`;
 }
@@ -92,7 +108,13 @@ function Pictures({ answer, values, integers }: PicturesProps) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const axes: Axis[] = answer.shape.map((size, dimension) => ({
-    dimension, name: answer.dimensions[dimension]!, size, at: null, first: startOf(answer, dimension), step: answer.step[dimension]!, times: false,
+    dimension,
+    name: answer.dimensions[dimension]!,
+    size,
+    at: null,
+    first: startOf(answer, dimension),
+    step: answer.step[dimension]!,
+    times: false,
   }));
   const drawn = axes.filter(({ size }) => size > 1).slice(-2);
   const others = axes.filter(({ size, dimension }) => size > 1 && !drawn.some((axis) => axis.dimension === dimension));
@@ -103,7 +125,8 @@ function Pictures({ answer, values, integers }: PicturesProps) {
   const parts = values.map((all) => partOf(all, answer.shape, drawn, at)) as typeof values;
   const digits = integers.map((all) => all && partOf(all, answer.shape, drawn, at));
   const { low, high, difference } = answer;
-  const domain: [number, number] = low === null || high === null ? [0, 1] : low === high ? [low - 1, high + 1] : [low, high];
+  const domain: [number, number] =
+    low === null || high === null ? [0, 1] : low === high ? [low - 1, high + 1] : [low, high];
   const most = Math.max(Math.abs(difference?.low ?? 0), Math.abs(difference?.high ?? 0)) || 1;
   const looks: { title: string; side: ComparedSide | null; domain: [number, number]; scheme: Scheme }[] = [
     { title: "Before", side: answer.before, domain, scheme: "viridis" },
@@ -115,27 +138,57 @@ function Pictures({ answer, values, integers }: PicturesProps) {
       {others.map(({ dimension, name, size }) => (
         <label key={dimension} class="stepper">
           <span>{name}</span>
-          <input type="range" min={0} max={size - 1} value={at[dimension]} onInput={(event) => setAt(at.with(dimension, Number(event.currentTarget.value)))} />
+          <input
+            type="range"
+            min={0}
+            max={size - 1}
+            value={at[dimension]}
+            onInput={(event) => setAt(at.with(dimension, Number(event.currentTarget.value)))}
+          />
           <output>{count(at[dimension]! * answer.step[dimension]!)}</output>
         </label>
       ))}
       <div class={wide ? "sides three" : "sides"}>
         {looks.map(({ title, side, ...look }, i) => (
           <div key={title}>
-            {side ? <Head side={side} title={title} /> : <div class="side-head"><b>{title}</b> <span class="quiet">after less before</span></div>}
-            {missing(answer, i) ? i === 2 && <p class="quiet">Nothing was fetched on both sides.</p> : drawn.length === 0 ? <p class="mono">{amounts(answer, parts, digits, 0)[i]}</p> : (
+            {side ? (
+              <Head side={side} title={title} />
+            ) : (
+              <div class="side-head">
+                <b>{title}</b> <span class="quiet">after less before</span>
+              </div>
+            )}
+            {missing(answer, i) ? (
+              i === 2 && <p class="quiet">Nothing was fetched on both sides.</p>
+            ) : drawn.length === 0 ? (
+              <p class="mono">{amounts(answer, parts, digits, 0)[i]}</p>
+            ) : (
               <Picture
                 label={`${title}, values of ${answer.array || "/"}`}
                 axes={drawn}
                 values={parts[i]!}
-                look={{ ...look, width: each, height: Math.round(Math.min(320, Math.max(180, each * 0.7))), label: title, scale: "linear", times: answer.times && i < 2, marked: [] }}
+                look={{
+                  ...look,
+                  width: each,
+                  height: Math.round(Math.min(320, Math.max(180, each * 0.7))),
+                  label: title,
+                  scale: "linear",
+                  times: answer.times && i < 2,
+                  marked: [],
+                }}
                 move={setCursor}
               />
             )}
           </div>
         ))}
       </div>
-      {drawn.length > 0 && <p class="readout" role="status">{cursor === null ? "Axes are indices. Point at a picture to read its value in both sets." : readout(answer, drawn, cursor, parts, digits)}</p>}
+      {drawn.length > 0 && (
+        <p class="readout" role="status">
+          {cursor === null
+            ? "Axes are indices. Point at a picture to read its value in both sets."
+            : readout(answer, drawn, cursor, parts, digits)}
+        </p>
+      )}
     </div>
   );
 }
@@ -165,13 +218,22 @@ function Picture({ label, axes, values, look, move }: PictureProps) {
   useEffect(() => move(at), [at?.join()]);
   const onKeyDown = (event: KeyboardEvent) => {
     const moves: Record<string, [number, number]> = {
-      ArrowLeft: [axes.length - 1, -1], ArrowRight: [axes.length - 1, 1], ArrowUp: [0, -1], ArrowDown: [0, 1],
+      ArrowLeft: [axes.length - 1, -1],
+      ArrowRight: [axes.length - 1, 1],
+      ArrowUp: [0, -1],
+      ArrowDown: [0, 1],
     };
     const step = moves[event.key];
     if (!step) return;
     event.preventDefault();
     const from = at ?? axes.map(() => 0);
-    setAt(at === null ? from : from.map((place, axis) => (axis === step[0] ? Math.min(axes[axis]!.size - 1, Math.max(0, place + step[1])) : place)));
+    setAt(
+      at === null
+        ? from
+        : from.map((place, axis) =>
+            axis === step[0] ? Math.min(axes[axis]!.size - 1, Math.max(0, place + step[1])) : place,
+          ),
+    );
   };
   const locate = (event: PointerEvent) => {
     const frame = box.current!.getBoundingClientRect();
@@ -223,9 +285,19 @@ function partOf<T extends Float64Array | Integers>(all: T, shape: number[], draw
 }
 
 /** A place, and what both sets have there. */
-function readout(answer: ComparedChunk, drawn: Axis[], cursor: number[], parts: Float64Array[], digits: (Integers | null)[]): string {
+function readout(
+  answer: ComparedChunk,
+  drawn: Axis[],
+  cursor: number[],
+  parts: Float64Array[],
+  digits: (Integers | null)[],
+): string {
   const flat = drawn.length === 2 ? cursor[0]! * drawn[1]!.size + cursor[1]! : cursor[0]!;
-  const where = drawn.map(({ name, dimension }, i) => `${name} ${count(startOf(answer, dimension) + cursor[i]! * answer.step[dimension]!)}`).join(", ");
+  const where = drawn
+    .map(
+      ({ name, dimension }, i) => `${name} ${count(startOf(answer, dimension) + cursor[i]! * answer.step[dimension]!)}`,
+    )
+    .join(", ");
   const [before, after, gap] = amounts(answer, parts, digits, flat);
   return `${where}: before ${before}, after ${after}, difference ${gap}`;
 }
@@ -236,13 +308,20 @@ function startOf({ slices }: ComparedChunk, dimension: number): number {
 }
 
 /** The values before and after with every digit, and their difference. */
-function amounts({ before, after, units, times }: ComparedChunk, parts: Float64Array[], digits: (Integers | null)[], flat: number): string[] {
+function amounts(
+  { before, after, units, times }: ComparedChunk,
+  parts: Float64Array[],
+  digits: (Integers | null)[],
+  flat: number,
+): string[] {
   const unit = units && !times ? ` ${units}` : "";
   const numbers = parts.map((part) => part[flat]!);
   const sides = [before, after].map(({ value_type: type }, i) => {
     if (Number.isNaN(numbers[i]!)) return "none";
     const integer = digits[i]?.[flat];
-    return times && integer === undefined ? moment(numbers[i]!) : `${grouped(exact(numbers[i]!, type ?? "float64", integer))}${unit}`;
+    return times && integer === undefined
+      ? moment(numbers[i]!)
+      : `${grouped(exact(numbers[i]!, type ?? "float64", integer))}${unit}`;
   });
   const gap = numbers[2]!;
   if (Number.isNaN(gap)) return [...sides, "none"];

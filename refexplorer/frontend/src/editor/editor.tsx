@@ -67,23 +67,33 @@ export function Editor({ host, root }: ViewProps) {
         >
           Specification
         </button>
-        <button type="button" class="button" aria-pressed={side === "trying"} onClick={() => show("trying")}>Try values</button>
+        <button type="button" class="button" aria-pressed={side === "trying"} onClick={() => show("trying")}>
+          Try values
+        </button>
         <button type="button" class="button" aria-pressed={side === "readers"} onClick={() => show("readers")}>
           As others read it
         </button>
-        {reply?.wrap && <button type="button" class="button" onClick={() => mend(reply.wrap!, text)}>{reply.wrap.label}</button>}
+        {reply?.wrap && (
+          <button type="button" class="button" onClick={() => mend(reply.wrap!, text)}>
+            {reply.wrap.label}
+          </button>
+        )}
         {reply && <Total reply={reply} />}
         <span class="tools">
           {!isTask && <Examples session={session} write={write} />}
-          <WithText session={session} isTask={isTask} isOnPage={host.place === "page"} format={() => void format()} shorten={() => show("shorter")} />
+          <WithText
+            session={session}
+            isTask={isTask}
+            isOnPage={host.place === "page"}
+            format={() => void format()}
+            shorten={() => show("shorter")}
+          />
           <GoTo session={session} />
           <Export session={session} isTask={isTask} isOnPage={host.place === "page"} />
         </span>
       </header>
       <OriginLine session={session} />
-      {isTask && (
-        <TaskPanel tasks={session.tasks} write={write} cite={cite} />
-      )}
+      {isTask && <TaskPanel tasks={session.tasks} write={write} cite={cite} />}
       <div class={withRules ? "two with-rules" : "two"}>
         <Code session={session} help={help} root={root} view={view} />
         <div class="results">
@@ -192,7 +202,8 @@ function Code({ session, help, root, view }: CodeProps) {
   const revealed = useRef<string | null>(null);
   useEffect(() => {
     if (!view.current || (followed !== null && followed.version !== good?.version)) return;
-    if (followed !== null && view.current.state.doc.toString() !== good?.text && session.state.reply?.window === null) return;
+    if (followed !== null && view.current.state.doc.toString() !== good?.text && session.state.reply?.window === null)
+      return;
     // Only a rule that was just chosen moves the text: not what is typed while it is shown.
     showPlaces(view.current, followed?.places ?? [], followed !== null && revealed.current !== chosen);
     if (followed !== null || chosen === null) revealed.current = chosen;
@@ -204,7 +215,9 @@ function Code({ session, help, root, view }: CodeProps) {
     <div class="code-box">
       {(other !== null || trouble !== null) && (
         <p class="comparing">
-          <span class={trouble === null ? "" : "bad"} role="status">{trouble ?? comparison(other!.name, differing)}</span>
+          <span class={trouble === null ? "" : "bad"} role="status">
+            {trouble ?? comparison(other!.name, differing)}
+          </span>
           <button type="button" class="button" onClick={() => session.comparing.end()}>
             {other === null ? "Close" : "Stop comparing"}
           </button>
@@ -243,7 +256,11 @@ function Footer({ reply, remarks, failure, jump, mend, explain, cite }: FooterPr
   const isSaid = failure === null && notes.length > 0 && sentence.endsWith(notes[0]!.message);
   return (
     <footer class="foot">
-      {reply.window && <p class="quiet" role="status">{reply.window.sentence}</p>}
+      {reply.window && (
+        <p class="quiet" role="status">
+          {reply.window.sentence}
+        </p>
+      )}
       <p class={isSaid ? "unseen" : good && failure === null ? "" : "bad"} role="status">
         <Sentence text={failure ?? sentence} />
       </p>
@@ -254,10 +271,14 @@ function Footer({ reply, remarks, failure, jump, mend, explain, cite }: FooterPr
           actions={(note) => (
             <span class="note-actions">
               {marks.get(note)!.fixes.map((fix) => (
-                <button type="button" key={fix.label} class="button fix" onClick={() => mend(fix)}>{fix.label}</button>
+                <button type="button" key={fix.label} class="button fix" onClick={() => mend(fix)}>
+                  {fix.label}
+                </button>
               ))}
               {note.code !== HIDDEN && (
-                <button type="button" class="button fix" onClick={() => explain(note.code)}>About {note.code}</button>
+                <button type="button" class="button fix" onClick={() => explain(note.code)}>
+                  About {note.code}
+                </button>
               )}
               {marks.get(note)!.rule !== null && (
                 <button type="button" class="button fix" onClick={() => cite(marks.get(note)!.rule!)}>

@@ -34,7 +34,9 @@ export function Explained({ session, code, close, write, cite }: Props) {
     <section class="derivation explained" aria-label={`About ${code}`}>
       {trouble !== null && <Blank sentence={trouble} />}
       {page !== null && <PageOfCode page={page} write={write} cite={cite} />}
-      <button type="button" class="button close" aria-label="Close" onClick={close}>✕</button>
+      <button type="button" class="button close" aria-label="Close" onClick={close}>
+        ✕
+      </button>
     </section>
   );
 }

@@ -21,7 +21,10 @@ export interface Origin {
 
 export const KEPT: Origin = { leads: "draft", sentence: "You wrote this here before; this browser kept it." };
 export const LINKED: Origin = { leads: "link", sentence: "This text came with the link." };
-export const KEPT_OF_LINK: Origin = { leads: "draft", sentence: "You wrote this over the text of the link; this browser kept it." };
+export const KEPT_OF_LINK: Origin = {
+  leads: "draft",
+  sentence: "You wrote this over the text of the link; this browser kept it.",
+};
 
 /** Characters of a fragment: what mail, chats and browsers pass on whole. */
 export const LONGEST = 30_000;
@@ -33,13 +36,17 @@ const CUT = "It was cut or altered on its way; ask for the text as a file instea
 /** Writes the fragment; fails with a sentence where it would be too long. */
 export async function fragmentOf({ exercise, text }: Linked): Promise<string> {
   const bytes = new TextEncoder().encode(text ?? "");
-  if (bytes.length > LARGEST) throw tooLong(`The text has ${count(bytes.length)} bytes, and a link holds ${count(LARGEST)}`);
+  if (bytes.length > LARGEST)
+    throw tooLong(`The text has ${count(bytes.length)} bytes, and a link holds ${count(LARGEST)}`);
   const fields = new URLSearchParams();
   if (exercise !== null) fields.set("exercise", exercise);
-  if (text !== null) fields.set("text", encoded(await collected(bytes, new CompressionStream("deflate-raw"), Infinity)));
+  if (text !== null)
+    fields.set("text", encoded(await collected(bytes, new CompressionStream("deflate-raw"), Infinity)));
   const fragment = `#${fields}`;
   if (fragment.length > LONGEST) {
-    throw tooLong(`The link would have ${count(fragment.length)} characters, and many programs cut one of more than ${count(LONGEST)}`);
+    throw tooLong(
+      `The link would have ${count(fragment.length)} characters, and many programs cut one of more than ${count(LONGEST)}`,
+    );
   }
   return fragment;
 }
@@ -48,7 +55,9 @@ export async function fragmentOf({ exercise, text }: Linked): Promise<string> {
 export async function linkedBy(fragment: string): Promise<Linked | null> {
   if (!/^#(exercise|text)=/.test(fragment)) return null;
   if (fragment.length > LONGEST) {
-    throw new Error(`The link is not opened: it has ${count(fragment.length)} characters, and at most ${count(LONGEST)} are read.`);
+    throw new Error(
+      `The link is not opened: it has ${count(fragment.length)} characters, and at most ${count(LONGEST)} are read.`,
+    );
   }
   const fields = new URLSearchParams(fragment.slice(1));
   const text = fields.get("text");

@@ -12,10 +12,18 @@ export function OriginLine({ session }: { session: EditorSession }) {
   const { leads, sentence } = origin;
   return (
     <p class="comparing">
-      <span class={leads === null ? "bad" : ""} role="status"><Sentence text={sentence} /></span>
+      <span class={leads === null ? "bad" : ""} role="status">
+        <Sentence text={sentence} />
+      </span>
       <span>
-        {leads !== null && <button type="button" class="button" onClick={() => void session.goBack()}>{WAYS[leads]}</button>}{" "}
-        <button type="button" class="button" onClick={() => session.set({ origin: null })}>Close</button>
+        {leads !== null && (
+          <button type="button" class="button" onClick={() => void session.goBack()}>
+            {WAYS[leads]}
+          </button>
+        )}{" "}
+        <button type="button" class="button" onClick={() => session.set({ origin: null })}>
+          Close
+        </button>
       </span>
     </p>
   );

@@ -43,8 +43,18 @@ export function Readers({ session }: { session: EditorSession }) {
       isCurrent = false;
     };
   }, [reply?.version]);
-  if (trouble !== null) return <Panel><Blank sentence={trouble} /></Panel>;
-  if (readers === null) return <Panel><p class="quiet">Asking what each reader makes of it …</p></Panel>;
+  if (trouble !== null)
+    return (
+      <Panel>
+        <Blank sentence={trouble} />
+      </Panel>
+    );
+  if (readers === null)
+    return (
+      <Panel>
+        <p class="quiet">Asking what each reader makes of it …</p>
+      </Panel>
+    );
   const shown = readers.find((reader) => reader.name === chosen) ?? readers[0]!;
   const row = session.rows.at(active);
   return (
@@ -64,22 +74,40 @@ export function Readers({ session }: { session: EditorSession }) {
         ))}
       </p>
       <Verdict reader={shown} />
-      {row?.why != null && <p role="status"><code>{row.key}</code>: <Sentence text={row.why} /></p>}
+      {row?.why != null && (
+        <p role="status">
+          <code>{row.key}</code>: <Sentence text={row.why} />
+        </p>
+      )}
     </Panel>
   );
 }
 
 function Panel({ children }: { children: ComponentChildren }) {
-  return <section class="derivation readers" aria-label="What other readers make of it">{children}</section>;
+  return (
+    <section class="derivation readers" aria-label="What other readers make of it">
+      {children}
+    </section>
+  );
 }
 
 function Verdict({ reader: { name, summary, reasons, examples } }: { reader: ReaderVerdict }) {
   return (
     <>
-      <p><b>{name}</b>: {summary}</p>
+      <p>
+        <b>{name}</b>: {summary}
+      </p>
       <ul>
-        {reasons.map((reason) => <li key={reason}><Sentence text={reason} /></li>)}
-        {examples.map((example) => <li key={example}><code>{example}</code></li>)}
+        {reasons.map((reason) => (
+          <li key={reason}>
+            <Sentence text={reason} />
+          </li>
+        ))}
+        {examples.map((example) => (
+          <li key={example}>
+            <code>{example}</code>
+          </li>
+        ))}
       </ul>
     </>
   );

@@ -4,7 +4,17 @@ import type { Host, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow } from "../shared/rows/window.ts";
 import { Wire } from "../shared/wire.ts";
-import type { CodePage, Count, EditorRow, EditorWire, EditReply, Help, ReaderVerdict, Remarks, V0Text } from "../shared/wire.ts";
+import type {
+  CodePage,
+  Count,
+  EditorRow,
+  EditorWire,
+  EditReply,
+  Help,
+  ReaderVerdict,
+  Remarks,
+  V0Text,
+} from "../shared/wire.ts";
 import { Newest } from "../shared/newest.ts";
 import { Comparing } from "./comparing.ts";
 import { draftOf, forgetDraft, forgetDrafts, keepDraft, type Opened } from "./drafts.ts";
@@ -148,8 +158,11 @@ export class EditorSession extends Store<EditorState> {
       const isOther = link !== null && link.exercise !== (hello.task?.name ?? null);
       const reply = isOther ? await this.wire.request("exercise", { name: link.exercise! }) : hello;
       const isLarge = reply.window !== null;
-      this.start(link === null || link.text === null || isLarge ? reply : { ...reply, document: link.text, linked: true });
-      if (link !== null && isLarge) throw new Error("The link is not opened in place of a large document: open it in a new tab.");
+      this.start(
+        link === null || link.text === null || isLarge ? reply : { ...reply, document: link.text, linked: true },
+      );
+      if (link !== null && isLarge)
+        throw new Error("The link is not opened in place of a large document: open it in a new tab.");
     } catch (error) {
       if (this.begun === null) this.start(hello);
       this.set({ origin: { leads: null, sentence: (error as Error).message } });
@@ -181,7 +194,8 @@ export class EditorSession extends Store<EditorState> {
 
   /** The address names the text no more. */
   private leaveLink(): void {
-    if (this.host.place === "page" && location.hash !== "") history.replaceState(null, "", location.pathname + location.search);
+    if (this.host.place === "page" && location.hash !== "")
+      history.replaceState(null, "", location.pathname + location.search);
   }
 
   /** Goes back from what was kept to what it was written over, and from a link to the text that was there without it. */

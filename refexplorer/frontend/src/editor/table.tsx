@@ -64,11 +64,17 @@ export function Table({ session, stale }: Props) {
 function Columns() {
   return (
     <div class="row columns" role="row" aria-rowindex={1}>
-      <span role="columnheader"><span class="unseen">Kind</span></span>
+      <span role="columnheader">
+        <span class="unseen">Kind</span>
+      </span>
       <span role="columnheader">Key</span>
       <span role="columnheader">URL or text</span>
-      <span role="columnheader" class="number">Offset</span>
-      <span role="columnheader" class="number">Length</span>
+      <span role="columnheader" class="number">
+        Offset
+      </span>
+      <span role="columnheader" class="number">
+        Length
+      </span>
       <span role="columnheader">From</span>
     </div>
   );
@@ -128,16 +134,30 @@ function TableRow({ id, row, index, style, selected, used, choose }: RowProps) {
       style={style}
       onClick={choose}
     >
-      <span role="gridcell"><Badge kind={row.kind} /></span>
-      <span role="gridcell" title={row.key}>{row.key}</span>
+      <span role="gridcell">
+        <Badge kind={row.kind} />
+      </span>
+      <span role="gridcell" title={row.key}>
+        {row.key}
+      </span>
       <span role="gridcell" class={row.url === null ? "quiet" : ""} title={row.why ?? content}>
         {WORDS[row.state] ?? (row.url === null ? content : <Cut text={content} />)}
       </span>
-      <span role="gridcell" class="number">{row.offset === null ? "" : count(row.offset)}</span>
-      <span role="gridcell" class="number">{row.length === null ? "" : count(row.length)}</span>
+      <span role="gridcell" class="number">
+        {row.offset === null ? "" : count(row.offset)}
+      </span>
+      <span role="gridcell" class="number">
+        {row.length === null ? "" : count(row.length)}
+      </span>
       <span role="gridcell" class="quiet">
         {row.origin}
-        {row.state !== "same" && <span class="unseen"> {row.state}{row.why && `: ${row.why}`}</span>}
+        {row.state !== "same" && (
+          <span class="unseen">
+            {" "}
+            {row.state}
+            {row.why && `: ${row.why}`}
+          </span>
+        )}
       </span>
     </div>
   );

@@ -27,7 +27,9 @@ export function GoTo({ session }: { session: EditorSession }) {
           setTrouble(null);
         }}
       />
-      <span class="bad" role="status">{trouble !== null && <Sentence text={trouble} />}</span>
+      <span class="bad" role="status">
+        {trouble !== null && <Sentence text={trouble} />}
+      </span>
     </form>
   );
 }
@@ -67,9 +69,13 @@ export function Export({ session, isTask, isOnPage }: ExportProps) {
   };
   return (
     <span class="export">
-      <span class="quiet" role="status">{said !== null && <Sentence text={said} />}</span>
+      <span class="quiet" role="status">
+        {said !== null && <Sentence text={said} />}
+      </span>
       {asked !== null && (
-        <button type="button" class="button" onClick={() => take(asked, true)}>{asked} all the same</button>
+        <button type="button" class="button" onClick={() => take(asked, true)}>
+          {asked} all the same
+        </button>
       )}
       <Menu
         label="Export"
@@ -90,7 +96,10 @@ export function Examples({ session, write }: { session: EditorSession; write(tex
   const [titles, setTitles] = useState<readonly string[]>([]);
   useEffect(() => {
     let isCurrent = true;
-    session.examples().then((found) => isCurrent && setTitles(found), () => undefined);
+    session.examples().then(
+      (found) => isCurrent && setTitles(found),
+      () => undefined,
+    );
     return () => {
       isCurrent = false;
     };
@@ -129,7 +138,9 @@ export function WithText({ session, isTask, isOnPage, format, shorten }: WithTex
         ...(isWhole && solution !== null
           ? [{ name: "Compare with the solution", act: () => comparing.begin("the solution", solution) }]
           : []),
-        ...(isWhole ? [{ name: "Compare with a file …", act: () => pick((file) => void comparing.withFile(file)) }] : []),
+        ...(isWhole
+          ? [{ name: "Compare with a file …", act: () => pick((file) => void comparing.withFile(file)) }]
+          : []),
         ...(isOnPage ? [{ name: "Forget what this browser kept", act: () => session.forget() }] : []),
       ]}
     />

@@ -44,7 +44,9 @@ function Templates({ fields, tried }: TemplatesProps) {
     <div class="fields" role="group" aria-label="Templates, tried without changing the text">
       {fields.map(({ name, written, given: text }) => (
         <div class="try-line" key={name}>
-          <label class="mono" for={`${id}-${name}`}>{name}</label>
+          <label class="mono" for={`${id}-${name}`}>
+            {name}
+          </label>
           <input
             id={`${id}-${name}`}
             class="field mono"
@@ -53,7 +55,9 @@ function Templates({ fields, tried }: TemplatesProps) {
             value={text ?? written}
             onInput={(event) => tried({ ...given, [name]: event.currentTarget.value })}
           />
-          <button type="button" class="button" disabled={text === null} onClick={() => tried(without(name))}>As written</button>
+          <button type="button" class="button" disabled={text === null} onClick={() => tried(without(name))}>
+            As written
+          </button>
         </div>
       ))}
     </div>
@@ -83,12 +87,18 @@ function Dimensions({ generators, derivation, go }: DimensionsProps) {
           value={shown.number}
           onChange={(event) => choose(Number(event.currentTarget.value))}
         >
-          {generators.map(({ number }) => <option key={number} value={number}>gen[{number}]</option>)}
+          {generators.map(({ number }) => (
+            <option key={number} value={number}>
+              gen[{number}]
+            </option>
+          ))}
         </select>
       )}
       {shown.axes.map((axis) => (
         <div class="try-line" key={axis.name}>
-          <label class="mono" for={`${id}-${axis.name}`}>{axis.name}</label>
+          <label class="mono" for={`${id}-${axis.name}`}>
+            {axis.name}
+          </label>
           <input
             id={`${id}-${axis.name}`}
             type="range"

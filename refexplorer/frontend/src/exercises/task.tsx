@@ -25,26 +25,50 @@ export function TaskPanel({ tasks, write, cite }: Props) {
     <section class="task" aria-label="Exercise">
       <div class="task-head">
         <Choice all={all} solved={solved} chosen={task.name} choose={(name) => tasks.choose(name)} />
-        <span class="quiet">{task.topic}, level {task.level} of 3</span>
-        <span class="quiet"><Progress all={all} solved={solved} shown={shown} /></span>
+        <span class="quiet">
+          {task.topic}, level {task.level} of 3
+        </span>
+        <span class="quiet">
+          <Progress all={all} solved={solved} shown={shown} />
+        </span>
         <span class="space" />
-        <button type="button" class="button" onClick={() => tasks.restart()}>Start again</button>
+        <button type="button" class="button" onClick={() => tasks.restart()}>
+          Start again
+        </button>
         {task.ask !== null && !result.passed && (
-          <button type="button" class="button" onClick={() => tasks.hint()}>{task.ask}</button>
+          <button type="button" class="button" onClick={() => tasks.hint()}>
+            {task.ask}
+          </button>
         )}
-        {solution === null && <button type="button" class="button" onClick={() => tasks.solve()}>Show a solution</button>}
-        {next && <button type="button" class="button" onClick={() => tasks.choose(next.name)}>Next</button>}
+        {solution === null && (
+          <button type="button" class="button" onClick={() => tasks.solve()}>
+            Show a solution
+          </button>
+        )}
+        {next && (
+          <button type="button" class="button" onClick={() => tasks.choose(next.name)}>
+            Next
+          </button>
+        )}
       </div>
-      <p class="task-text"><Sentence text={task.task} /></p>
+      <p class="task-text">
+        <Sentence text={task.task} />
+      </p>
       {task.rules.length > 0 && result.lesson === null && (
         <p class="task-rules quiet">
           Rules:{" "}
           {task.rules.map(({ name }) => (
-            <button type="button" class="button" key={name} onClick={() => cite(name)}>{name}</button>
+            <button type="button" class="button" key={name} onClick={() => cite(name)}>
+              {name}
+            </button>
           ))}
         </p>
       )}
-      {task.given !== null && <pre class="given" role="group" aria-label="What is given">{task.given}</pre>}
+      {task.given !== null && (
+        <pre class="given" role="group" aria-label="What is given">
+          {task.given}
+        </pre>
+      )}
       <p class={result.passed ? "passed" : "quiet"} role="status">
         {result.passed !== null && <span aria-hidden="true">{result.passed ? "✓ " : "○ "}</span>}
         <Sentence text={trouble ?? (result.passed && shown.includes(task.name) ? NOT_COUNTED : result.sentence)} />
@@ -52,13 +76,21 @@ export function TaskPanel({ tasks, write, cite }: Props) {
       {result.lesson !== null && <Taught lesson={result.lesson} choose={(name) => tasks.choose(name)} cite={cite} />}
       {task.hints.length > 0 && !result.passed && (
         <ul class="hints" aria-label="Hints">
-          {task.hints.map((hint) => <li key={hint}><Sentence text={hint} /></li>)}
+          {task.hints.map((hint) => (
+            <li key={hint}>
+              <Sentence text={hint} />
+            </li>
+          ))}
         </ul>
       )}
       {solution !== null && (
         <div class="solution">
-          <pre role="group" aria-label="A solution">{solution}</pre>
-          <button type="button" class="button" onClick={() => write(solution)}>Put it into the editor</button>
+          <pre role="group" aria-label="A solution">
+            {solution}
+          </pre>
+          <button type="button" class="button" onClick={() => write(solution)}>
+            Put it into the editor
+          </button>
         </div>
       )}
     </section>
@@ -73,19 +105,30 @@ interface ProgressProps {
 
 function Progress({ all, solved, shown }: ProgressProps) {
   const listed = new Set(all.map((one) => one.name));
-  const [own, seen] = [solved, shown].map((names) => names.filter((name) => listed.has(name)).length) as [number, number];
+  const [own, seen] = [solved, shown].map((names) => names.filter((name) => listed.has(name)).length) as [
+    number,
+    number,
+  ];
   const rest = seen === 0 ? "" : `, ${seen} with the solution shown, which ${seen === 1 ? "does" : "do"} not count`;
-  return <>{own === all.length ? "All" : own} of {all.length} solved{rest}</>;
+  return (
+    <>
+      {own === all.length ? "All" : own} of {all.length} solved{rest}
+    </>
+  );
 }
 
 /** What there is to know once it is solved. */
 function Taught({ lesson, choose, cite }: { lesson: Lesson; choose(name: string): void; cite: Props["cite"] }) {
   return (
     <div class="taught">
-      <p><Sentence text={lesson.why} /></p>
+      <p>
+        <Sentence text={lesson.why} />
+      </p>
       {lesson.others.map(({ text, note }) => (
         <details key={text}>
-          <summary>Also right: <Sentence text={note} /></summary>
+          <summary>
+            Also right: <Sentence text={note} />
+          </summary>
           <pre>{text}</pre>
         </details>
       ))}
@@ -94,14 +137,23 @@ function Taught({ lesson, choose, cite }: { lesson: Lesson; choose(name: string)
           {lesson.rules.map(({ name, section, sentence, link }) => (
             <li key={name}>
               <Sentence text={sentence} />{" "}
-              <button type="button" class="button" onClick={() => cite(name)}>Show the rule</button>{" "}
-              <a href={link} target="_blank" rel="noreferrer">Specification, {section}</a>
+              <button type="button" class="button" onClick={() => cite(name)}>
+                Show the rule
+              </button>{" "}
+              <a href={link} target="_blank" rel="noreferrer">
+                Specification, {section}
+              </a>
             </li>
           ))}
         </ul>
       )}
       {lesson.next ? (
-        <p>Next: <button type="button" class="button" onClick={() => choose(lesson.next!.name)}>{lesson.next.title}</button></p>
+        <p>
+          Next:{" "}
+          <button type="button" class="button" onClick={() => choose(lesson.next!.name)}>
+            {lesson.next.title}
+          </button>
+        </p>
       ) : (
         <p>That was the last one.</p>
       )}
@@ -127,11 +179,14 @@ function Choice({ all, solved, chosen, choose }: ChoiceProps) {
     >
       {topics.map((topic) => (
         <optgroup key={topic} label={topic}>
-          {all.filter((one) => one.topic === topic).map((one) => (
-            <option key={one.name} value={one.name}>
-              {solved.includes(one.name) ? "✓ " : ""}{all.indexOf(one) + 1}. {one.title}
-            </option>
-          ))}
+          {all
+            .filter((one) => one.topic === topic)
+            .map((one) => (
+              <option key={one.name} value={one.name}>
+                {solved.includes(one.name) ? "✓ " : ""}
+                {all.indexOf(one) + 1}. {one.title}
+              </option>
+            ))}
         </optgroup>
       ))}
     </select>

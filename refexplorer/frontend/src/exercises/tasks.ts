@@ -48,8 +48,16 @@ export class Tasks extends Store<TasksState> {
     const isOther = task.name !== this.state.task?.name;
     const before = this.state;
     // Which of the two came first stays so, also where Python, of another session, knows of one alone.
-    const seen = this.known(STORED_SHOWN, before.shown, shown.filter((name) => !before.solved.includes(name)));
-    const known = this.known(STORED, before.solved, solved.filter((name) => !seen.includes(name)));
+    const seen = this.known(
+      STORED_SHOWN,
+      before.shown,
+      shown.filter((name) => !before.solved.includes(name)),
+    );
+    const known = this.known(
+      STORED,
+      before.solved,
+      solved.filter((name) => !seen.includes(name)),
+    );
     const solution = isOther ? null : before.solution;
     this.set({ task, result, solved: known, shown: seen, solution, trouble: null });
   }

@@ -17,10 +17,15 @@ export function About({ session, code }: { session: ExplorerSession; code: strin
   };
   return (
     <div class="about">
-      <button type="button" class="link" aria-expanded={isOpen} onClick={toggle}>{isOpen ? "Close" : "What is this?"}<span class="unseen"> {code}</span></button>
+      <button type="button" class="link" aria-expanded={isOpen} onClick={toggle}>
+        {isOpen ? "Close" : "What is this?"}
+        <span class="unseen"> {code}</span>
+      </button>
       {isOpen && trouble !== null && <Failure sentence={trouble} />}
       {isOpen && page !== null && (
-        <section class="derivation explained" aria-label={`About ${code}`}><PageOfCode page={page} write={null} cite={null} /></section>
+        <section class="derivation explained" aria-label={`About ${code}`}>
+          <PageOfCode page={page} write={null} cite={null} />
+        </section>
       )}
     </div>
   );

@@ -18,8 +18,14 @@ export function Dataset({ session }: { session: ExplorerSession }) {
       <h3>As opened by xarray, from the metadata alone</h3>
       {dataset === null && <p class="quiet">Opening the metadata …</p>}
       <Waited waiting={session.describing} />
-      {dataset?.sentence && <p class="prose quiet"><Sentence text={dataset.sentence} /></p>}
-      {dataset?.html && <Frame html={dataset.html} arrays={hello!.arrays} choose={(path) => session.run(session.reveal(path))} />}
+      {dataset?.sentence && (
+        <p class="prose quiet">
+          <Sentence text={dataset.sentence} />
+        </p>
+      )}
+      {dataset?.html && (
+        <Frame html={dataset.html} arrays={hello!.arrays} choose={(path) => session.run(session.reveal(path))} />
+      )}
     </section>
   );
 }
@@ -63,7 +69,8 @@ function Frame({ html, arrays, choose }: FrameProps) {
 /** Makes links of the names of variables; no script runs inside of the frame, so it is done from here. */
 function lead(body: HTMLElement, arrays: string[], choose: (path: string) => void): void {
   for (const name of body.querySelectorAll<HTMLElement>(".xr-var-name")) {
-    const group = name.closest(".xr-group-box-contents")?.querySelector(":scope > label")?.firstChild?.textContent ?? "";
+    const group =
+      name.closest(".xr-group-box-contents")?.querySelector(":scope > label")?.firstChild?.textContent ?? "";
     const path = [...group.split("/"), name.textContent ?? ""].filter(Boolean).join("/");
     if (!arrays.includes(path)) continue;
     name.setAttribute("role", "link");

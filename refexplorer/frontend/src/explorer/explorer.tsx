@@ -58,11 +58,15 @@ function Whole({ host, session, hello }: ShownProps & { host: Host }) {
         </div>
       </div>
       <footer class="bar foot">
-        <code class="code" title={code}>{code}</code>
+        <code class="code" title={code}>
+          {code}
+        </code>
         <CopyCell session={session} />
         <Copy text={code} label="Copy code" />
         {isLinked(host) && <CopyLink />}
-        <button type="button" class="button" aria-label="Show the keys" title="Keys (?)" onClick={() => setHelp(true)}>?</button>
+        <button type="button" class="button" aria-label="Show the keys" title="Keys (?)" onClick={() => setHelp(true)}>
+          ?
+        </button>
       </footer>
     </section>
   );
@@ -86,7 +90,11 @@ function Alone({ session, hello }: ShownProps) {
   return (
     <section class={`view part ${part}`} aria-label={`${session.titleOf(part)} of ${hello.title}`}>
       {part === "tree" ? shown : <div class="pane">{shown}</div>}
-      {part !== "tree" && trouble !== null && <p class="failed" role="alert">{trouble}</p>}
+      {part !== "tree" && trouble !== null && (
+        <p class="failed" role="alert">
+          {trouble}
+        </p>
+      )}
     </section>
   );
 }

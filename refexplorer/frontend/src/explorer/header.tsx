@@ -47,6 +47,16 @@ function said(severity: Severity, n: number): string {
 /** "4,212 keys", the number standing out. */
 function Fact({ text, go }: { text: string; go?: () => void }) {
   const [number, ...rest] = text.split(" ");
-  const body = <><b>{number}</b> {rest.join(" ")}</>;
-  return go ? <button type="button" class="fact" onClick={go}>{body}</button> : <span class="fact">{body}</span>;
+  const body = (
+    <>
+      <b>{number}</b> {rest.join(" ")}
+    </>
+  );
+  return go ? (
+    <button type="button" class="fact" onClick={go}>
+      {body}
+    </button>
+  ) : (
+    <span class="fact">{body}</span>
+  );
 }

@@ -23,7 +23,12 @@ const KEYS: [keys: string, does: string][] = [
 /** What a key of the explorer does, unless text is written where it was pressed. */
 export function onShortcut(event: KeyboardEvent, section: HTMLElement, show: () => void): void {
   if (!SHORTCUTS.has(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
-  if ((event.target as HTMLElement).closest("input:not([type=checkbox], [type=range]), select, textarea, [contenteditable]")) return;
+  if (
+    (event.target as HTMLElement).closest(
+      "input:not([type=checkbox], [type=range]), select, textarea, [contenteditable]",
+    )
+  )
+    return;
   event.preventDefault();
   event.stopPropagation();
   if (event.key === "?") show();
@@ -44,9 +49,18 @@ export function KeyList({ close }: { close(): void }) {
     <dialog class="keys" ref={dialog} aria-label="Keys" onClose={close}>
       <h2>Keys</h2>
       <dl>
-        {KEYS.map(([keys, does]) => [<dt key={keys}><kbd>{keys}</kbd></dt>, <dd key={does}>{does}</dd>])}
+        {KEYS.map(([keys, does]) => [
+          <dt key={keys}>
+            <kbd>{keys}</kbd>
+          </dt>,
+          <dd key={does}>{does}</dd>,
+        ])}
       </dl>
-      <form method="dialog"><button type="submit" class="button">Close</button></form>
+      <form method="dialog">
+        <button type="submit" class="button">
+          Close
+        </button>
+      </form>
     </dialog>
   );
 }

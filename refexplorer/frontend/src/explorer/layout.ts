@@ -17,7 +17,12 @@ const FIRST: Arrangement = { tab: "overview", tree: 40, bound: 1_000_000, budget
 export function kept(): Arrangement {
   try {
     const { tab, tree, bound, budget } = { ...FIRST, ...JSON.parse(localStorage.getItem(NAME) ?? "{}") };
-    return { tab: String(tab), tree: tree >= 15 && tree <= 80 ? tree : FIRST.tree, bound: bound >= 0 ? bound : FIRST.bound, budget: budget > 0 ? budget : FIRST.budget };
+    return {
+      tab: String(tab),
+      tree: tree >= 15 && tree <= 80 ? tree : FIRST.tree,
+      bound: bound >= 0 ? bound : FIRST.bound,
+      budget: budget > 0 ? budget : FIRST.budget,
+    };
   } catch {
     return FIRST;
   }

@@ -43,7 +43,8 @@ export function Overview({ session, hello }: Props) {
       <section>
         <h3>About this set</h3>
         <p class="prose">
-          <b>{hello.title}</b> is {FORMS[hello.form] ?? `a reference set of the form ${hello.form}`}{written(facts)}. {howMuch(facts)}
+          <b>{hello.title}</b> is {FORMS[hello.form] ?? `a reference set of the form ${hello.form}`}
+          {written(facts)}. {howMuch(facts)}
         </p>
       </section>
       {Number(facts.keys) > 0 && (
@@ -76,7 +77,8 @@ function howMuch(facts: SetFacts): string {
   if (Number(targets) === 0 && size !== null) return `It maps ${what} to ${size}, all of it stored in the set itself.`;
   const held = Number(facts.kinds.inline) + Number(facts.kinds.base64) > 0;
   const where = `${size ?? "bytes"} in ${counted(targets, "target")}${held ? " and in the set itself" : ""}`;
-  const unknown = size === null ? " The number of bytes is not known, since the length of every key would have to be computed." : "";
+  const unknown =
+    size === null ? " The number of bytes is not known, since the length of every key would have to be computed." : "";
   return `It maps ${what} to ${where}.${unknown} No target is read until you ask for it.`;
 }
 
@@ -100,18 +102,27 @@ function SetNotes({ session, hello }: Props) {
     if (note.line === null) return null;
     return () => session.run(session.around(note).then((lines) => show(lines && { note, lines })));
   };
-  const about = notes.filter((note) => (severity === null || note.severity === severity) && (notesOf === null || isAbout(note, notesOf)));
+  const about = notes.filter(
+    (note) => (severity === null || note.severity === severity) && (notesOf === null || isAbout(note, notesOf)),
+  );
   const narrowed = notesOf !== null || severity !== null;
   return (
     <section ref={section} tabIndex={-1}>
       <h3>{total === 0 ? "Notes" : narrowed ? titleOf(about.length, notesOf, severity) : counted(total, "note")}</h3>
       {narrowed && total > 0 && (
-        <button type="button" class="button" onClick={() => session.set({ notesOf: null, severity: null })}>Show all notes ({count(total)})</button>
+        <button type="button" class="button" onClick={() => session.set({ notesOf: null, severity: null })}>
+          Show all notes ({count(total)})
+        </button>
       )}
       {total === 0 ? (
         <p class="prose quiet">No problems were found in the references. The targets were not checked.</p>
       ) : (
-        <Notes notes={about} follow={follow} actions={(note) => source?.note === note && <Lines {...source} />} about={(code) => <About session={session} code={code} />} />
+        <Notes
+          notes={about}
+          follow={follow}
+          actions={(note) => source?.note === note && <Lines {...source} />}
+          about={(code) => <About session={session} code={code} />}
+        />
       )}
       {total > notes.length && <p class="quiet">and {count(total - notes.length)} more</p>}
     </section>
@@ -124,7 +135,10 @@ function isAbout({ key }: Note, array: string): boolean {
 }
 
 function titleOf(n: number, array: string | null, severity: Severity | null): string {
-  const what = counted(n, severity === null ? "note" : severity === "info" ? "note worth knowing" : severity).replace("note worth knowings", "notes worth knowing");
+  const what = counted(n, severity === null ? "note" : severity === "info" ? "note worth knowing" : severity).replace(
+    "note worth knowings",
+    "notes worth knowing",
+  );
   return array === null ? what : `${what} about ${array || "/"}`;
 }
 
@@ -158,7 +172,9 @@ function Sought({ session }: { session: ExplorerSession }) {
       ) : (
         <p class="prose quiet">
           <Sentence text={notesError} />{" "}
-          <button type="button" class="button" onClick={() => session.seekNotes()}>Check the references</button>
+          <button type="button" class="button" onClick={() => session.seekNotes()}>
+            Check the references
+          </button>
         </p>
       )}
       <Waited waiting={session.seeking} />
@@ -171,15 +187,24 @@ function KindTable({ facts }: { facts: SetFacts }) {
   return (
     <table class="kinds">
       <thead class="unseen">
-        <tr><th>Kind</th><th>Keys</th><th>Share</th></tr>
+        <tr>
+          <th>Kind</th>
+          <th>Keys</th>
+          <th>Share</th>
+        </tr>
       </thead>
       <tbody>
         {KINDS.map((kind) => (
           <tr key={kind} class={kind}>
-            <th scope="row"><Badge kind={kind} named /></th>
+            <th scope="row">
+              <Badge kind={kind} named />
+            </th>
             <td class="number">{count(facts.kinds[kind])}</td>
             <td class="share" title={`${KIND_NAMES[kind]}: ${count(facts.kinds[kind])} keys`}>
-              <span hidden={Number(facts.kinds[kind]) === 0} style={{ width: `${(100 * Number(facts.kinds[kind])) / all}%` }} />
+              <span
+                hidden={Number(facts.kinds[kind]) === 0}
+                style={{ width: `${(100 * Number(facts.kinds[kind])) / all}%` }}
+              />
             </td>
           </tr>
         ))}

@@ -363,9 +363,10 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** Lists something in place of what a search would find. */
   async narrow(focus: Focus): Promise<void> {
     this.set({ focus, search: START.search, searching: false, searchError: null });
-    const { message } = focus.by === "state"
-      ? await this.narrowing.ask("tree.state", { state: focus.state, array: focus.array })
-      : await this.narrowing.ask("tree.target", { url: focus.url });
+    const { message } =
+      focus.by === "state"
+        ? await this.narrowing.ask("tree.state", { state: focus.state, array: focus.array })
+        : await this.narrowing.ask("tree.target", { url: focus.url });
     if (this.state.focus !== focus) return;
     this.set({ searching: true, capped: false, inTargets: 0, active: 0 });
     this.rows.reset(message.total);

@@ -45,7 +45,14 @@ export interface Picture {
   scale: "linear" | "log" | "symlog";
 }
 
-export const PLAIN: Picture = { array: null, mode: "heatmap", axes: [], scheme: "viridis", limits: ["", ""], scale: "linear" };
+export const PLAIN: Picture = {
+  array: null,
+  mode: "heatmap",
+  axes: [],
+  scheme: "viridis",
+  limits: ["", ""],
+  scale: "linear",
+};
 
 export interface ExplorerState {
   hello: Hello | null;

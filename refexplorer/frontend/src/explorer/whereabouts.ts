@@ -119,7 +119,10 @@ export function placesOf(session: ExplorerSession): Places {
 function filesText(query: Query): string {
   const { open, slices, ...others } = query;
   const texts = Object.entries(others).map(([name, value]) => [name, String(value)]);
-  const lists = [["slices", slices], ["open", open]].flatMap(([name, list]) => ((list ?? []) as string[]).map((text) => [name as string, text]));
+  const lists = [
+    ["slices", slices],
+    ["open", open],
+  ].flatMap(([name, list]) => ((list ?? []) as string[]).map((text) => [name as string, text]));
   return `${new URLSearchParams([...texts, ...lists])}`;
 }
 
@@ -200,8 +203,13 @@ async function goTo(session: ExplorerSession, asked: Places): Promise<void> {
     if (list !== null) {
       if (places.list !== now.list) await session.narrow(list);
     } else {
-      const search = { text: places.find ?? "", mode: syntaxOf(places.syntax), kinds: KINDS.filter((kind: Kind) => places.kinds?.split(",").includes(kind)) };
-      if (JSON.stringify(search) !== JSON.stringify(session.state.search) || session.state.focus !== null) await session.find(search);
+      const search = {
+        text: places.find ?? "",
+        mode: syntaxOf(places.syntax),
+        kinds: KINDS.filter((kind: Kind) => places.kinds?.split(",").includes(kind)),
+      };
+      if (JSON.stringify(search) !== JSON.stringify(session.state.search) || session.state.focus !== null)
+        await session.find(search);
     }
     session.set(shows === session.shows ? shown : { ...shown, tab: session.state.tab });
   };
@@ -268,7 +276,9 @@ function spansText(window: Span[]): string {
 /** What `spansText` wrote; null for what is no such thing. */
 function readSpans(text: string | null): Span[] | null {
   const spans = text?.split(",").map((span) => span.split("-").map(Number)) ?? [];
-  return spans.length > 0 && spans.every((span) => span.length === 2 && span.every(Number.isInteger)) ? (spans as Span[]) : null;
+  return spans.length > 0 && spans.every((span) => span.length === 2 && span.every(Number.isInteger))
+    ? (spans as Span[])
+    : null;
 }
 
 /** Whole numbers, none if one is not. */

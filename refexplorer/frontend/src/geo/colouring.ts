@@ -46,7 +46,11 @@ export function imageOf(raster: Raster, values: DrawnValues | null, chunks: Draw
   const looks = isFilled && chunks.grid ? looksOf(chunks.grid, chunks.by, inks) : null;
   const [rows, columns] = chunks.size;
   const edge = packed(rgb(inks.ink), isFilled ? 255 : 190);
-  const [paper, hatch, bad] = [inks.paper, inks.hatch, inks.bad].map((ink) => packed(rgb(ink), 255)) as [number, number, number];
+  const [paper, hatch, bad] = [inks.paper, inks.hatch, inks.bad].map((ink) => packed(rgb(ink), 255)) as [
+    number,
+    number,
+    number,
+  ];
   for (let line = 0; line < height; line++) {
     for (let at = 0; at < width; at++) {
       const pixel = line * width + at;
@@ -54,14 +58,28 @@ export function imageOf(raster: Raster, values: DrawnValues | null, chunks: Draw
       if (i < 0) continue;
       const j = column[pixel]!;
       if (values && table && !isFilled) {
-        const lost = values.lost.size > 0 ? values.lost.get(chunkNumber(Math.floor(i / rows), Math.floor(j / columns))) : undefined;
-        data[pixel] = lost === undefined ? valueColour(values, table, i, j) : lost === "fill" ? (isHatched(at, line) ? hatch : paper) : isCrossed(at, line) ? bad : paper;
+        const lost =
+          values.lost.size > 0
+            ? values.lost.get(chunkNumber(Math.floor(i / rows), Math.floor(j / columns)))
+            : undefined;
+        data[pixel] =
+          lost === undefined
+            ? valueColour(values, table, i, j)
+            : lost === "fill"
+              ? isHatched(at, line)
+                ? hatch
+                : paper
+              : isCrossed(at, line)
+                ? bad
+                : paper;
       }
       if (looks && chunks.grid) data[pixel] = chunkColour(chunks, looks, i, j, at, line);
       if (chunks.by === "none") continue;
       const [down, across] = [Math.floor(i / rows), Math.floor(j / columns)];
       const [before, above] = [at > 0 ? pixel - 1 : pixel, line > 0 ? pixel - width : pixel];
-      const isEdge = (other: number) => row[other]! >= 0 && (Math.floor(row[other]! / rows) !== down || Math.floor(column[other]! / columns) !== across);
+      const isEdge = (other: number) =>
+        row[other]! >= 0 &&
+        (Math.floor(row[other]! / rows) !== down || Math.floor(column[other]! / columns) !== across);
       if (isEdge(before) || isEdge(above)) data[pixel] = edge;
     }
   }
@@ -70,10 +88,17 @@ export function imageOf(raster: Raster, values: DrawnValues | null, chunks: Draw
 
 /** The colours of a table as pixels. */
 function colours({ table }: DrawnValues): Uint32Array {
-  return Uint32Array.from({ length: table.length / 3 }, (_, i) => packed([table[3 * i]!, table[3 * i + 1]!, table[3 * i + 2]!], 255));
+  return Uint32Array.from({ length: table.length / 3 }, (_, i) =>
+    packed([table[3 * i]!, table[3 * i + 1]!, table[3 * i + 2]!], 255),
+  );
 }
 
-function valueColour({ values, shape, start, step, place }: DrawnValues, table: Uint32Array, i: number, j: number): number {
+function valueColour(
+  { values, shape, start, step, place }: DrawnValues,
+  table: Uint32Array,
+  i: number,
+  j: number,
+): number {
   const [down, across] = [Math.floor((i - start[0]) / step[0]), Math.floor((j - start[1]) / step[1])];
   if (down < 0 || across < 0 || down >= shape[0] || across >= shape[1]) return 0;
   const number = values[down * shape[1] + across]!;
@@ -113,8 +138,18 @@ function looksOf(grid: GridPicture, by: Footprints, inks: Inks): Looks {
     const ink = series(by !== "file" ? 0 : isSeveral(grid, cell) ? -1 : number);
     const isBlank = state === "no reference" || state === FAILED;
     looks.ground[cell] = packed(isBlank ? paper : mixed(rgb(ink.colour), paper, by === "file" ? 0.75 : SOFT), 255);
-    looks.over[cell] = packed(state === FAILED ? rgb(inks.bad) : state === "no reference" ? rgb(inks.hatch) : paper, 255);
-    looks.pattern[cell] = state === FAILED ? 3 : state !== "referenced" ? 1 : by === "file" && (ink.pattern > 0 || isSeveral(grid, cell)) ? 2 : 0;
+    looks.over[cell] = packed(
+      state === FAILED ? rgb(inks.bad) : state === "no reference" ? rgb(inks.hatch) : paper,
+      255,
+    );
+    looks.pattern[cell] =
+      state === FAILED
+        ? 3
+        : state !== "referenced"
+          ? 1
+          : by === "file" && (ink.pattern > 0 || isSeveral(grid, cell))
+            ? 2
+            : 0;
   }
   return looks;
 }
@@ -123,7 +158,8 @@ function chunkColour({ size, grid }: DrawnChunks, looks: Looks, i: number, j: nu
   const cell = gridCell(grid!, [Math.floor(i / size[0]), Math.floor(j / size[1])]);
   if (cell === null) return 0;
   const pattern = looks.pattern[cell]!;
-  const isOver = pattern === 1 ? isHatched(x, y) : pattern === 2 ? x % 5 === 0 && y % 5 === 0 : pattern === 3 && isCrossed(x, y);
+  const isOver =
+    pattern === 1 ? isHatched(x, y) : pattern === 2 ? x % 5 === 0 && y % 5 === 0 : pattern === 3 && isCrossed(x, y);
   return isOver ? looks.over[cell]! : looks.ground[cell]!;
 }
 

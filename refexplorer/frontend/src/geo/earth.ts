@@ -28,7 +28,18 @@ export interface EarthState {
   findError: string | null;
 }
 
-const BLANK: EarthState = { earth: null, mesh: null, error: null, land: null, detail: null, isCoarse: false, view: null, footprints: null, found: null, findError: null };
+const BLANK: EarthState = {
+  earth: null,
+  mesh: null,
+  error: null,
+  land: null,
+  detail: null,
+  isCoarse: false,
+  view: null,
+  footprints: null,
+  found: null,
+  findError: null,
+};
 
 interface Wish {
   array: string | null;

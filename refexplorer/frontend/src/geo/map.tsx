@@ -24,23 +24,41 @@ export function EarthPart({ session }: { session: ExplorerSession }) {
     if (earth === null || (wanted !== null && wanted !== earth.array)) store.show(wanted);
   }, [wanted]);
   if (error !== null) return <Blank sentence={error} retry={() => store.show(wanted)} />;
-  if (earth === null) return <><Blank sentence="Looking for coordinates …" /><Waited waiting={store.placing} /></>;
-  const arrays = earth.arrays.includes(earth.array) || earth.array === "" ? earth.arrays : [earth.array, ...earth.arrays];
+  if (earth === null)
+    return (
+      <>
+        <Blank sentence="Looking for coordinates …" />
+        <Waited waiting={store.placing} />
+      </>
+    );
+  const arrays =
+    earth.arrays.includes(earth.array) || earth.array === "" ? earth.arrays : [earth.array, ...earth.arrays];
   return (
     <div class="earth">
       {arrays.length > 0 && (
         <div class="controls">
-          <Choice label="Array" value={earth.array} options={arrays.map((path) => [path, path || "/"])} choose={(path) => session.run(session.reveal(path))} />
+          <Choice
+            label="Array"
+            value={earth.array}
+            options={arrays.map((path) => [path, path || "/"])}
+            choose={(path) => session.run(session.reveal(path))}
+          />
         </div>
       )}
       <Waited waiting={store.placing} />
       {earth.state === "none" && <Blank sentence={earth.message ?? "This array has no place on earth."} />}
       {earth.state === "failed" && <Failure sentence={earth.message ?? "The coordinates could not be read."} />}
-      {earth.state === "ask" && <Question sentence={earth.message} grant={earth.grant!} allow={(grant) => void store.allow(grant)} />}
+      {earth.state === "ask" && (
+        <Question sentence={earth.message} grant={earth.grant!} allow={(grant) => void store.allow(grant)} />
+      )}
       {earth.state === "offer" && (
         <div class="offer">
-          <p>{earth.source} {earth.message}</p>
-          <button type="button" class="button main-button" onClick={() => store.show(earth.array, true)}>{earth.estimate?.label ?? "Read the coordinates"}</button>
+          <p>
+            {earth.source} {earth.message}
+          </p>
+          <button type="button" class="button main-button" onClick={() => store.show(earth.array, true)}>
+            {earth.estimate?.label ?? "Read the coordinates"}
+          </button>
         </div>
       )}
       {earth.state === "fetched" && mesh && <Shown key={earth.array} session={session} earth={earth} mesh={mesh} />}
@@ -61,7 +79,8 @@ function Shown({ session, earth, mesh }: ShownProps) {
   useEffect(() => {
     if (session.preview.state.plan?.array !== earth.array) session.preview.look(earth.array, null);
   }, [earth.array]);
-  const reading = job?.array === earth.array && job.values !== null && job.reading?.state !== "ask" ? job.reading : null;
+  const reading =
+    job?.array === earth.array && job.values !== null && job.reading?.state !== "ask" ? job.reading : null;
   const drawn = useMemo(
     () => (reading && job?.values ? valuesOf(session, reading, job.values, job.integers, axes, steps) : null),
     [reading, job?.values, job?.integers, steps.join(), session.state.picture],
@@ -75,27 +94,67 @@ function Shown({ session, earth, mesh }: ShownProps) {
     if (by === "state" || by === "file") session.earth.set({ footprints: null });
     void session.preview.read();
   };
-  const isOffered = plan?.array === earth.array && !busy && asks === null && (drawn === null || plan.slices.join() !== reading?.slices.join());
+  const isOffered =
+    plan?.array === earth.array &&
+    !busy &&
+    asks === null &&
+    (drawn === null || plan.slices.join() !== reading?.slices.join());
   return (
     <>
       <div class="controls">
-        <Choice label="Chunks" value={by} options={Object.entries(FOOTPRINTS)} choose={(next) => session.earth.set({ footprints: next as Footprints })} />
+        <Choice
+          label="Chunks"
+          value={by}
+          options={Object.entries(FOOTPRINTS)}
+          choose={(next) => session.earth.set({ footprints: next as Footprints })}
+        />
         {isOffered && (
-          <button type="button" class={drawn ? "button main-button" : "button"} title={`${plan.array || "/"}[${plan.slices.join(", ")}]`} onClick={read}>{plan.estimate.label}</button>
+          <button
+            type="button"
+            class={drawn ? "button main-button" : "button"}
+            title={`${plan.array || "/"}[${plan.slices.join(", ")}]`}
+            onClick={read}
+          >
+            {plan.estimate.label}
+          </button>
         )}
-        <Find session={session} index={indexAt(earth, reading, steps, item?.array?.path === earth.array ? item.chunk?.index.map(Number) ?? null : null)} />
+        <Find
+          session={session}
+          index={indexAt(
+            earth,
+            reading,
+            steps,
+            item?.array?.path === earth.array ? (item.chunk?.index.map(Number) ?? null) : null,
+          )}
+        />
       </div>
       {busy && <Working progress={job!.progress} cancel={() => session.preview.cancel()} />}
-      {asks && <Question sentence={asks.reading!.message} grant={asks.reading!.grant!} allow={() => void session.preview.allow(asks)} />}
+      {asks && (
+        <Question
+          sentence={asks.reading!.message}
+          grant={asks.reading!.grant!}
+          allow={() => void session.preview.allow(asks)}
+        />
+      )}
       {planError !== null && <Failure sentence={planError} />}
       {job?.array === earth.array && job.error !== null && <Failure sentence={job.error} />}
       {reading?.state === "failed" && <Failure sentence={reading.message ?? "Reading failed."} />}
-      <EarthPicture session={session} earth={earth} mesh={mesh} drawn={drawn} reading={reading} grid={isDrawn ? grid : null} by={by} />
+      <EarthPicture
+        session={session}
+        earth={earth}
+        mesh={mesh}
+        drawn={drawn}
+        reading={reading}
+        grid={isDrawn ? grid : null}
+        by={by}
+      />
       <p class="caption">
-        {earth.source}{" "}
-        {hasRim && saidOfRim(mesh)}
+        {earth.source} {hasRim && saidOfRim(mesh)}
         {isCoarse && "Coastlines are those for a scale of 1 to 110 million; finer ones are not here. "}
-        {drawn && by !== "state" && by !== "file" && `Drawn: ${reading!.array}[${reading!.slices.join(", ")}], each pixel the ${reading!.reduced ? "block" : "value"} at its middle. `}
+        {drawn &&
+          by !== "state" &&
+          by !== "file" &&
+          `Drawn: ${reading!.array}[${reading!.slices.join(", ")}], each pixel the ${reading!.reduced ? "block" : "value"} at its middle. `}
         {isDrawn && grid && saidOfChunks(grid, by)}
       </p>
     </>
@@ -105,19 +164,28 @@ function Shown({ session, earth, mesh }: ShownProps) {
 /** What is left out at the edge of the earth. */
 function saidOfRim(mesh: EarthMesh): string {
   const [rows, columns] = coarsest(mesh);
-  const what = rows * columns > 1 ? `groups of up to ${count(rows)} × ${count(columns)} cells that are partly off it are` : "cells that are partly off it are";
+  const what =
+    rows * columns > 1
+      ? `groups of up to ${count(rows)} × ${count(columns)} cells that are partly off it are`
+      : "cells that are partly off it are";
   return `At the edge of the earth ${what} left out or cut. `;
 }
 
 /** What the footprints are, where they are not one for each chunk alone. */
 function saidOfChunks(grid: GridPicture, by: Footprints): string {
   if (by === "none") return "";
-  const others = grid.grid.flatMap((size, axis) => (Number(size) > 1 && !grid.axes.includes(axis) ? [`${count(size)} along ${grid.dimensions[axis]}`] : []));
+  const others = grid.grid.flatMap((size, axis) =>
+    Number(size) > 1 && !grid.axes.includes(axis) ? [`${count(size)} along ${grid.dimensions[axis]}`] : [],
+  );
   const many = grid.steps.some((step) => step > 1);
   return [
     others.length > 0 && by !== "outline" ? `A footprint stands for all chunks above it, ${others.join(" and ")}.` : "",
-    many && by !== "outline" ? `States and files are those of groups of ${grid.steps.map(count).join(" × ")} chunks.` : "",
-  ].filter(Boolean).join(" ");
+    many && by !== "outline"
+      ? `States and files are those of groups of ${grid.steps.map(count).join(" × ")} chunks.`
+      : "",
+  ]
+    .filter(Boolean)
+    .join(" ");
 }
 
 function Find({ session, index }: { session: ExplorerSession; index: number[] }) {
@@ -133,9 +201,31 @@ function Find({ session, index }: { session: ExplorerSession; index: number[] })
   };
   return (
     <form class="earth-find" onSubmit={(event) => session.run(ask(event))}>
-      <input class="field" aria-label="Place: latitude and longitude" placeholder="52.5, 13.4 or 52.5N 13.4E" spellcheck={false} value={text} onInput={(event) => setText(event.currentTarget.value)} />
-      <button type="submit" class="button">Find</button>
-      <span role="status">{found && found.key !== null ? <button type="button" class="link" onClick={() => session.show("key")} title="Show the chunk in the inspector">{found.sentence}</button> : found?.sentence}</span>
+      <input
+        class="field"
+        aria-label="Place: latitude and longitude"
+        placeholder="52.5, 13.4 or 52.5N 13.4E"
+        spellcheck={false}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      <button type="submit" class="button">
+        Find
+      </button>
+      <span role="status">
+        {found && found.key !== null ? (
+          <button
+            type="button"
+            class="link"
+            onClick={() => session.show("key")}
+            title="Show the chunk in the inspector"
+          >
+            {found.sentence}
+          </button>
+        ) : (
+          found?.sentence
+        )}
+      </span>
       {findError !== null && <Failure sentence={findError} />}
     </form>
   );

@@ -16,8 +16,27 @@ import { count, counted, fileName, grouped, moment, value } from "../shared/form
 import { useStore } from "../shared/store.ts";
 import { useWidth } from "../shared/width.ts";
 import type { EarthMap, ReadingModel, ValuePlace } from "../shared/wire.ts";
-import { chunkNumber, gridCell, imageOf, isSeveral, stateOfCell, type DrawnValues, type Footprints } from "./colouring.ts";
-import { dragged, fitted, isRound, placed, PROJECTIONS, projectionOf, zoomedBy, type EarthView, type ProjectionName, type Size } from "./projecting.ts";
+import {
+  chunkNumber,
+  gridCell,
+  imageOf,
+  isSeveral,
+  stateOfCell,
+  type DrawnValues,
+  type Footprints,
+} from "./colouring.ts";
+import {
+  dragged,
+  fitted,
+  isRound,
+  placed,
+  PROJECTIONS,
+  projectionOf,
+  zoomedBy,
+  type EarthView,
+  type ProjectionName,
+  type Size,
+} from "./projecting.ts";
 import { cellAt, inView, rasterOf, type EarthMesh } from "./raster.ts";
 import { indexAt, type EarthValues } from "./values.ts";
 
@@ -68,7 +87,10 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
   );
   const projection = useMemo(() => (width === 0 ? null : projectionOf(view, size)), [view, width, size.height]);
   const inks = useMemo(() => (box.current && width > 0 ? inksOf(box.current) : null), [appearance, width]);
-  const image = useMemo(() => (raster && inks ? imageOf(raster, drawn, { by, size: sizes, grid }, inks) : null), [raster, drawn, by, grid, inks]);
+  const image = useMemo(
+    () => (raster && inks ? imageOf(raster, drawn, { by, size: sizes, grid }, inks) : null),
+    [raster, drawn, by, grid, inks],
+  );
   const selected = item?.chunk?.array === earth.array ? item.chunk.index.map(Number) : null;
   const selectedSides = selected && (earth.axes!.map((axis) => selected[axis]!) as [number, number]);
 
@@ -140,7 +162,11 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
     const timer = setTimeout(() => {
       const index = indexOfCell(cell);
       session.preview.placeOf(earth.array, index).then(setUnder, () => setUnder(null));
-      if (drawn && (reading?.reduced || reading?.is_complex)) session.preview.valueAt(earth.array, index).then((text) => setOwn(text === null ? null : { index: index.join(), text }), () => setOwn(null));
+      if (drawn && (reading?.reduced || reading?.is_complex))
+        session.preview.valueAt(earth.array, index).then(
+          (text) => setOwn(text === null ? null : { index: index.join(), text }),
+          () => setOwn(null),
+        );
     }, 120);
     return () => clearTimeout(timer);
   }, [cell?.join()]);
@@ -182,7 +208,10 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
     if (move && event.shiftKey) look(dragged(view, [-move[0] * PAN, -move[1] * PAN], size));
     else if (move) {
       const from = cursor ?? [size.width / 2, size.height / 2];
-      setCursor([Math.max(0, Math.min(size.width - 1, from[0] + move[0] * STEP)), Math.max(0, Math.min(size.height - 1, from[1] + move[1] * STEP))]);
+      setCursor([
+        Math.max(0, Math.min(size.width - 1, from[0] + move[0] * STEP)),
+        Math.max(0, Math.min(size.height - 1, from[1] + move[1] * STEP)),
+      ]);
     } else if (event.key === "+" || event.key === "=") look(zoomedBy(view, ZOOM));
     else if (event.key === "-") look(zoomedBy(view, 1 / ZOOM));
     else if (event.key === "0") store.look(null);
@@ -190,7 +219,8 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
     else return;
     event.preventDefault();
   };
-  const legend = by !== "state" && by !== "file" ? (reading ? lostEntries(reading) : []) : grid ? entriesOf(grid, by) : [];
+  const legend =
+    by !== "state" && by !== "file" ? (reading ? lostEntries(reading) : []) : grid ? entriesOf(grid, by) : [];
   return (
     <>
       <div class="controls">
@@ -201,10 +231,35 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
           choose={(name) => look(reprojected(view, name as ProjectionName, start))}
         />
         <span class="zoom" role="group" aria-label="Map">
-          <button type="button" class="button" aria-label="Zoom in" title="Zoom in (+, or the wheel when the map has the focus)" onClick={() => look(zoomedBy(view, ZOOM))}>+</button>
-          <button type="button" class="button" aria-label="Zoom out" title="Zoom out (-)" onClick={() => look(zoomedBy(view, 1 / ZOOM))}>−</button>
-          <button type="button" class="button" title="All of the array (0)" onClick={() => store.look(null)}>Whole array</button>
-          <button type="button" class="button" title="Want the values that the map shows now, as fine as a picture has them" onClick={wantView}>Values in view</button>
+          <button
+            type="button"
+            class="button"
+            aria-label="Zoom in"
+            title="Zoom in (+, or the wheel when the map has the focus)"
+            onClick={() => look(zoomedBy(view, ZOOM))}
+          >
+            +
+          </button>
+          <button
+            type="button"
+            class="button"
+            aria-label="Zoom out"
+            title="Zoom out (-)"
+            onClick={() => look(zoomedBy(view, 1 / ZOOM))}
+          >
+            −
+          </button>
+          <button type="button" class="button" title="All of the array (0)" onClick={() => store.look(null)}>
+            Whole array
+          </button>
+          <button
+            type="button"
+            class="button"
+            title="Want the values that the map shows now, as fine as a picture has them"
+            onClick={wantView}
+          >
+            Values in view
+          </button>
         </span>
         {drawn && by !== "state" && by !== "file" && <Bar drawn={drawn} times={reading?.times ?? false} />}
         {drawn && by !== "state" && by !== "file" && <Infinite signs={signs} />}
@@ -239,13 +294,21 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
         <canvas ref={canvas} style={{ width: `${size.width}px`, height: `${size.height}px` }} />
         {cursor && <span class="earth-cursor" style={{ left: `${cursor[0]}px`, top: `${cursor[1]}px` }} />}
       </div>
-      <p class="readout" role="status">{readout()}</p>
+      <p class="readout" role="status">
+        {readout()}
+      </p>
       {legend.length > 0 && <Entries label="Legend" entries={legend} />}
       {selected && (
         <p class="links">
-          <span>Selected: <code>{item!.path}</code></span>
-          <button type="button" class="link" onClick={() => session.show("key")}>Inspect its bytes</button>
-          <button type="button" class="link" onClick={() => session.show("chunks")}>Show it among the chunks</button>
+          <span>
+            Selected: <code>{item!.path}</code>
+          </span>
+          <button type="button" class="link" onClick={() => session.show("key")}>
+            Inspect its bytes
+          </button>
+          <button type="button" class="link" onClick={() => session.show("chunks")}>
+            Show it among the chunks
+          </button>
         </p>
       )}
     </>
@@ -259,20 +322,40 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
     const at = drawn && placeAmong(drawn, cell);
     const units = reading?.units && !reading.times ? ` ${reading.units}` : "";
     const amount = (text: string) => (text === "NaN" || text === "NaT" ? "missing" : `${grouped(text)}${units}`);
-    const words = reading && (cellWords(reading, cellOf(reading, indexOfCell(cell))) || (reading.is_complex ? "magnitude" : ""));
+    const words =
+      reading && (cellWords(reading, cellOf(reading, indexOfCell(cell))) || (reading.is_complex ? "magnitude" : ""));
     const number = at === null ? NaN : drawn!.values[at]!;
-    const ofCell = at === null ? "" : words && reading!.reduced === "mean" && Number.isFinite(number) ? `${value(number)}${units}` : amount(drawn!.text(at));
+    const ofCell =
+      at === null
+        ? ""
+        : words && reading!.reduced === "mean" && Number.isFinite(number)
+          ? `${value(number)}${units}`
+          : amount(drawn!.text(at));
     const exactly = words && own?.index === indexOfCell(cell).join() ? `; at the index: ${amount(own.text)}` : "";
-    const text = lost ? { fill: "no reference, reads as the fill value", failed: "its chunk failed" }[lost] : ofCell && `${words ? `${words}: ` : ""}${ofCell}${exactly}`;
+    const text = lost
+      ? { fill: "no reference, reads as the fill value", failed: "its chunk failed" }[lost]
+      : ofCell && `${words ? `${words}: ` : ""}${ofCell}${exactly}`;
     const chunk: [number, number] = [Math.floor(cell[0] / sizes[0]), Math.floor(cell[1] / sizes[1])];
     const inGrid = grid && gridCell(grid, chunk);
     const state = grid && inGrid !== null ? stateWords(grid, inGrid) : "";
-    const file = under === null || under.kind === null ? "" : under.url === null ? "in the set" : `${under.url}${under.offset === null ? "" : `, bytes ${count(under.offset)} to ${count(Number(under.offset) + Number(under.length))}`}`;
-    return [`${where}${text && `: ${text}`}`, `index ${indexOfCell(cell).join(", ")}`, under?.key ?? "", state, file].filter(Boolean).join(" · ");
+    const file =
+      under === null || under.kind === null
+        ? ""
+        : under.url === null
+          ? "in the set"
+          : `${under.url}${under.offset === null ? "" : `, bytes ${count(under.offset)} to ${count(Number(under.offset) + Number(under.length))}`}`;
+    return [`${where}${text && `: ${text}`}`, `index ${indexOfCell(cell).join(", ")}`, under?.key ?? "", state, file]
+      .filter(Boolean)
+      .join(" · ");
   }
 }
 
-const MOVES: Record<string, [number, number]> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const MOVES: Record<string, [number, number]> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
 
 function Bar({ drawn, times }: { drawn: EarthValues; times: boolean }) {
   const [low, high] = drawn.domain.map((at) => (times ? moment(at) : value(at)));
@@ -311,7 +394,11 @@ export function degrees(latitude: number, longitude: number): string {
 }
 
 /** The place of a pixel; null beside the earth. */
-function pointAt(projection: ReturnType<typeof projectionOf>, at: [number, number], size: Size): [number, number] | null {
+function pointAt(
+  projection: ReturnType<typeof projectionOf>,
+  at: [number, number],
+  size: Size,
+): [number, number] | null {
   const found = projection.invert?.(at);
   if (!found?.every(Number.isFinite) || Math.abs(found[1]) > 90) return null;
   const back = projection(found);
@@ -332,14 +419,30 @@ function reprojected(view: EarthView, projection: ProjectionName, start: EarthVi
 }
 
 /** Draws around the pixels of a chunk. */
-function markChunk(context: CanvasRenderingContext2D, { row, column, width, height }: { row: Int32Array; column: Int32Array; width: number; height: number }, [down, across]: [number, number], [rows, columns]: [number, number], ratio: number, colour: string): void {
+function markChunk(
+  context: CanvasRenderingContext2D,
+  { row, column, width, height }: { row: Int32Array; column: Int32Array; width: number; height: number },
+  [down, across]: [number, number],
+  [rows, columns]: [number, number],
+  ratio: number,
+  colour: string,
+): void {
   context.fillStyle = colour;
-  const is = (pixel: number) => row[pixel]! >= 0 && Math.floor(row[pixel]! / rows) === down && Math.floor(column[pixel]! / columns) === across;
+  const is = (pixel: number) =>
+    row[pixel]! >= 0 && Math.floor(row[pixel]! / rows) === down && Math.floor(column[pixel]! / columns) === across;
   for (let line = 0; line < height; line++) {
     for (let at = 0; at < width; at++) {
       const pixel = line * width + at;
       if (!is(pixel)) continue;
-      const inner = at > 0 && at + 1 < width && line > 0 && line + 1 < height && is(pixel - 1) && is(pixel + 1) && is(pixel - width) && is(pixel + width);
+      const inner =
+        at > 0 &&
+        at + 1 < width &&
+        line > 0 &&
+        line + 1 < height &&
+        is(pixel - 1) &&
+        is(pixel + 1) &&
+        is(pixel - width) &&
+        is(pixel + width);
       if (!inner) context.fillRect(at / ratio - 1, line / ratio - 1, 2.5, 2.5);
     }
   }
@@ -355,21 +458,35 @@ function lostEntries({ chunks: { fill, failed } }: ReadingModel): LegendEntry[] 
 
 function entriesOf(grid: GridPicture, by: Footprints): LegendEntry[] {
   const absent: LegendEntry[] = [
-    ...(Number(grid.counts[0]) > 0 ? [{ name: `no reference: ${count(grid.counts[0]!)}`, mark: "nothing" as const }] : []),
-    ...(Number(grid.counts[grid.states.indexOf(FAILED)]) > 0 ? [{ name: `failed: ${count(grid.counts[grid.states.indexOf(FAILED)]!)}`, mark: "failed" as const }] : []),
+    ...(Number(grid.counts[0]) > 0
+      ? [{ name: `no reference: ${count(grid.counts[0]!)}`, mark: "nothing" as const }]
+      : []),
+    ...(Number(grid.counts[grid.states.indexOf(FAILED)]) > 0
+      ? [{ name: `failed: ${count(grid.counts[grid.states.indexOf(FAILED)]!)}`, mark: "failed" as const }]
+      : []),
   ];
   if (by === "file") {
     const cells = Array.from({ length: grid.rows * grid.columns }, (_, cell) => cell);
-    const single = new Set(cells.flatMap((cell) => (isSeveral(grid, cell) || grid.target[cell]! < 0 ? [] : [grid.target[cell]!])));
+    const single = new Set(
+      cells.flatMap((cell) => (isSeveral(grid, cell) || grid.target[cell]! < 0 ? [] : [grid.target[cell]!])),
+    );
     const files = grid.targets.flatMap(({ url, number }, at) => {
       const name = url === null ? "the target that the reader names" : fileName(url);
       return single.has(at) ? [{ name, title: url ?? "", mark: series(number) }] : [];
     });
-    const several: LegendEntry[] = cells.some((cell) => isSeveral(grid, cell)) ? [{ name: "several files", mark: { ...series(-1), pattern: 2 } }] : [];
-    const isInline = cells.some((cell) => grid.target[cell]! < 0 && stateOfCell(grid, cell) !== "no reference" && stateOfCell(grid, cell) !== FAILED);
+    const several: LegendEntry[] = cells.some((cell) => isSeveral(grid, cell))
+      ? [{ name: "several files", mark: { ...series(-1), pattern: 2 } }]
+      : [];
+    const isInline = cells.some(
+      (cell) =>
+        grid.target[cell]! < 0 && stateOfCell(grid, cell) !== "no reference" && stateOfCell(grid, cell) !== FAILED,
+    );
     const inline: LegendEntry[] = isInline ? [{ name: "in the set itself", mark: series(-1) }] : [];
     return [...files, ...several, ...inline, ...absent];
   }
-  const present = grid.states.reduce((sum, state, i) => (state === "absent" || state === FAILED ? sum : sum + Number(grid.counts[i])), 0);
+  const present = grid.states.reduce(
+    (sum, state, i) => (state === "absent" || state === FAILED ? sum : sum + Number(grid.counts[i])),
+    0,
+  );
   return [...(present > 0 ? [{ name: `referenced: ${count(present)}`, mark: series(0) }] : []), ...absent];
 }

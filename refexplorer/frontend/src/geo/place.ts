@@ -8,7 +8,9 @@ type Seen = Pick<EarthState, "view" | "footprints">;
 
 export function earthText({ view, footprints }: Seen): string {
   if (view === null && footprints === null) return "";
-  const numbers = view ? [view.longitude, view.latitude, view.zoom].map((at) => String(Number(at.toFixed(2)))) : ["", "", ""];
+  const numbers = view
+    ? [view.longitude, view.latitude, view.zoom].map((at) => String(Number(at.toFixed(2))))
+    : ["", "", ""];
   return [view?.projection ?? "", ...numbers, footprints ?? ""].join(",");
 }
 
@@ -19,7 +21,14 @@ export function earthState(text: string): Seen {
   const footprints = others[3] ?? "";
   const isView = Object.hasOwn(PROJECTIONS, projection) && [longitude, latitude, zoom].every(Number.isFinite);
   return {
-    view: isView ? { projection: projection as ProjectionName, longitude: longitude!, latitude: Math.max(-90, Math.min(90, latitude!)), zoom: Math.max(1, Math.min(DEEPEST, zoom!)) } : null,
+    view: isView
+      ? {
+          projection: projection as ProjectionName,
+          longitude: longitude!,
+          latitude: Math.max(-90, Math.min(90, latitude!)),
+          zoom: Math.max(1, Math.min(DEEPEST, zoom!)),
+        }
+      : null,
     footprints: Object.hasOwn(FOOTPRINTS, footprints) ? (footprints as Footprints) : null,
   };
 }

@@ -1,7 +1,13 @@
 /** Projections of the map: what d3-geo draws outlines with, and the same for points of a mesh. */
 
 import {
-  geoAzimuthalEqualArea, geoEquirectangular, geoEquirectangularRaw, geoNaturalEarth1, geoNaturalEarth1Raw, geoOrthographic, type GeoProjection,
+  geoAzimuthalEqualArea,
+  geoEquirectangular,
+  geoEquirectangularRaw,
+  geoNaturalEarth1,
+  geoNaturalEarth1Raw,
+  geoOrthographic,
+  type GeoProjection,
 } from "d3-geo";
 
 export const PROJECTIONS = {
@@ -50,10 +56,15 @@ export function projectionOf(view: EarthView, size: Size): GeoProjection {
   const { projection, longitude, latitude } = view;
   const scale = scaleOf(view, size);
   const middle: [number, number] = [size.width / 2, size.height / 2];
-  if (projection === "orthographic") return geoOrthographic().rotate([-longitude, -latitude]).scale(scale).translate(middle).clipAngle(90);
-  if (projection === "polar") return geoAzimuthalEqualArea().rotate([-longitude, -latitude]).scale(scale).translate(middle).clipAngle(90);
+  if (projection === "orthographic")
+    return geoOrthographic().rotate([-longitude, -latitude]).scale(scale).translate(middle).clipAngle(90);
+  if (projection === "polar")
+    return geoAzimuthalEqualArea().rotate([-longitude, -latitude]).scale(scale).translate(middle).clipAngle(90);
   const made = projection === "natural" ? geoNaturalEarth1() : geoEquirectangular();
-  return made.rotate([-longitude, 0]).scale(scale).translate([middle[0], middle[1] + scale * heightOf(projection, latitude)]);
+  return made
+    .rotate([-longitude, 0])
+    .scale(scale)
+    .translate([middle[0], middle[1] + scale * heightOf(projection, latitude)]);
 }
 
 /** How far above the equator a latitude is, where one radian is 1. */
@@ -74,14 +85,21 @@ export interface Placed {
 }
 
 export function placed(longitude: Float64Array, latitude: Float64Array, view: EarthView, size: Size): Placed {
-  return isRound(view.projection) ? onDisk(longitude, latitude, view, size) : onCylinder(longitude, latitude, view, size);
+  return isRound(view.projection)
+    ? onDisk(longitude, latitude, view, size)
+    : onCylinder(longitude, latitude, view, size);
 }
 
 function onCylinder(longitude: Float64Array, latitude: Float64Array, view: EarthView, size: Size): Placed {
   const scale = scaleOf(view, size);
   const top = size.height / 2 + scale * heightOf(view.projection, view.latitude);
   const raw = view.projection === "natural" ? geoNaturalEarth1Raw : geoEquirectangularRaw;
-  const [x, y, turn, east] = [0, 1, 2, 3].map(() => new Float64Array(longitude.length)) as [Float64Array, Float64Array, Float64Array, Float64Array];
+  const [x, y, turn, east] = [0, 1, 2, 3].map(() => new Float64Array(longitude.length)) as [
+    Float64Array,
+    Float64Array,
+    Float64Array,
+    Float64Array,
+  ];
   for (let i = 0; i < longitude.length; i++) {
     const [wide, high] = raw(1, latitude[i]! * RADIANS);
     const from = wrapped(longitude[i]! - view.longitude);
@@ -158,7 +176,11 @@ export function fitted(projection: ProjectionName | null, longitude: Float64Arra
     return { projection: projection ?? "equirectangular", longitude: 0, latitude: 0, zoom: 1 };
   }
   const middle = sum.map((part) => part / length);
-  const far = Math.max(...vectors.map((vector) => Math.acos(Math.max(-1, Math.min(1, vector[0]! * middle[0]! + vector[1]! * middle[1]! + vector[2]! * middle[2]!)))));
+  const far = Math.max(
+    ...vectors.map((vector) =>
+      Math.acos(Math.max(-1, Math.min(1, vector[0]! * middle[0]! + vector[1]! * middle[1]! + vector[2]! * middle[2]!))),
+    ),
+  );
   const north = Math.asin(middle[2]!) / RADIANS;
   const isPolar = Math.abs(north) > 60;
   // A disk as a satellite sees it is drawn as one.
@@ -166,7 +188,9 @@ export function fitted(projection: ProjectionName | null, longitude: Float64Arra
   const chosen = projection ?? (isPolar ? "polar" : isDisk ? "orthographic" : "equirectangular");
   const east = Math.atan2(middle[1]!, middle[0]!) / RADIANS;
   if (!isRound(chosen)) {
-    return far > Math.PI / 3 ? { projection: chosen, longitude: wrapped(east), latitude: 0, zoom: 1 } : framed(chosen, east, longitude, latitude);
+    return far > Math.PI / 3
+      ? { projection: chosen, longitude: wrapped(east), latitude: 0, zoom: 1 }
+      : framed(chosen, east, longitude, latitude);
   }
   const reach = Math.min(far, Math.PI / 2);
   const needed = chosen === "polar" ? 2 * Math.sin(reach / 2) : Math.sin(reach);
@@ -189,5 +213,10 @@ function framed(projection: ProjectionName, east: number, longitude: Float64Arra
     [bottom, top] = [Math.min(bottom, latitude[i]!), Math.max(top, latitude[i]!)];
   }
   const zoom = 0.9 * Math.min(360 / (right - left), 180 / (top - bottom));
-  return { projection, longitude: wrapped(east + (left + right) / 2), latitude: (bottom + top) / 2, zoom: Math.max(1, Math.min(DEEPEST, zoom)) };
+  return {
+    projection,
+    longitude: wrapped(east + (left + right) / 2),
+    latitude: (bottom + top) / 2,
+    zoom: Math.max(1, Math.min(DEEPEST, zoom)),
+  };
 }

@@ -19,7 +19,12 @@ export interface Raster extends Size {
 /** @param ratio - Pixels of the raster for one of the map. */
 export function rasterOf(mesh: EarthMesh, points: Placed, size: Size, ratio: number): Raster {
   const [width, height] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
-  const raster = { width, height, row: new Int32Array(width * height).fill(-1), column: new Int32Array(width * height).fill(-1) };
+  const raster = {
+    width,
+    height,
+    row: new Int32Array(width * height).fill(-1),
+    column: new Int32Array(width * height).fill(-1),
+  };
   const across = mesh.columns.length;
   const [x, y] = [new Float64Array(4), new Float64Array(4)];
   const { disk } = points;
@@ -67,7 +72,8 @@ function cutRound({ width, height, row, column }: Raster, radius: number): void 
 
 /** How many rows and columns of the array a cell of the mesh has at most. */
 export function coarsest({ rows, columns }: EarthMesh): [number, number] {
-  const widest = (places: Float64Array) => places.reduce((most, place, i) => (i === 0 ? 1 : Math.max(most, place - places[i - 1]!)), 1);
+  const widest = (places: Float64Array) =>
+    places.reduce((most, place, i) => (i === 0 ? 1 : Math.max(most, place - places[i - 1]!)), 1);
   return [widest(rows), widest(columns)];
 }
 
@@ -81,15 +87,31 @@ function turnsOf({ east }: Placed, corners: number[]): number[] | null {
 
 /** Fills the pixels whose middle is in a triangle; column and row are linear in it. */
 function triangle(
-  { width, height, row, column }: Raster, x: Float64Array, y: Float64Array, a: number, b: number, c: number,
-  columnA: number, rowA: number, columnB: number, rowB: number, columnC: number, rowC: number,
+  { width, height, row, column }: Raster,
+  x: Float64Array,
+  y: Float64Array,
+  a: number,
+  b: number,
+  c: number,
+  columnA: number,
+  rowA: number,
+  columnB: number,
+  rowB: number,
+  columnC: number,
+  rowC: number,
 ): void {
   const [xa, ya, xb, yb, xc, yc] = [x[a]!, y[a]!, x[b]!, y[b]!, x[c]!, y[c]!];
   const area = (xb - xa) * (yc - ya) - (xc - xa) * (yb - ya);
   // Also where a corner is not seen, which is NaN.
   if (!(Math.abs(area) > 1e-12)) return;
-  const [first, last] = [Math.max(0, Math.ceil(Math.min(ya, yb, yc) - 0.5)), Math.min(height - 1, Math.floor(Math.max(ya, yb, yc) - 0.5))];
-  const [from, to] = [Math.max(0, Math.ceil(Math.min(xa, xb, xc) - 0.5)), Math.min(width - 1, Math.floor(Math.max(xa, xb, xc) - 0.5))];
+  const [first, last] = [
+    Math.max(0, Math.ceil(Math.min(ya, yb, yc) - 0.5)),
+    Math.min(height - 1, Math.floor(Math.max(ya, yb, yc) - 0.5)),
+  ];
+  const [from, to] = [
+    Math.max(0, Math.ceil(Math.min(xa, xb, xc) - 0.5)),
+    Math.min(width - 1, Math.floor(Math.max(xa, xb, xc) - 0.5)),
+  ];
   if (last - first > 4 * height || to < from) return;
   const [lowRow, highRow] = [Math.min(rowA, rowB, rowC), Math.max(rowA, rowB, rowC)];
   const [lowColumn, highColumn] = [Math.min(columnA, columnB, columnC), Math.max(columnA, columnB, columnC)];
@@ -128,5 +150,10 @@ export function inView({ row, column }: Raster): [[number, number], [number, num
     [top, bottom] = [Math.min(top, row[pixel]!), Math.max(bottom, row[pixel]!)];
     [left, right] = [Math.min(left, column[pixel]!), Math.max(right, column[pixel]!)];
   }
-  return bottom < 0 ? null : [[top, bottom + 1], [left, right + 1]];
+  return bottom < 0
+    ? null
+    : [
+        [top, bottom + 1],
+        [left, right + 1],
+      ];
 }

@@ -18,7 +18,14 @@ export interface EarthValues extends DrawnValues {
 }
 
 /** The values to draw: the part that was read, along the dimensions of the map. */
-export function valuesOf(session: ExplorerSession, reading: ReadingModel, values: Float64Array, integers: Integers | null, axes: readonly number[], asked: number[]): EarthValues | null {
+export function valuesOf(
+  session: ExplorerSession,
+  reading: ReadingModel,
+  values: Float64Array,
+  integers: Integers | null,
+  axes: readonly number[],
+  asked: number[],
+): EarthValues | null {
   const plan = layout(reading, [...axes]);
   if (plan.drawn.length !== 2 || plan.drawn.some(({ dimension }, side) => dimension !== axes[side])) return null;
   const { picture } = session.state;
@@ -47,13 +54,22 @@ export function valuesOf(session: ExplorerSession, reading: ReadingModel, values
 
 /** The chunks below the drawn slice that were not fetched. */
 function lostOf(reading: ReadingModel, axes: readonly number[], steps: number[]): Map<number, LostState> {
-  const at = reading.region.map(([start, , step], axis) => Math.floor((Number(start) + steps[axis]! * Number(step)) / Number(reading.chunk_shape[axis])));
-  const below = [...eachLost(reading)].filter(({ index }) => index.every((number, axis) => axes.includes(axis) || number === at[axis]));
+  const at = reading.region.map(([start, , step], axis) =>
+    Math.floor((Number(start) + steps[axis]! * Number(step)) / Number(reading.chunk_shape[axis])),
+  );
+  const below = [...eachLost(reading)].filter(({ index }) =>
+    index.every((number, axis) => axes.includes(axis) || number === at[axis]),
+  );
   return new Map(below.map(({ index, state }) => [chunkNumber(index[axes[0]!]!, index[axes[1]!]!), state]));
 }
 
 /** Where along the dimensions that are not on the map a point is looked for. */
-export function indexAt(earth: EarthMap, reading: ReadingModel | null, steps: number[], chunk: number[] | null): number[] {
+export function indexAt(
+  earth: EarthMap,
+  reading: ReadingModel | null,
+  steps: number[],
+  chunk: number[] | null,
+): number[] {
   if (reading) return reading.region.map(([start, , step], axis) => Number(start) + (steps[axis] ?? 0) * Number(step));
   const sizes = new Map(earth.axes!.map((axis, side) => [axis, Number(earth.chunks![side]![1])]));
   return (chunk ?? []).map((at, axis) => at * (sizes.get(axis) ?? 1));

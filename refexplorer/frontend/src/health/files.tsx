@@ -21,22 +21,40 @@ export function Files({ session }: { session: ExplorerSession }) {
     // which ranges overlap, and the dates in names, are known from then on
     if (isNext && !running) void session.maps.sumTargets().then(() => session.health.load());
   }, [session, hello?.title, running, isNext]);
-  if (filesError !== null) return <section><h3>Targets</h3><Failure sentence={filesError} /></section>;
-  if (files === null) return <section><h3>Targets</h3><p class="quiet">Sorting the references by their targets …</p><Waited waiting={session.maps.summing} /></section>;
+  if (filesError !== null)
+    return (
+      <section>
+        <h3>Targets</h3>
+        <Failure sentence={filesError} />
+      </section>
+    );
+  if (files === null)
+    return (
+      <section>
+        <h3>Targets</h3>
+        <p class="quiet">Sorting the references by their targets …</p>
+        <Waited waiting={session.maps.summing} />
+      </section>
+    );
   if (Number(files.total) === 0) return null;
   const more = Number(files.lost_count) - files.lost.length;
   return (
     <section class="files">
       <h3>{counted(files.total, "target")}</h3>
       <p class="prose">
-        {where(files)} <button type="button" class="link" onClick={() => session.showTargets(null)}>Show the table of targets</button>
+        {where(files)}{" "}
+        <button type="button" class="link" onClick={() => session.showTargets(null)}>
+          Show the table of targets
+        </button>
       </p>
       {files.lost.length > 0 && (
         <ul class="lost" aria-label="Targets with problems">
           {files.lost.map(({ url, state, message }) => (
             <li key={url}>
               <span class="bad">{STATES[state]}</span>{" "}
-              <button type="button" class="link" onClick={() => session.showTarget(url)}>{targetName(url)}</button>{" "}
+              <button type="button" class="link" onClick={() => session.showTarget(url)}>
+                {targetName(url)}
+              </button>{" "}
               <span class="quiet">{message}</span>
             </li>
           ))}
@@ -50,12 +68,15 @@ export function Files({ session }: { session: ExplorerSession }) {
 
 /** Where the targets are, and how many of them were asked. */
 function where({ total, places, place_count: all, checked, lost_count: lost, unlisted }: TargetsSummary): string {
-  const named = places.map(({ place, targets }) => `${all === 1 ? "all" : count(targets)} ${place === "" ? "given by a path" : `at ${place}`}`);
+  const named = places.map(
+    ({ place, targets }) => `${all === 1 ? "all" : count(targets)} ${place === "" ? "given by a path" : `at ${place}`}`,
+  );
   if (Number(all) > places.length) named.push(`others at ${counted(Number(all) - places.length, "more place")}`);
   const list = named.join(", ");
   const some = Number(checked) === Number(total) ? "All were" : `${count(checked)} of ${count(total)} were`;
   const found = Number(lost) === 0 ? "nothing wrong was found" : `${count(lost)} with problems`;
   const asked = Number(checked) === 0 ? "None was asked whether it is there." : `${some} asked: ${found}.`;
-  const unknown = Number(unlisted) > 0 ? ` ${counted(unlisted, "generated key")} were not evaluated and may have other targets.` : "";
+  const unknown =
+    Number(unlisted) > 0 ? ` ${counted(unlisted, "generated key")} were not evaluated and may have other targets.` : "";
   return `${list[0]!.toUpperCase()}${list.slice(1)}. ${asked}${unknown}`;
 }

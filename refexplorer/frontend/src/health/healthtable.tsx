@@ -33,11 +33,15 @@ const COLUMNS: Column[] = [
 
 /** Only there once something was compared, here or by `refs.verify()`. */
 const DIFFERING: Column = {
-  name: "Differs from file", sort: "differing", title: "Chunks that are not what their file says, of those that were compared",
+  name: "Differs from file",
+  sort: "differing",
+  title: "Chunks that are not what their file says, of those that were compared",
 };
 /** Only there where there are some: most sets have none. */
 const OVERLAPPING: Column = {
-  name: "Overlapping", sort: "overlapping", title: "Chunks whose byte range shares bytes with that of another key",
+  name: "Overlapping",
+  sort: "overlapping",
+  title: "Chunks whose byte range shares bytes with that of another key",
 };
 
 export function HealthTable({ session }: { session: ExplorerSession }) {
@@ -46,12 +50,27 @@ export function HealthTable({ session }: { session: ExplorerSession }) {
   useEffect(() => {
     if (page !== null) session.health.load();
   }, [session]);
-  if (error !== null) return <section><h3>Arrays</h3><Failure sentence={error} /></section>;
+  if (error !== null)
+    return (
+      <section>
+        <h3>Arrays</h3>
+        <Failure sentence={error} />
+      </section>
+    );
   if (page === null) {
-    return <section><h3>Arrays</h3><p class="quiet">Counting the chunks …</p><Waited waiting={session.health.counting} /></section>;
+    return (
+      <section>
+        <h3>Arrays</h3>
+        <p class="quiet">Counting the chunks …</p>
+        <Waited waiting={session.health.counting} />
+      </section>
+    );
   }
   if (Number(page.total) === 0) return null;
-  const further = [page.sums.differing === null ? [] : DIFFERING, Number(page.sums.overlapping) > 0 ? OVERLAPPING : []].flat();
+  const further = [
+    page.sums.differing === null ? [] : DIFFERING,
+    Number(page.sums.overlapping) > 0 ? OVERLAPPING : [],
+  ].flat();
   const isTimed = sort === "times" || page.rows.some(({ times }) => times.first !== null);
   const columns = COLUMNS.filter((column) => isTimed || column.sort !== "times");
   const more = Number(page.total) - page.rows.length;
@@ -64,17 +83,36 @@ export function HealthTable({ session }: { session: ExplorerSession }) {
           <thead>
             <tr>
               {[...columns, ...further].map((column) => (
-                <Head key={column.sort} {...column} sorted={sort === column.sort ? descending : null} sortBy={() => session.health.sortBy(column.sort)} />
+                <Head
+                  key={column.sort}
+                  {...column}
+                  sorted={sort === column.sort ? descending : null}
+                  sortBy={() => session.health.sortBy(column.sort)}
+                />
               ))}
-              <th scope="col" class="start"><button type="button" title="What is surely wrong first" onClick={() => session.health.sortBy("trouble")}>Notes</button></th>
+              <th scope="col" class="start">
+                <button
+                  type="button"
+                  title="What is surely wrong first"
+                  onClick={() => session.health.sortBy("trouble")}
+                >
+                  Notes
+                </button>
+              </th>
             </tr>
           </thead>
           <tbody>
-            {page.rows.map((row) => <ArrayRow key={row.path} row={row} session={session} further={further} isTimed={isTimed} />)}
+            {page.rows.map((row) => (
+              <ArrayRow key={row.path} row={row} session={session} further={further} isTimed={isTimed} />
+            ))}
           </tbody>
         </table>
       </div>
-      {more > 0 && <button type="button" class="button" onClick={() => session.health.showMore()}>Show more ({count(more)})</button>}
+      {more > 0 && (
+        <button type="button" class="button" onClick={() => session.health.showMore()}>
+          Show more ({count(more)})
+        </button>
+      )}
     </section>
   );
 }
@@ -92,7 +130,10 @@ function Head({ name, title, class: look, sorted, sortBy }: HeadProps) {
   const order = sorted === null ? undefined : sorted ? "descending" : "ascending";
   return (
     <th scope="col" class={look} aria-sort={order}>
-      <button type="button" title={title} onClick={sortBy}>{name}{order && <span aria-hidden="true"> {sorted ? "▾" : "▴"}</span>}</button>
+      <button type="button" title={title} onClick={sortBy}>
+        {name}
+        {order && <span aria-hidden="true"> {sorted ? "▾" : "▴"}</span>}
+      </button>
     </th>
   );
 }
@@ -105,11 +146,22 @@ function Verdict({ page: { sums }, session }: { page: HealthPage; session: Explo
   return (
     <p class="verdict">
       {listed.map((state) => (
-        <button type="button" key={state} class={`chip ${lookOf(state)}`} onClick={() => session.run(session.focusOn(state, null))}>
+        <button
+          type="button"
+          key={state}
+          class={`chip ${lookOf(state)}`}
+          onClick={() => session.run(session.focusOn(state, null))}
+        >
           <Mark state={state} /> {counted(sums[state]!, "chunk")} {STATE_NAMES[state]}
         </button>
       ))}
-      {!some("rejected") && !some("absent") && !unknown && <span>{Number(sums.chunks) === 1 ? "The only chunk has a reference." : `All ${count(sums.chunks)} chunks have a reference.`}</span>}
+      {!some("rejected") && !some("absent") && !unknown && (
+        <span>
+          {Number(sums.chunks) === 1
+            ? "The only chunk has a reference."
+            : `All ${count(sums.chunks)} chunks have a reference.`}
+        </span>
+      )}
       {unknown && <span>Too many chunks are generated to count those without a reference.</span>}
       <span class="quiet">{tried(sums)}</span>
     </p>
@@ -120,13 +172,19 @@ function Verdict({ page: { sums }, session }: { page: HealthPage; session: Explo
 function tried({ failed, unread }: HealthCounts): string {
   if (failed === null) return "No chunk has been read yet: whether the bytes are there and decode is not known.";
   if (unread === null) return "Not all chunks have been read.";
-  return Number(unread) === 0 ? "All chunks with a reference were read." : `${counted(unread, "chunk")} ${Number(unread) === 1 ? "has" : "have"} not been read yet.`;
+  return Number(unread) === 0
+    ? "All chunks with a reference were read."
+    : `${counted(unread, "chunk")} ${Number(unread) === 1 ? "has" : "have"} not been read yet.`;
 }
 
 export function Mark({ state }: { state: ChunkState }) {
   const look = lookOf(state);
   if (look === "") return <span class="hatch small" aria-hidden="true" />;
-  return <span class={`severity ${look}`} aria-hidden="true">{SEVERITY_MARKS[look]}</span>;
+  return (
+    <span class={`severity ${look}`} aria-hidden="true">
+      {SEVERITY_MARKS[look]}
+    </span>
+  );
 }
 
 /** How bad a state is, as its notes and badges have it: bytes may be shared on purpose, and a chunk left out. */
@@ -145,47 +203,94 @@ interface ArrayRowProps {
 function ArrayRow({ row, session, further, isTimed }: ArrayRowProps) {
   const { counts, path } = row;
   const by = (lengths: Count[]) => lengths.map(count).join(" × ") || "scalar";
-  const number = (state: ChunkState) => <Number_ state={state} counts={counts} name={path || "/"} go={() => session.run(session.focusOn(state, path))} />;
+  const number = (state: ChunkState) => (
+    <Number_ state={state} counts={counts} name={path || "/"} go={() => session.run(session.focusOn(state, path))} />
+  );
   return (
     <tr>
       <th scope="row" class="start">
-        <button type="button" class="link" title="Show the array" onClick={() => session.run(session.reveal(path))}><Words text={path || "/"} /></button>
-        <span class="quiet shape">{by(row.shape)} {row.dtype}</span>
+        <button type="button" class="link" title="Show the array" onClick={() => session.run(session.reveal(path))}>
+          <Words text={path || "/"} />
+        </button>
+        <span class="quiet shape">
+          {by(row.shape)} {row.dtype}
+        </span>
       </th>
       <td class="start wide mono">
         {by(row.chunks)}
-        {row.inner_chunks != null && <span class="quiet" title={`Each chunk is a shard: ${count(row.inner_count!)} inner chunks of ${by(row.inner_chunks)} in all`}> of {by(row.inner_chunks)}, {count(row.inner_count!)} inner chunks</span>}
+        {row.inner_chunks != null && (
+          <span
+            class="quiet"
+            title={`Each chunk is a shard: ${count(row.inner_count!)} inner chunks of ${by(row.inner_chunks)} in all`}
+          >
+            {" "}
+            of {by(row.inner_chunks)}, {count(row.inner_count!)} inner chunks
+          </span>
+        )}
       </td>
       <td class="number wide">{row.bytes === null ? <Unknown /> : bytes(row.bytes)}</td>
-      {isTimed && <td class="start middle mono"><Times times={row.times} /></td>}
-      <td class="number middle">{number("referenced")}{counts.referenced !== counts.chunks && <span class="quiet"> of {count(counts.chunks)}</span>}</td>
+      {isTimed && (
+        <td class="start middle mono">
+          <Times times={row.times} />
+        </td>
+      )}
+      <td class="number middle">
+        {number("referenced")}
+        {counts.referenced !== counts.chunks && <span class="quiet"> of {count(counts.chunks)}</span>}
+      </td>
       <td class="number">{number("absent")}</td>
       <td class="number">{number("rejected")}</td>
       <td class="number">{counts.failed === null ? <span class="quiet">not read</span> : number("failed")}</td>
       <td class="number">{number("unread")}</td>
       {further.includes(DIFFERING) && (
-        <td class="number">{counts.differing === null ? <span class="quiet">not compared</span> : number("differing")}</td>
+        <td class="number">
+          {counts.differing === null ? <span class="quiet">not compared</span> : number("differing")}
+        </td>
       )}
       {further.includes(OVERLAPPING) && <td class="number">{number("overlapping")}</td>}
-      <td class="start"><NoteCounts row={row} show={() => session.showNotes(path)} /></td>
+      <td class="start">
+        <NoteCounts row={row} show={() => session.showNotes(path)} />
+      </td>
     </tr>
   );
 }
 
 /** Nothing where the times are not known: the reason is in the title. */
 function Times({ times: { first, last, source, said } }: { times: TimeRange }) {
-  if (first === null) return <span class="empty" title={said}><span class="unseen">{said}</span></span>;
+  if (first === null)
+    return (
+      <span class="empty" title={said}>
+        <span class="unseen">{said}</span>
+      </span>
+    );
   return (
     <span title={said}>
-      {first === last ? first : <>{first}<br />{last}</>}
-      {source === "names" && <span class="quiet" aria-hidden="true"> ≈</span>}
+      {first === last ? (
+        first
+      ) : (
+        <>
+          {first}
+          <br />
+          {last}
+        </>
+      )}
+      {source === "names" && (
+        <span class="quiet" aria-hidden="true">
+          {" "}
+          ≈
+        </span>
+      )}
       <span class="unseen"> {said}</span>
     </span>
   );
 }
 
 function Unknown() {
-  return <span class="quiet" title="not known">?<span class="unseen"> not known</span></span>;
+  return (
+    <span class="quiet" title="not known">
+      ?<span class="unseen"> not known</span>
+    </span>
+  );
 }
 
 function Number_({ state, counts, name, go }: { state: ChunkState; counts: HealthCounts; name: string; go(): void }) {
@@ -194,7 +299,12 @@ function Number_({ state, counts, name, go }: { state: ChunkState; counts: Healt
   if (Number(found) === 0) return <span class="quiet">0</span>;
   const bad = lookOf(state) === "error" ? "bad" : "";
   return (
-    <button type="button" class={`link ${bad}`} aria-label={`${counted(found, "chunk")} of ${name} ${STATE_NAMES[state]}: list them`} onClick={go}>
+    <button
+      type="button"
+      class={`link ${bad}`}
+      aria-label={`${counted(found, "chunk")} of ${name} ${STATE_NAMES[state]}: list them`}
+      onClick={go}
+    >
       {count(found)}
     </button>
   );
@@ -202,13 +312,30 @@ function Number_({ state, counts, name, go }: { state: ChunkState; counts: Healt
 
 /** How many notes name the array; nothing where none does, since one may stand for others. */
 function NoteCounts({ row: { errors, warnings, path }, show }: { row: HealthRow; show(): void }) {
-  if (errors === null || warnings === null) return <span class="quiet">…<span class="unseen">not known yet</span></span>;
-  const parts = [[errors, "error"], [warnings, "warning"]] as const;
+  if (errors === null || warnings === null)
+    return (
+      <span class="quiet">
+        …<span class="unseen">not known yet</span>
+      </span>
+    );
+  const parts = [
+    [errors, "error"],
+    [warnings, "warning"],
+  ] as const;
   const found = parts.filter(([n]) => Number(n) > 0);
   if (found.length === 0) return null;
   return (
-    <button type="button" class="link note-counts" aria-label={`Notes about ${path || "/"}: ${found.map(([n, noun]) => counted(n, noun)).join(", ")}`} onClick={show}>
-      {found.map(([n, noun]) => <span key={noun} class={`severity ${noun}`}>{SEVERITY_MARKS[noun]} {count(n)}</span>)}
+    <button
+      type="button"
+      class="link note-counts"
+      aria-label={`Notes about ${path || "/"}: ${found.map(([n, noun]) => counted(n, noun)).join(", ")}`}
+      onClick={show}
+    >
+      {found.map(([n, noun]) => (
+        <span key={noun} class={`severity ${noun}`}>
+          {SEVERITY_MARKS[noun]} {count(n)}
+        </span>
+      ))}
     </button>
   );
 }

@@ -29,17 +29,25 @@ export function Verified({ session }: { session: ExplorerSession }) {
             {found === null ? "Compare with the files" : "Compare again"}
           </button>
           <label>
-            <input type="checkbox" checked={values} onChange={(event) => verifying.set({ values: event.currentTarget.checked })} />{" "}
+            <input
+              type="checkbox"
+              checked={values}
+              onChange={(event) => verifying.set({ values: event.currentTarget.checked })}
+            />{" "}
             and values of ten chunks of each array
           </label>
           {found?.grants.map((grant) => (
-            <button type="button" key={grant} class="button main-button" onClick={() => void verifying.start(grant)}>Allow {grant}</button>
+            <button type="button" key={grant} class="button main-button" onClick={() => void verifying.start(grant)}>
+              Allow {grant}
+            </button>
           ))}
         </div>
       )}
       {id === null && error !== null && <Failure sentence={error} />}
       {found === null && id === null && (
-        <p class="prose quiet">Reads the metadata of each file, and compares places, data types, packing, units and coordinates.</p>
+        <p class="prose quiet">
+          Reads the metadata of each file, and compares places, data types, packing, units and coordinates.
+        </p>
       )}
     </section>
   );
@@ -50,17 +58,29 @@ function Found({ found, session }: { found: SetVerified; session: ExplorerSessio
   return (
     <>
       <p class="prose" role="status">
-        <b class={found.good ? "" : "bad"}>{found.good ? "✓" : "≠"} {found.verdict[0]!.toUpperCase() + found.verdict.slice(1)}.</b>
+        <b class={found.good ? "" : "bad"}>
+          {found.good ? "✓" : "≠"} {found.verdict[0]!.toUpperCase() + found.verdict.slice(1)}.
+        </b>
       </p>
       {found.findings.length > 0 && (
         <ul class="notes" aria-label="What differs from the files">
-          {found.findings.map((each) => <Finding key={each.message} found={each} session={session} />)}
+          {found.findings.map((each) => (
+            <Finding key={each.message} found={each} session={session} />
+          ))}
           {more > 0 && <li class="quiet">and {count(more)} more</li>}
         </ul>
       )}
-      {remedy(found) !== null && <p class="prose"><Sentence text={remedy(found)!} /></p>}
+      {remedy(found) !== null && (
+        <p class="prose">
+          <Sentence text={remedy(found)!} />
+        </p>
+      )}
       <ul class="prose quiet">
-        {found.summary.map((sentence) => <li key={sentence}><Sentence text={sentence} /></li>)}
+        {found.summary.map((sentence) => (
+          <li key={sentence}>
+            <Sentence text={sentence} />
+          </li>
+        ))}
       </ul>
     </>
   );
@@ -69,7 +89,8 @@ function Found({ found, session }: { found: SetVerified; session: ExplorerSessio
 /** What to do about what was found; null where nothing is wrong, or where it must be allowed first. */
 function remedy({ good, findings, grants }: SetVerified): string | null {
   if (good || grants.length > 0) return null;
-  if (findings.length === 0) return "What to do: if files were moved, `refexplorer repair SET --rename OLD=NEW` writes a set that names their new place.";
+  if (findings.length === 0)
+    return "What to do: if files were moved, `refexplorer repair SET --rename OLD=NEW` writes a set that names their new place.";
   return "What to do: `refexplorer repair SET --dry-run` shows which references can be made anew from the files, and what is left to you; `-o NEW` writes them.";
 }
 
@@ -79,14 +100,25 @@ function Finding({ found, session }: { found: VerifiedFinding; session: Explorer
   const more = Number(total) - files.length;
   return (
     <li>
-      <span class="note"><SeverityMark severity={severity} /><span class="note-text"><Sentence text={message} /></span></span>
+      <span class="note">
+        <SeverityMark severity={severity} />
+        <span class="note-text">
+          <Sentence text={message} />
+        </span>
+      </span>
       <span class="leads">
-        <button type="button" class="link" title="Show the array" onClick={() => session.run(session.reveal(array))}>{array || "/"}</button>
+        <button type="button" class="link" title="Show the array" onClick={() => session.run(session.reveal(array))}>
+          {array || "/"}
+        </button>
         {key !== null && key !== array && (
-          <button type="button" class="link" title="Show the key" onClick={() => session.run(session.reveal(key))}>{key}</button>
+          <button type="button" class="link" title="Show the key" onClick={() => session.run(session.reveal(key))}>
+            {key}
+          </button>
         )}
         {files.map((url) => (
-          <button type="button" class="link" key={url} title={url} onClick={() => session.showTarget(url)}>{targetName(url)}</button>
+          <button type="button" class="link" key={url} title={url} onClick={() => session.showTarget(url)}>
+            {targetName(url)}
+          </button>
         ))}
         {more > 0 && <span class="quiet">and {count(more)} more</span>}
       </span>

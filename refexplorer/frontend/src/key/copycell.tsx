@@ -12,7 +12,12 @@ import { PLAIN } from "../explorer/state.ts";
 type Asked = ExplorerOperations["code.cell"]["asks"];
 type Library = Asked["library"];
 
-const LIBRARIES: Record<Library, string> = { xarray: "xarray and Matplotlib", hvplot: "xarray and hvPlot", zarr: "Zarr", fsspec: "fsspec alone" };
+const LIBRARIES: Record<Library, string> = {
+  xarray: "xarray and Matplotlib",
+  hvplot: "xarray and hvPlot",
+  zarr: "Zarr",
+  fsspec: "fsspec alone",
+};
 
 export function CopyCell({ session }: { session: ExplorerSession }) {
   const { item } = useStore(session);
@@ -30,7 +35,11 @@ export function CopyCell({ session }: { session: ExplorerSession }) {
   if (!array) return null;
   return (
     <>
-      {said !== null && <span class="cell-said" role="status">{said}</span>}
+      {said !== null && (
+        <span class="cell-said" role="status">
+          {said}
+        </span>
+      )}
       <select
         class="button"
         aria-label="Copy as cell"
@@ -42,8 +51,14 @@ export function CopyCell({ session }: { session: ExplorerSession }) {
           void copy(value as Library);
         }}
       >
-        <option value="" disabled>Copy as cell …</option>
-        {Object.entries(LIBRARIES).map(([name, label]) => <option key={name} value={name}>{label}</option>)}
+        <option value="" disabled>
+          Copy as cell …
+        </option>
+        {Object.entries(LIBRARIES).map(([name, label]) => (
+          <option key={name} value={name}>
+            {label}
+          </option>
+        ))}
       </select>
     </>
   );
@@ -55,8 +70,18 @@ function lookOf(session: ExplorerSession): Omit<Asked, "library"> {
   const { plan, job, scale, times } = session.preview.state;
   const array = item!.array!;
   const { path } = array;
-  const own = picture.array === path || (picture.array !== null && picture.array === session.state.selection) ? picture : PLAIN;
-  const common = { array: path, scale, times, mode: own.mode, scheme: own.scheme, low: numberOf(own.limits[0]), high: numberOf(own.limits[1]), bar: own.scale };
+  const own =
+    picture.array === path || (picture.array !== null && picture.array === session.state.selection) ? picture : PLAIN;
+  const common = {
+    array: path,
+    scale,
+    times,
+    mode: own.mode,
+    scheme: own.scheme,
+    low: numberOf(own.limits[0]),
+    high: numberOf(own.limits[1]),
+    bar: own.scale,
+  };
   const reading = job?.array === path ? job.reading : null;
   if (reading === null || reading.region.length !== reading.shape.length) {
     return { ...common, slices: plan?.array === path ? [...plan.slices] : array.shape.map(() => ":") };

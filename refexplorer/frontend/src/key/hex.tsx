@@ -88,7 +88,9 @@ function Line({ id, offset, bytes, cursor, choose }: LineProps) {
   const all = [...bytes];
   return (
     <div role="row" class="hex-line" aria-rowindex={offset / ACROSS + 1}>
-      <span role="rowheader" class="hex-offset">{hex(offset, 8)}</span>
+      <span role="rowheader" class="hex-offset">
+        {hex(offset, 8)}
+      </span>
       <span class="hex-bytes" role="presentation">
         {all.map((byte, i) => (
           <span
@@ -105,7 +107,11 @@ function Line({ id, offset, bytes, cursor, choose }: LineProps) {
         ))}
       </span>
       <span role="gridcell" class="hex-ascii" aria-label={`ASCII ${ascii(all)}`}>
-        {all.map((byte, i) => <i key={i} class={offset + i === cursor ? "at" : ""}>{ascii([byte])}</i>)}
+        {all.map((byte, i) => (
+          <i key={i} class={offset + i === cursor ? "at" : ""}>
+            {ascii([byte])}
+          </i>
+        ))}
       </span>
     </div>
   );
@@ -127,13 +133,21 @@ function Pager({ page, total, moveTo }: PagerProps) {
   };
   return (
     <form class="hex-pager" onSubmit={go}>
-      <button type="button" class="button" disabled={page === 0} onClick={() => moveTo(0)}>First</button>
-      <button type="button" class="button" disabled={page === 0} onClick={() => moveTo(page - PAGE)}>Previous</button>
+      <button type="button" class="button" disabled={page === 0} onClick={() => moveTo(0)}>
+        First
+      </button>
+      <button type="button" class="button" disabled={page === 0} onClick={() => moveTo(page - PAGE)}>
+        Previous
+      </button>
       <span class="quiet" role="status">
         {count(page)} to {count(Math.min(page + PAGE, total) - 1)} of {count(total)} bytes
       </span>
-      <button type="button" class="button" disabled={page >= last} onClick={() => moveTo(page + PAGE)}>Next</button>
-      <button type="button" class="button" disabled={page >= last} onClick={() => moveTo(last)}>Last</button>
+      <button type="button" class="button" disabled={page >= last} onClick={() => moveTo(page + PAGE)}>
+        Next
+      </button>
+      <button type="button" class="button" disabled={page >= last} onClick={() => moveTo(last)}>
+        Last
+      </button>
       <label class="index">
         Go to <input name="offset" size={11} placeholder="0x1f or 31" aria-label="Go to byte" />
       </label>
@@ -150,11 +164,19 @@ function Meaning({ data, at, offset }: { data: Uint8Array; at: number; offset: n
           At byte {count(offset)} <span class="quiet">(0x{hex(offset, 1)})</span>
         </caption>
         <thead>
-          <tr><th scope="col">Type</th><th scope="col">Little-endian</th><th scope="col">Big-endian</th></tr>
+          <tr>
+            <th scope="col">Type</th>
+            <th scope="col">Little-endian</th>
+            <th scope="col">Big-endian</th>
+          </tr>
         </thead>
         <tbody>
           {decode(data, at).map(({ name, little, big }) => (
-            <tr key={name}><th scope="row">{name}</th><td>{little}</td><td>{big}</td></tr>
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>{little}</td>
+              <td>{big}</td>
+            </tr>
           ))}
         </tbody>
       </table>

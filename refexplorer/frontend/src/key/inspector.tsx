@@ -66,18 +66,28 @@ function Reference({ item, session }: { item: PathItem; session: ExplorerSession
         {item.url !== null && (
           <Line name="target">
             <Target url={item.url} />
-            {whole && <> <Go name="its keys" go={() => session.run(session.focusOnTarget(item.url))} /> <Go name="its bytes" go={() => session.showTarget(item.url)} /></>}
+            {whole && (
+              <>
+                {" "}
+                <Go name="its keys" go={() => session.run(session.focusOnTarget(item.url))} />{" "}
+                <Go name="its bytes" go={() => session.showTarget(item.url)} />
+              </>
+            )}
           </Line>
         )}
         {item.resolved !== null && item.resolved !== item.url && (
-          <Line name="leads to"><Target url={item.resolved} /></Line>
+          <Line name="leads to">
+            <Target url={item.resolved} />
+          </Line>
         )}
         {item.offset !== null && item.length !== null && (
           <Line name="range">
             {count(item.offset)} + {count(item.length)} bytes
           </Line>
         )}
-        {item.offset === null && item.kind !== null && item.type !== "array" && <Line name="size">{item.size === null ? NOT_KNOWN : exactly(item.size)}</Line>}
+        {item.offset === null && item.kind !== null && item.type !== "array" && (
+          <Line name="size">{item.size === null ? NOT_KNOWN : exactly(item.size)}</Line>
+        )}
         {item.raw !== null && item.url !== null && <Line name="reference">{item.raw}</Line>}
         {item.origin !== null && <Line name="from">{item.origin}</Line>}
       </dl>
@@ -88,13 +98,21 @@ function Reference({ item, session }: { item: PathItem; session: ExplorerSession
 
 /** A link to where something is shown. */
 function Go({ name, go, bad = false }: { name: string; go(): void; bad?: boolean }) {
-  return <button type="button" class={`link ${bad ? "bad" : ""}`} onClick={go}>{name}</button>;
+  return (
+    <button type="button" class={`link ${bad ? "bad" : ""}`} onClick={go}>
+      {name}
+    </button>
+  );
 }
 
 /** A link for what a browser can open and a reader can see to be that; text for all else. */
 function Target({ url }: { url: string }) {
   if (!isPlain(url) || !isWeb(url)) return <>{url}</>;
-  return <a href={url} target="_blank" rel="noopener noreferrer">{url}</a>;
+  return (
+    <a href={url} target="_blank" rel="noopener noreferrer">
+      {url}
+    </a>
+  );
 }
 
 function isWeb(url: string): boolean {
@@ -111,10 +129,19 @@ function isWeb(url: string): boolean {
 function Derivation({ details }: { details: KeyDetails }) {
   const { explained } = useStore(details);
   if (explained === null) {
-    return <button type="button" class="button" onClick={() => details.explain()}>Show derivation</button>;
+    return (
+      <button type="button" class="button" onClick={() => details.explain()}>
+        Show derivation
+      </button>
+    );
   }
   if (explained.error !== null) return <Failure sentence={explained.error} />;
-  if (explained.answer === null) return <p class="quiet" role="status">Looking it up …</p>;
+  if (explained.answer === null)
+    return (
+      <p class="quiet" role="status">
+        Looking it up …
+      </p>
+    );
   return (
     <section class="came" aria-label="Derivation of this key">
       <h3>Derivation, from {explained.answer.origin}</h3>
@@ -131,7 +158,9 @@ function Bytes({ item, details }: { item: PathItem; details: KeyDetails }) {
       <h3>Bytes</h3>
       {block === null ? (
         <div class="offer">
-          <button type="button" class="button" onClick={() => details.readBytes()}>Show bytes</button>
+          <button type="button" class="button" onClick={() => details.readBytes()}>
+            Show bytes
+          </button>
           <span class="quiet">{isHere ? "They are in the set." : `${amount(item)} from the target.`}</span>
         </div>
       ) : (
@@ -166,7 +195,9 @@ function Decoding({ details }: { details: KeyDetails }) {
       <h3>Decoding</h3>
       {trace === null ? (
         <div class="offer">
-          <button type="button" class="button" onClick={() => details.trace()}>Decode step by step</button>
+          <button type="button" class="button" onClick={() => details.trace()}>
+            Decode step by step
+          </button>
           <span class="quiet">Reads all bytes of the chunk.</span>
         </div>
       ) : (
@@ -192,7 +223,13 @@ function Code({ details }: { details: KeyDetails }) {
         <h3>Python code that opens it</h3>
         <Copy text={text} label="Copy Python" />
       </div>
-      {code?.error ? <Failure sentence={code.error} /> : <pre class="text" tabIndex={0} role="region" aria-label="Python code that opens it">{text}</pre>}
+      {code?.error ? (
+        <Failure sentence={code.error} />
+      ) : (
+        <pre class="text" tabIndex={0} role="region" aria-label="Python code that opens it">
+          {text}
+        </pre>
+      )}
     </section>
   );
 }
@@ -209,9 +246,13 @@ function Text({ text, total }: { text: string; total: number }) {
         <h3>Text</h3>
         <Copy text={text} />
       </div>
-      <pre class="text" tabIndex={0} role="region" aria-label="Text of the key">{pretty(text)}</pre>
+      <pre class="text" tabIndex={0} role="region" aria-label="Text of the key">
+        {pretty(text)}
+      </pre>
       {total > text.length && (
-        <p class="quiet">The first {bytes(text.length)} of {bytes(total)}.</p>
+        <p class="quiet">
+          The first {bytes(text.length)} of {bytes(total)}.
+        </p>
       )}
     </section>
   );
@@ -225,19 +266,46 @@ function ArrayFacts({ array, chunk, session }: { array: ArrayItem; chunk: number
     <section>
       <h3>Array {array.path || "/"}</h3>
       <dl class="facts">
-        {chunk && <Line name="this chunk">{by(chunk, ", ")} of {by(array.grid)}</Line>}
+        {chunk && (
+          <Line name="this chunk">
+            {by(chunk, ", ")} of {by(array.grid)}
+          </Line>
+        )}
         <Line name="shape">{shape(array)}</Line>
         <Line name="type">{array.dtype}</Line>
         <Line name="chunks">
           {by(array.chunks)}, {count(array.chunk_count)} in all
           {!isCounted && <span class="quiet">; how many have a reference is not known</span>}
-          {missing > 0 && <>; <Go name={`${count(missing)} without a reference`} go={() => session.run(session.focusOn("absent", array.path))} /></>}
-          {Number(rejected) > 0 && <>; <Go name={`${count(Number(rejected))} rejected by errors`} bad go={() => session.run(session.focusOn("rejected", array.path))} /></>}
+          {missing > 0 && (
+            <>
+              ;{" "}
+              <Go
+                name={`${count(missing)} without a reference`}
+                go={() => session.run(session.focusOn("absent", array.path))}
+              />
+            </>
+          )}
+          {Number(rejected) > 0 && (
+            <>
+              ;{" "}
+              <Go
+                name={`${count(Number(rejected))} rejected by errors`}
+                bad
+                go={() => session.run(session.focusOn("rejected", array.path))}
+              />
+            </>
+          )}
         </Line>
         {array.inner_chunks !== null && array.inner_chunks !== undefined && (
-          <Line name="inner chunks">{by(array.inner_chunks)}, {count(array.inner_count!)} in all; each chunk is a shard</Line>
+          <Line name="inner chunks">
+            {by(array.inner_chunks)}, {count(array.inner_count!)} in all; each chunk is a shard
+          </Line>
         )}
-        {session.part === "explorer" && <Line name="targets"><Go name="Show the targets of this array" go={() => session.showTargets(array.path)} /></Line>}
+        {session.part === "explorer" && (
+          <Line name="targets">
+            <Go name="Show the targets of this array" go={() => session.showTargets(array.path)} />
+          </Line>
+        )}
         <Line name="codecs">{array.codecs.join(" → ") || "none"}</Line>
         <Line name="fill value">{String(JSON.stringify(array.fill))}</Line>
         <Line name="format">Zarr {array.zarr_format}</Line>
@@ -248,7 +316,9 @@ function ArrayFacts({ array, chunk, session }: { array: ArrayItem; chunk: number
           <h3>Attributes</h3>
           <dl class="facts">
             {array.attributes.map(([name, text]) => (
-              <Line key={name} name={name}>{unquoted(text)}</Line>
+              <Line key={name} name={name}>
+                {unquoted(text)}
+              </Line>
             ))}
           </dl>
           {array.attribute_count > array.attributes.length && (

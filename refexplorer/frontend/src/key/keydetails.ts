@@ -3,7 +3,15 @@
 import type { Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import type { Asked } from "../shared/waiting.ts";
-import type { BytesPage, KeyExplained, ExplorerOperations, ExplorerWire, TraceReply, JobProgress, ShardModel } from "../shared/wire.ts";
+import type {
+  BytesPage,
+  KeyExplained,
+  ExplorerOperations,
+  ExplorerWire,
+  TraceReply,
+  JobProgress,
+  ShardModel,
+} from "../shared/wire.ts";
 
 /** Bytes that one request brings; pages of the hex view are parts of it. */
 export const BLOCK = 2 ** 15;
@@ -41,7 +49,17 @@ type Part = "explained" | "code" | Reading;
 export type Reading = "block" | "trace" | "shard" | "innerTrace";
 const READINGS: Reading[] = ["block", "trace", "shard", "innerTrace"];
 
-const NOTHING: KeyState = { path: "", explained: null, code: null, block: null, cursor: 0, trace: null, shard: null, inner: null, innerTrace: null };
+const NOTHING: KeyState = {
+  path: "",
+  explained: null,
+  code: null,
+  block: null,
+  cursor: 0,
+  trace: null,
+  shard: null,
+  inner: null,
+  innerTrace: null,
+};
 
 export class KeyDetails extends Store<KeyState> {
   private readonly wire: ExplorerWire;

@@ -18,7 +18,9 @@ export function Shard({ details }: { details: KeyDetails }) {
       <h3>Inner chunks</h3>
       {shard === null ? (
         <div class="offer">
-          <button type="button" class="button" onClick={() => details.readShard()}>Read the index of the shard</button>
+          <button type="button" class="button" onClick={() => details.readShard()}>
+            Read the index of the shard
+          </button>
           <span class="quiet">One request for a byte range; no inner chunk is read.</span>
         </div>
       ) : (
@@ -36,20 +38,33 @@ export function Shard({ details }: { details: KeyDetails }) {
 
 function Inside({ shard, details }: { shard: ShardInside; details: KeyDetails }) {
   const { inner } = useStore(details);
-  if (shard.state === "failed") return <Failure sentence={shard.message ?? "The index of the shard could not be read."} />;
+  if (shard.state === "failed")
+    return <Failure sentence={shard.message ?? "The index of the shard could not be read."} />;
   const all = counted(shard.count, "inner chunk");
   if (shard.state === "fill") {
-    return <p class="fill-said"><span aria-hidden="true" class="hatch" />No reference: all {all} read as the fill value.</p>;
+    return (
+      <p class="fill-said">
+        <span aria-hidden="true" class="hatch" />
+        No reference: all {all} read as the fill value.
+      </p>
+    );
   }
   return (
     <>
       <p class="prose">
-        {all} of {sizes(shard.chunks)}, {shard.empty === null ? NOT_KNOWN : count(shard.empty)} of them empty: they read as the fill value.
+        {all} of {sizes(shard.chunks)}, {shard.empty === null ? NOT_KNOWN : count(shard.empty)} of them empty: they read
+        as the fill value.
       </p>
       {Number(shard.beyond) > 0 && (
-        <Failure sentence={`${counted(shard.beyond, "inner chunk")} reach past the end of the shard, which has ${shard.size === null ? "an unknown number of" : count(shard.size)} bytes: the index is wrong, or the reference too short.`} />
+        <Failure
+          sentence={`${counted(shard.beyond, "inner chunk")} reach past the end of the shard, which has ${shard.size === null ? "an unknown number of" : count(shard.size)} bytes: the index is wrong, or the reference too short.`}
+        />
       )}
-      {shard.listed ? <Grid shard={shard} details={details} /> : <p class="quiet">They are too many to be listed here; `refs.shard` has their byte ranges.</p>}
+      {shard.listed ? (
+        <Grid shard={shard} details={details} />
+      ) : (
+        <p class="quiet">They are too many to be listed here; `refs.shard` has their byte ranges.</p>
+      )}
       {inner !== null && <Inner shard={shard} inner={inner} details={details} />}
     </>
   );
@@ -74,7 +89,13 @@ function Grid({ shard, details }: { shard: ShardInside; details: KeyDetails }) {
   const rows = Array.from({ length: Math.ceil(drawn / columns) }, (_, row) => row * columns);
   return (
     <>
-      <div ref={box} class="inner-grid" role="grid" aria-label={`Inner chunks, ${sizes(shard.grid)}`} onKeyDown={onKeyDown}>
+      <div
+        ref={box}
+        class="inner-grid"
+        role="grid"
+        aria-label={`Inner chunks, ${sizes(shard.grid)}`}
+        onKeyDown={onKeyDown}
+      >
         {rows.map((start) => (
           <div key={start} role="row" class="inner-row">
             {Array.from({ length: Math.min(columns, drawn - start) }, (_, at) => start + at).map((number) => (
@@ -106,18 +127,28 @@ function Inner({ shard, inner, details }: { shard: ShardInside; inner: number; d
     <div class="inner-facts">
       <dl class="facts">
         <dt>inner chunk</dt>
-        <dd>{index.join(", ")} of {sizes(shard.grid)}</dd>
+        <dd>
+          {index.join(", ")} of {sizes(shard.grid)}
+        </dd>
         <dt>in the shard</dt>
-        <dd>{offset < 0 ? "empty: it reads as the fill value" : `${count(offset)} + ${count(length)} bytes (${bytes(length)})`}</dd>
+        <dd>
+          {offset < 0
+            ? "empty: it reads as the fill value"
+            : `${count(offset)} + ${count(length)} bytes (${bytes(length)})`}
+        </dd>
         {offset >= 0 && shard.start !== null && (
           <>
             <dt>in the target</dt>
-            <dd>{(BigInt(shard.start) + BigInt(offset)).toLocaleString("en")} + {count(length)} bytes</dd>
+            <dd>
+              {(BigInt(shard.start) + BigInt(offset)).toLocaleString("en")} + {count(length)} bytes
+            </dd>
           </>
         )}
       </dl>
       {innerTrace === null ? (
-        <button type="button" class="button" onClick={() => details.traceInner(index)}>Decode this inner chunk step by step</button>
+        <button type="button" class="button" onClick={() => details.traceInner(index)}>
+          Decode this inner chunk step by step
+        </button>
       ) : (
         <Outcome
           asked={innerTrace}

@@ -15,13 +15,19 @@ export function Trace({ trace: { steps, state, message, values } }: { trace: Tra
         <thead>
           <tr>
             <th scope="col">Step</th>
-            <th scope="col" class="number">Size</th>
-            <th scope="col" class="number">Time</th>
+            <th scope="col" class="number">
+              Size
+            </th>
+            <th scope="col" class="number">
+              Time
+            </th>
             <th scope="col">First bytes</th>
           </tr>
         </thead>
         <tbody>
-          {steps.map((step) => <Step key={step.name} step={step} />)}
+          {steps.map((step) => (
+            <Step key={step.name} step={step} />
+          ))}
         </tbody>
       </table>
       <p class="quiet trace-values">Time is processor time; of the raw bytes, the time until they came.</p>
@@ -31,7 +37,12 @@ export function Trace({ trace: { steps, state, message, values } }: { trace: Tra
           <span class="quiet">First values</span> <code>{values.join(", ")}</code>
         </p>
       )}
-      {state === "fill" && <p class="fill-said"><span aria-hidden="true" class="hatch" />No reference: it reads as the fill value.</p>}
+      {state === "fill" && (
+        <p class="fill-said">
+          <span aria-hidden="true" class="hatch" />
+          No reference: it reads as the fill value.
+        </p>
+      )}
     </>
   );
 }
@@ -40,10 +51,18 @@ function Step({ step: { name, size, seconds, head, form, message } }: { step: St
   return (
     <tr class={message === null ? "" : "broken"}>
       <th scope="row">{name}</th>
-      <td class="number" title={size === null ? undefined : `${count(size)} bytes`}>{size === null ? "" : bytes(size)}</td>
+      <td class="number" title={size === null ? undefined : `${count(size)} bytes`}>
+        {size === null ? "" : bytes(size)}
+      </td>
       <td class="number">{size === null ? "" : milliseconds(seconds)}</td>
       <td class="trace-head">
-        {message === null ? <Head head={head} /> : <span><span aria-hidden="true">✕</span> failed here</span>}
+        {message === null ? (
+          <Head head={head} />
+        ) : (
+          <span>
+            <span aria-hidden="true">✕</span> failed here
+          </span>
+        )}
         {form !== "" && <span class="quiet"> {form}</span>}
       </td>
     </tr>
@@ -52,5 +71,10 @@ function Step({ step: { name, size, seconds, head, form, message } }: { step: St
 
 function Head({ head }: { head: string }) {
   const pairs = head.match(/../g) ?? [];
-  return <code>{pairs.slice(0, SHOWN).join(" ")}{pairs.length > SHOWN ? " …" : ""}</code>;
+  return (
+    <code>
+      {pairs.slice(0, SHOWN).join(" ")}
+      {pairs.length > SHOWN ? " …" : ""}
+    </code>
+  );
 }

@@ -52,7 +52,10 @@ export interface Services {
   sessions: Sessions;
   kernelspecs: {
     ready: Promise<void>;
-    specs: { default: string; kernelspecs: Record<string, { name: string; display_name: string; language: string } | undefined> } | null;
+    specs: {
+      default: string;
+      kernelspecs: Record<string, { name: string; display_name: string; language: string } | undefined>;
+    } | null;
   };
 }
 
@@ -60,7 +63,10 @@ export interface Context {
   path: string;
   ready: Promise<void>;
   createCheckpoint(): Promise<object>;
-  model: { dirty: boolean; sharedModel: { getSource(): string; setSource(text: string): void; changed: Signal<unknown> } };
+  model: {
+    dirty: boolean;
+    sharedModel: { getSource(): string; setSource(text: string): void; changed: Signal<unknown> };
+  };
 }
 
 export interface Commands {

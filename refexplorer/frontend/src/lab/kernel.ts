@@ -5,7 +5,8 @@ import type { Comm, Kernel, Services } from "./jupyter.ts";
 /** The name of its session; no file or folder is called so, so that it runs where the files begin. */
 const PATH = ".refexplorer-tabs";
 const TARGET = "refexplorer.tab";
-const BEGIN = "from refexplorer.widgets.lab_tab import register as _refexplorer_register\n_refexplorer_register()\ndel _refexplorer_register";
+const BEGIN =
+  "from refexplorer.widgets.lab_tab import register as _refexplorer_register\n_refexplorer_register()\ndel _refexplorer_register";
 
 /** A kernel without refexplorer, or with an older one. */
 export class Missing extends Error {}
@@ -18,8 +19,12 @@ export interface Kernelspec {
 /** The kernels that run Python; the one that is started by default comes first. */
 export async function pythons({ kernelspecs }: Services): Promise<Kernelspec[]> {
   await kernelspecs.ready;
-  const specs = Object.values(kernelspecs.specs?.kernelspecs ?? {}).flatMap((spec) => (spec?.language === "python" ? [spec] : []));
-  specs.sort((one, other) => Number(other.name === kernelspecs.specs?.default) - Number(one.name === kernelspecs.specs?.default));
+  const specs = Object.values(kernelspecs.specs?.kernelspecs ?? {}).flatMap((spec) =>
+    spec?.language === "python" ? [spec] : [],
+  );
+  specs.sort(
+    (one, other) => Number(other.name === kernelspecs.specs?.default) - Number(one.name === kernelspecs.specs?.default),
+  );
   return specs.map(({ name, display_name }) => ({ name, label: display_name }));
 }
 
@@ -61,7 +66,12 @@ export async function prepared(kernel: Kernel): Promise<Kernel> {
 }
 
 /** Opens the way to a controller. */
-export function connect(kernel: Kernel, asked: object, hear: (message: unknown, buffers: DataView[]) => void, lost: () => void): Comm {
+export function connect(
+  kernel: Kernel,
+  asked: object,
+  hear: (message: unknown, buffers: DataView[]) => void,
+  lost: () => void,
+): Comm {
   const comm = kernel.createComm(TARGET);
   comm.onMsg = ({ content, buffers }) => hear(content.data, (buffers ?? []).map(viewed));
   comm.onClose = lost;

@@ -11,7 +11,11 @@ export class TabModel {
   readonly send: (message: unknown) => void;
 
   /** `send` takes what the view asks, `changed` what it sets. */
-  constructor(traits: Record<string, unknown>, send: (message: unknown) => void, changed: (name: string, value: unknown) => void) {
+  constructor(
+    traits: Record<string, unknown>,
+    send: (message: unknown) => void,
+    changed: (name: string, value: unknown) => void,
+  ) {
     this.held = { ...traits };
     this.send = send;
     this.changed = changed;

@@ -10,14 +10,23 @@ const NOTEBOOK = "refexplorer:notebook";
 const SET = "Reference set";
 const EDITOR = "Reference set editor";
 /** Of files that are opened as a set by a double click. */
-const NAMED = [".refs.json", ".kerchunk.json", ".refs.json.gz", ".kerchunk.json.gz", ".refs.json.zst", ".kerchunk.json.zst"];
+const NAMED = [
+  ".refs.json",
+  ".kerchunk.json",
+  ".refs.json.gz",
+  ".kerchunk.json.gz",
+  ".refs.json.zst",
+  ".kerchunk.json.zst",
+];
 /** Of files that may be one, or that references can be made to. */
 const POSSIBLE = /\.(json|json\.gz|json\.zst|dmrpp|nc|nc4|cdf|h5|hdf5|he5|tif|tiff|fits)$/i;
 
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#1f5fae"/><path d="M5 3v10M5 4h4a2.5 2.5 0 0 1 0 5H5m4 0 3 4" fill="none" stroke="white" stroke-width="2"/></svg>`;
 
 interface Browser {
-  tracker: { currentWidget: { selectedItems(): Iterable<{ path: string; type: string }>; model?: { path: string } } | null };
+  tracker: {
+    currentWidget: { selectedItems(): Iterable<{ path: string; type: string }>; model?: { path: string } } | null;
+  };
 }
 
 interface Restorer {
@@ -41,14 +50,24 @@ export function plugins(jupyter: Packages): object[] {
     {
       id: "refexplorer:plugin",
       autoStart: true,
-      optional: [jupyter.application.ILayoutRestorer, jupyter.filebrowser.IFileBrowserFactory, jupyter.launcher.ILauncher],
+      optional: [
+        jupyter.application.ILayoutRestorer,
+        jupyter.filebrowser.IFileBrowserFactory,
+        jupyter.launcher.ILauncher,
+      ],
       activate: (app: App, restorer: Restorer | null, browser: Browser | null, launcher: Launcher | null) =>
         activate(jupyter, app, restorer, browser, launcher),
     },
   ];
 }
 
-function activate(jupyter: Packages, app: App, restorer: Restorer | null, browser: Browser | null, launcher: Launcher | null): void {
+function activate(
+  jupyter: Packages,
+  app: App,
+  restorer: Restorer | null,
+  browser: Browser | null,
+  launcher: Launcher | null,
+): void {
   const { commands, contextMenu, shell } = app;
   const files = new jupyter.apputils.WidgetTracker({ namespace: "refexplorer" });
   const folders = new jupyter.apputils.WidgetTracker({ namespace: "refexplorer-folders" });
@@ -66,7 +85,10 @@ function activate(jupyter: Packages, app: App, restorer: Restorer | null, browse
     const content: Shown = new jupyter.widgets.Widget();
     fill(content, app, { view: "explorer", source: sourceOf(app, path) }, path);
     const widget = new (jupyter.apputils.MainAreaWidget as new (options: object) => Shown & Barred)({ content });
-    widget.toolbar.addItem(NOTEBOOK, button(jupyter, "Open in a notebook", () => inNotebook(app, content, path)));
+    widget.toolbar.addItem(
+      NOTEBOOK,
+      button(jupyter, "Open in a notebook", () => inNotebook(app, content, path)),
+    );
     widget.path = path;
     widget.id = `refexplorer-${path}`;
     Object.assign(widget.title, { label: path.split("/").at(-1) || path, caption: path, closable: true });
@@ -175,12 +197,24 @@ function addFactories(jupyter: Packages, app: App, tracker: Tracker): void {
     protected override createNewWidget(context: Context): Widget {
       const content: Shown = new jupyter.widgets.Widget();
       void context.ready.then(() => edit(content, app, context));
-      return this.framed(context, content, EDITOR, [["Open as reference set", () => void app.commands.execute("docmanager:open", { path: context.path, factory: SET })]]);
+      return this.framed(context, content, EDITOR, [
+        [
+          "Open as reference set",
+          () => void app.commands.execute("docmanager:open", { path: context.path, factory: SET }),
+        ],
+      ]);
     }
   }
 
   docRegistry.addWidgetFactory(
-    new SetFactory({ name: SET, label: SET, modelName: "refexplorer-unread", fileTypes: ["refexplorer-set", "json"], defaultFor: ["refexplorer-set"], readOnly: true }),
+    new SetFactory({
+      name: SET,
+      label: SET,
+      modelName: "refexplorer-unread",
+      fileTypes: ["refexplorer-set", "json"],
+      defaultFor: ["refexplorer-set"],
+      readOnly: true,
+    }),
   );
   docRegistry.addWidgetFactory(
     new EditorFactory({ name: EDITOR, label: EDITOR, modelName: "text", fileTypes: ["refexplorer-set", "json"] }),
@@ -188,7 +222,13 @@ function addFactories(jupyter: Packages, app: App, tracker: Tracker): void {
 }
 
 /** Shows a view in a widget for as long as that is there. */
-function fill(content: Shown, app: App, asked: object, path: string, changed?: (name: string, value: unknown) => void): Tab {
+function fill(
+  content: Shown,
+  app: App,
+  asked: object,
+  path: string,
+  changed?: (name: string, value: unknown) => void,
+): Tab {
   content.node.style.overflow = "auto";
   const view = new Tab(app.serviceManager, content.node, asked, changed);
   content.view = view;
@@ -201,11 +241,17 @@ function fill(content: Shown, app: App, asked: object, path: string, changed?: (
 function edit(content: Shown, app: App, context: Context): void {
   const { model } = context;
   const { sharedModel } = model;
-  const view = fill(content, app, { view: "editor", document: sharedModel.getSource() }, context.path, (name, value) => {
-    if (name !== "document" || value === sharedModel.getSource()) return;
-    sharedModel.setSource(value as string);
-    model.dirty = true;
-  });
+  const view = fill(
+    content,
+    app,
+    { view: "editor", document: sharedModel.getSource() },
+    context.path,
+    (name, value) => {
+      if (name !== "document" || value === sharedModel.getSource()) return;
+      sharedModel.setSource(value as string);
+      model.dirty = true;
+    },
+  );
   sharedModel.changed.connect(() => view.set("document", sharedModel.getSource()));
 }
 

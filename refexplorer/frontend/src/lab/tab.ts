@@ -13,7 +13,8 @@ type Told =
   | { lab: "opened"; bundle: string; traits: Record<string, unknown> }
   | { lab: "failed"; sentence: string };
 
-const STYLE = "box-sizing: border-box; padding: 24px; max-width: 60em; font-size: 14px; line-height: 1.5; color: var(--jp-ui-font-color1);";
+const STYLE =
+  "box-sizing: border-box; padding: 24px; max-width: 60em; font-size: 14px; line-height: 1.5; color: var(--jp-ui-font-color1);";
 
 export class Tab {
   /** Python for what was done last. */
@@ -68,7 +69,10 @@ export class Tab {
   private async open(name: string | null): Promise<void> {
     this.end();
     this.say(this.own === null ? "Starting Python …" : "Waiting for the kernel …");
-    const specs = this.own === null ? await pythons(this.services).catch(() => []) : [{ name: this.own.name, label: this.own.name }];
+    const specs =
+      this.own === null
+        ? await pythons(this.services).catch(() => [])
+        : [{ name: this.own.name, label: this.own.name }];
     const chosen = specs.find((each) => each.name === name) ?? specs[0];
     if (chosen === undefined) {
       this.say("There is no Python kernel on this server: install ipykernel, then try again.", specs, null);
@@ -80,11 +84,17 @@ export class Tab {
       this.kernel = chosen.name;
       this.say("Opening …");
       const lost = () => this.lose(specs, chosen);
-      this.comm = connect(kernel, this.asked, (message, buffers) => void this.hear(message as Told | Message, buffers, specs, chosen), lost);
+      this.comm = connect(
+        kernel,
+        this.asked,
+        (message, buffers) => void this.hear(message as Told | Message, buffers, specs, chosen),
+        lost,
+      );
     } catch (error) {
-      const sentence = error instanceof Missing
-        ? `The kernel ${chosen.label} has no refexplorer of this kind: run \`pip install --upgrade refexplorer\` in its environment, restart it, then try again.`
-        : `The kernel ${chosen.label} does not answer. ${(error as Error).message}`;
+      const sentence =
+        error instanceof Missing
+          ? `The kernel ${chosen.label} has no refexplorer of this kind: run \`pip install --upgrade refexplorer\` in its environment, restart it, then try again.`
+          : `The kernel ${chosen.label} does not answer. ${(error as Error).message}`;
       this.say(sentence, specs, chosen);
     }
   }
@@ -97,7 +107,12 @@ export class Tab {
     this.say("The kernel was stopped or restarted.", specs, chosen);
   }
 
-  private async hear(message: Told | Message, buffers: DataView[], specs: Kernelspec[], chosen: Kernelspec): Promise<void> {
+  private async hear(
+    message: Told | Message,
+    buffers: DataView[],
+    specs: Kernelspec[],
+    chosen: Kernelspec,
+  ): Promise<void> {
     if (!("lab" in message)) {
       if (message["ev"] === "code") this.code = String(message["code"]);
       this.view?.model.hear(message, buffers);
@@ -105,7 +120,8 @@ export class Tab {
     }
     const told = message as Told;
     if (told.lab === "failed") this.say(told.sentence, specs, chosen);
-    else if (told.lab === "opening") this.say(`Opening … ${Math.round((100 * told.done) / Math.max(told.size, 1))} % was read.`);
+    else if (told.lab === "opening")
+      this.say(`Opening … ${Math.round((100 * told.done) / Math.max(told.size, 1))} % was read.`);
     else await this.show(told.bundle, told.traits);
   }
 

@@ -61,7 +61,9 @@ export function Board({ label, options, paint, point, pick, onKeyDown, readout }
         onClick={pick}
         onKeyDown={onKeyDown}
       />
-      <p class="readout" role="status">{readout}</p>
+      <p class="readout" role="status">
+        {readout}
+      </p>
     </div>
   );
 }

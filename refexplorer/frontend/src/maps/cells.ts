@@ -96,7 +96,8 @@ function several(picture: GridPicture, cell: number): string[] {
   const counts = states.map((state, i) => ({ state, n: perState[i * rows * columns + cell]! }));
   const found = counts.filter(({ n }) => n > 0).map(({ state, n }) => `${count(n)} ${stateName(state)}`);
   const files = picture.distinct[cell]!;
-  const target = picture.target[cell]! < 0 ? "" : sampled || files === 1 ? targetOf(picture, cell) : counted(files, "target");
+  const target =
+    picture.target[cell]! < 0 ? "" : sampled || files === 1 ? targetOf(picture, cell) : counted(files, "target");
   return [sampled ? `one chunk examined: ${found.join(", ")}` : found.join(", "), target, sizeOf(picture, cell)];
 }
 

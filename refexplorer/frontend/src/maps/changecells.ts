@@ -71,12 +71,18 @@ export function paintChanges(
       const full = Math.max(Math.min(2, height), height * (differ / counts.reduce((sum, n) => sum + n)));
       context.fillStyle = fills[found]!;
       context.fillRect(left, top + height - full, width, full);
-      if (Math.min(width, height) >= LETTERED) letter(context, frame, changes.kinds[found]!.mark, [left, top, width, height]);
+      if (Math.min(width, height) >= LETTERED)
+        letter(context, frame, changes.kinds[found]!.mark, [left, top, width, height]);
     }
   }
 }
 
-function letter(context: CanvasRenderingContext2D, { inks }: Frame, mark: string, [left, top, width, height]: Box): void {
+function letter(
+  context: CanvasRenderingContext2D,
+  { inks }: Frame,
+  mark: string,
+  [left, top, width, height]: Box,
+): void {
   const [x, y] = [left + width / 2, top + height / 2];
   context.fillStyle = inks.paper;
   context.fillRect(x - 6, y - 6, 12, 12);
@@ -90,7 +96,9 @@ function letter(context: CanvasRenderingContext2D, { inks }: Frame, mark: string
 /** What became of a cell, in words. */
 export function changeSaid(changes: ChangePicture, place: Place): string {
   const counts = countsAt(changes, cellAt(changes.of, place));
-  const found = changes.kinds.flatMap(({ words }, kind) => (counts[kind]! > 0 ? [[counts[kind]!, words] as const] : []));
+  const found = changes.kinds.flatMap(({ words }, kind) =>
+    counts[kind]! > 0 ? [[counts[kind]!, words] as const] : [],
+  );
   if (found.length === 0) return "in neither set";
   const total = counts.reduce((sum, n) => sum + n);
   return found.map(([n, words]) => (total === 1 ? words : `${count(n)} ${words}`)).join(", ");
@@ -107,7 +115,9 @@ export function changesShown(changes: ChangePicture): { name: string; mark: stri
 
 /** The picture in one sentence, for those who do not see it. */
 export function changesSummary(changes: ChangePicture): string {
-  return changesShown(changes).map(({ words, chunks }) => `${count(chunks)} ${words}`).join(", ");
+  return changesShown(changes)
+    .map(({ words, chunks }) => `${count(chunks)} ${words}`)
+    .join(", ");
 }
 
 /** The changes if they are of this picture. */

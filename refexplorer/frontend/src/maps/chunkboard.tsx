@@ -10,7 +10,20 @@ import type { Kind } from "../shared/wire.ts";
 import type { ChunkState } from "../health/health.ts";
 import { Board, type Frame } from "./board.tsx";
 import { changeSaid, changesSummary, paintChanges } from "./changecells.ts";
-import { cellAt, FAILED, failures, keyOf, placeOf, presence, said, spansOf, stateOf, summary, type By, type Place } from "./cells.ts";
+import {
+  cellAt,
+  FAILED,
+  failures,
+  keyOf,
+  placeOf,
+  presence,
+  said,
+  spansOf,
+  stateOf,
+  summary,
+  type By,
+  type Place,
+} from "./cells.ts";
 import type { ChangePicture } from "../compare/comparing.ts";
 import type { GridPicture, Span } from "./maps.ts";
 import { cross, fill, hatching, kindInk, series } from "./palette.ts";
@@ -75,7 +88,9 @@ export function ChunkBoard({ picture, by, changes, selected, only, select, zoomT
       point={(at) => setCursor(at && placeAt(picture, at))}
       pick={() => pick(shown)}
       onKeyDown={onKeyDown}
-      readout={shown ? said(picture, shown) + (changes ? ` · ${changeSaid(changes, shown)}` : "") : hint(picture, chosen)}
+      readout={
+        shown ? said(picture, shown) + (changes ? ` · ${changeSaid(changes, shown)}` : "") : hint(picture, chosen)
+      }
     />
   );
 }
@@ -116,7 +131,8 @@ function frameOf(picture: GridPicture, width: number): PlotOptions {
   const [widest, highest] = [room / picture.columns, heightFor(width) / picture.rows];
   // Square as long as a square can be pointed at.
   const edge = Math.min(LARGEST_CELL, widest, highest);
-  const [wide, high] = edge >= POINTED ? [edge, edge] : [Math.min(LARGEST_CELL, widest), Math.min(LARGEST_CELL, highest)];
+  const [wide, high] =
+    edge >= POINTED ? [edge, edge] : [Math.min(LARGEST_CELL, widest), Math.min(LARGEST_CELL, highest)];
   const [across, down] = [wide * picture.columns, high * picture.rows];
   return {
     ...MARGINS,
@@ -188,7 +204,13 @@ function paintCells(context: CanvasRenderingContext2D, frame: Frame, picture: Gr
       if (failures(picture, cell) > 0) {
         cross(context, frame.inks, [left, top, width - gap, height - gap]);
       } else if (by === "kind" && Math.min(width, height) >= LETTERED) {
-        letter(context, frame, picture.states[stateOf(picture, cell)]!, left + (width - gap) / 2, top + (height - gap) / 2);
+        letter(
+          context,
+          frame,
+          picture.states[stateOf(picture, cell)]!,
+          left + (width - gap) / 2,
+          top + (height - gap) / 2,
+        );
       }
     }
   }
@@ -227,7 +249,9 @@ type Colour = (cell: number) => string | CanvasPattern;
 
 function colours(context: CanvasRenderingContext2D, { inks }: Frame, picture: GridPicture, by: By): Colour {
   if (by === "kind") {
-    const fills = picture.states.map((state) => (state === "absent" || state === FAILED ? "" : fill(context, kindInk(state as Kind), inks)));
+    const fills = picture.states.map((state) =>
+      state === "absent" || state === FAILED ? "" : fill(context, kindInk(state as Kind), inks),
+    );
     return (cell) => fills[stateOf(picture, cell)]!;
   }
   if (by === "target") {

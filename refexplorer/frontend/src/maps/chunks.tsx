@@ -27,14 +27,20 @@ export function Chunks({ session }: { session: ExplorerSession }) {
   useEffect(() => {
     if (grid === undefined && session.maps.isAsked) return;
     if (grid === undefined || (wanted !== null && wanted !== grid?.array)) session.maps.showGrid(wanted);
-    else if (grid && item?.chunk && placeOf(grid, item.chunk.index.map(Number)) === null) session.maps.showGrid(grid.array, grid.axes);
+    else if (grid && item?.chunk && placeOf(grid, item.chunk.index.map(Number)) === null)
+      session.maps.showGrid(grid.array, grid.axes);
   }, [item]);
   useEffect(() => {
     if (grid) session.comparing.show(grid);
   }, [grid, changes === null, compared]);
   if (gridError !== null) return <Blank sentence={gridError} retry={() => session.maps.showGrid(wanted)} />;
   if (grid === undefined) {
-    return <><Blank sentence="Counting the chunks …" /><Waited waiting={session.maps.counting} /></>;
+    return (
+      <>
+        <Blank sentence="Counting the chunks …" />
+        <Waited waiting={session.maps.counting} />
+      </>
+    );
   }
   if (grid === null) return <Blank sentence="This set has no arrays, so there are no chunks to map." />;
   const { array, axes, window } = grid;
@@ -115,9 +121,13 @@ function Controls({ grid, by, looks, setBy, show }: ControlsProps) {
   const { array, arrays, axes, dimensions, window } = grid;
   const centre = (axis: number) => (window[axis]![0] + window[axis]![1]) / 2;
   const zoom = (factor: number) =>
-    show(array, axes, window.map((span, axis) =>
-      axes.includes(axis) ? zoomed(span, factor, centre(axis), Number(grid.grid[axis])) : span,
-    ));
+    show(
+      array,
+      axes,
+      window.map((span, axis) =>
+        axes.includes(axis) ? zoomed(span, factor, centre(axis), Number(grid.grid[axis])) : span,
+      ),
+    );
   const draw = (place: number, axis: number) => {
     const swapped = axes.map((old, i) => (i === place ? axis : old === axis ? axes[place]! : old));
     show(array, swapped, window);
@@ -128,15 +138,16 @@ function Controls({ grid, by, looks, setBy, show }: ControlsProps) {
         <Choice label="Array" value={array} options={choices(arrays, array)} choose={(path) => show(path)} />
       )}
       <Choice label="Colour by" value={by} options={looks} choose={(look) => setBy(look as By)} />
-      {axes.length === 2 && ["Down", "Across"].map((label, place) => (
-        <Choice
-          key={label}
-          label={label}
-          value={String(axes[place])}
-          options={dimensions.map((name, axis) => [String(axis), name])}
-          choose={(axis) => draw(place, Number(axis))}
-        />
-      ))}
+      {axes.length === 2 &&
+        ["Down", "Across"].map((label, place) => (
+          <Choice
+            key={label}
+            label={label}
+            value={String(axes[place])}
+            options={dimensions.map((name, axis) => [String(axis), name])}
+            choose={(axis) => draw(place, Number(axis))}
+          />
+        ))}
       <span class="space" />
       <Zoom
         whole="Whole grid"
@@ -175,7 +186,9 @@ function Others({ grid, redraw }: { grid: GridPicture; redraw(spans: Span[]): vo
               value={all ? -1 : start}
               onInput={(event) => move(Number(event.currentTarget.value))}
             />
-            <output>{all ? `all ${count(size)} together` : `${count(start)} (${count(start + 1)} of ${count(size)})`}</output>
+            <output>
+              {all ? `all ${count(size)} together` : `${count(start)} (${count(start + 1)} of ${count(size)})`}
+            </output>
           </label>
         );
       })}

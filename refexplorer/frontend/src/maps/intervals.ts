@@ -43,7 +43,8 @@ export function intervalAt(intervals: Interval[], at: number, slack: number): nu
 
 /** An interval in words. */
 export function said(strip: Strip, { from, to, array, key, range, share }: Interval, index: number): string {
-  const place = range === null ? `${rounded(from)} + ${rounded(to - from)} bytes` : `${count(range[0])} + ${count(range[1])} bytes`;
+  const place =
+    range === null ? `${rounded(from)} + ${rounded(to - from)} bytes` : `${count(range[0])} + ${count(range[1])} bytes`;
   const name = arrayName(strip.arrays[array]?.path ?? null);
   if (key !== null) return `${key} · ${place} · ${name}`;
   const begins = strip.begins[index]!;
@@ -66,7 +67,17 @@ export function percent(share: number): string {
 }
 
 /** The target in one sentence. */
-export function summary({ end, bytes: covered, ranges, gaps, gap_bytes: missing, shared, shared_bytes: twice, whole, unlisted }: Strip): string {
+export function summary({
+  end,
+  bytes: covered,
+  ranges,
+  gaps,
+  gap_bytes: missing,
+  shared,
+  shared_bytes: twice,
+  whole,
+  unlisted,
+}: Strip): string {
   const wholes = Number(whole) > 0 ? [`${counted(whole, "key")} for the whole file`] : [];
   if (Number(ranges) === 0) return wholes.join(" · ");
   // Keys that were not evaluated may cover what looks like a gap.
@@ -80,4 +91,3 @@ export function summary({ end, bytes: covered, ranges, gaps, gap_bytes: missing,
     ...wholes,
   ].join(" · ");
 }
-

@@ -59,9 +59,15 @@ interface ZoomProps {
 export function Zoom({ whole, zoom, reset, deepest, widest }: ZoomProps) {
   return (
     <span class="zoom" role="group" aria-label="Zoom">
-      <button type="button" class="button" aria-label="Zoom in" disabled={deepest} onClick={() => zoom(0.5)}>+</button>
-      <button type="button" class="button" aria-label="Zoom out" disabled={widest} onClick={() => zoom(2)}>−</button>
-      <button type="button" class="button" disabled={widest} onClick={reset}>{whole}</button>
+      <button type="button" class="button" aria-label="Zoom in" disabled={deepest} onClick={() => zoom(0.5)}>
+        +
+      </button>
+      <button type="button" class="button" aria-label="Zoom out" disabled={widest} onClick={() => zoom(2)}>
+        −
+      </button>
+      <button type="button" class="button" disabled={widest} onClick={reset}>
+        {whole}
+      </button>
     </span>
   );
 }
@@ -86,7 +92,11 @@ export function Choice({ label, value, options, choose }: ChoiceProps) {
     <label class="choice">
       <span>{label}</span>
       <select value={value} onChange={(event) => choose(event.currentTarget.value)}>
-        {options.map(([option, name]) => <option key={option} value={option}>{name}</option>)}
+        {options.map(([option, name]) => (
+          <option key={option} value={option}>
+            {name}
+          </option>
+        ))}
       </select>
     </label>
   );

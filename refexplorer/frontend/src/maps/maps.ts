@@ -4,7 +4,17 @@ import type { Off } from "../shared/host.ts";
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow } from "../shared/rows/window.ts";
-import type { Count, ExplorerWire, Grid, Layout, JobProgress, TargetDates, TargetQuery, TargetRow, TargetsSummary } from "../shared/wire.ts";
+import type {
+  Count,
+  ExplorerWire,
+  Grid,
+  Layout,
+  JobProgress,
+  TargetDates,
+  TargetQuery,
+  TargetRow,
+  TargetsSummary,
+} from "../shared/wire.ts";
 import { Waiting } from "../shared/waiting.ts";
 
 export type Span = [number, number];
@@ -79,7 +89,16 @@ export interface MapsState {
 }
 
 const BLANK: MapsState = {
-  grid: undefined, gridError: null, strip: undefined, stripError: null, check: null, files: null, filesError: null, query: {}, found: null, dates: null,
+  grid: undefined,
+  gridError: null,
+  strip: undefined,
+  stripError: null,
+  check: null,
+  files: null,
+  filesError: null,
+  query: {},
+  found: null,
+  dates: null,
 };
 
 export class Maps extends Store<MapsState> {
@@ -250,7 +269,9 @@ export class Maps extends Store<MapsState> {
 function tidy(query: Query): Query {
   const plain: unknown[] = [null, undefined, "", false, "none", "set"];
   const isPlain = (value: unknown) => plain.includes(value) || (Array.isArray(value) && value.length === 0);
-  return Object.fromEntries(Object.entries(query).filter(([name, value]) => (name === "array" ? value != null : !isPlain(value))));
+  return Object.fromEntries(
+    Object.entries(query).filter(([name, value]) => (name === "array" ? value != null : !isPlain(value))),
+  );
 }
 
 /** Whether a part of a grid is drawn alone. */

@@ -12,7 +12,10 @@ const LEFT = 6;
 /** What all names begin with, up to a mark between their parts; nothing worth a cut of fewer than three. */
 export function common(names: string[]): string {
   if (names.length < 3) return "";
-  const [first, last] = [names.reduce((one, two) => (two < one ? two : one)), names.reduce((one, two) => (two > one ? two : one))];
+  const [first, last] = [
+    names.reduce((one, two) => (two < one ? two : one)),
+    names.reduce((one, two) => (two > one ? two : one)),
+  ];
   const most = Math.min(...names.map((name) => name.length)) - LEFT;
   let same = 0;
   while (same < first.length && first[same] === last[same]) same += 1;

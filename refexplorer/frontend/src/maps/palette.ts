@@ -61,9 +61,18 @@ export function kindInk(kind: Kind): Ink {
 
 const STROKES: ((context: CanvasRenderingContext2D) => void)[] = [
   () => {},
-  (context) => path(context, [[-1, TILE + 1, TILE + 1, -1], [-1, 1, 1, -1], [TILE - 1, TILE + 1, TILE + 1, TILE - 1]]),
+  (context) =>
+    path(context, [
+      [-1, TILE + 1, TILE + 1, -1],
+      [-1, 1, 1, -1],
+      [TILE - 1, TILE + 1, TILE + 1, TILE - 1],
+    ]),
   (context) => context.fillRect(1, 1, 2.4, 2.4),
-  (context) => path(context, [[0, 3, TILE, 3], [3, 0, 3, TILE]]),
+  (context) =>
+    path(context, [
+      [0, 3, TILE, 3],
+      [3, 0, 3, TILE],
+    ]),
 ];
 
 /** A fill for a canvas. */
@@ -91,7 +100,10 @@ export function cross(
   context.lineWidth = Math.min(2, width / 4);
   context.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
   context.beginPath();
-  for (const [from, to] of [[0.25, 0.75], [0.75, 0.25]] as const) {
+  for (const [from, to] of [
+    [0.25, 0.75],
+    [0.75, 0.25],
+  ] as const) {
     context.moveTo(left + width * from, top + height * 0.25);
     context.lineTo(left + width * to, top + height * 0.75);
   }

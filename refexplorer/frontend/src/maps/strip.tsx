@@ -35,7 +35,8 @@ export function StripBoard({ strip, name, selected, select, show }: Props) {
     () => (context: CanvasRenderingContext2D, frame: Frame) => {
       paintStrip(context, frame, strip, intervals);
       if (selected) outline(context, frame, strip, selected, { line: 2.5, colour: frame.inks.ink });
-      if (shown !== null) outline(context, frame, strip, spanOf(intervals[shown]!), { line: 2, colour: frame.inks.accent });
+      if (shown !== null)
+        outline(context, frame, strip, spanOf(intervals[shown]!), { line: 2, colour: frame.inks.accent });
     },
     [strip, intervals, shown, selected?.join()],
   );
@@ -74,7 +75,9 @@ export function StripBoard({ strip, name, selected, select, show }: Props) {
     const found = at === null ? -1 : nearest(at[0]);
     setCursor(found < 0 ? null : found);
   };
-  const own = selected ? intervals.findIndex(({ from, to, key }) => key && from === selected[0] && to === selected[1]) : -1;
+  const own = selected
+    ? intervals.findIndex(({ from, to, key }) => key && from === selected[0] && to === selected[1])
+    : -1;
   const hint =
     own >= 0
       ? `Selected: ${said(strip, intervals[own]!, own)}`
@@ -158,7 +161,10 @@ function outline(context: CanvasRenderingContext2D, frame: Frame, strip: Strip, 
   const { x, y, inks } = frame;
   if (to < strip.start || from > strip.stop) return;
   const [left, right] = [x(Math.max(from, strip.start)), x(Math.min(to, strip.stop))];
-  for (const [line, colour] of [[look.line + 2, inks.paper], [look.line, look.colour]] as const) {
+  for (const [line, colour] of [
+    [look.line + 2, inks.paper],
+    [look.line, look.colour],
+  ] as const) {
     context.lineWidth = line;
     context.strokeStyle = colour;
     context.strokeRect(left - 1, y(1) - 2, Math.max(4, right - left + 1), y(0) - y(1) + 4);

@@ -32,7 +32,12 @@ export function Targets({ session }: { session: ExplorerSession }) {
   }, [item]);
   if (stripError !== null) return <Blank sentence={stripError} retry={() => maps.showTarget({ window: null })} />;
   if (strip === undefined) {
-    return <><Blank sentence="Sorting the ranges of all targets …" /><Waited waiting={maps.sorting} /></>;
+    return (
+      <>
+        <Blank sentence="Sorting the ranges of all targets …" />
+        <Waited waiting={maps.sorting} />
+      </>
+    );
   }
   if (strip === null) return <Blank sentence="No key refers to a target: all data is in the set itself." />;
   return (
@@ -66,14 +71,29 @@ function Target({ strip, selected, session }: { strip: Strip; selected: Span | n
       <h2 class="data-title">{targetName(url)}</h2>
       <p class="caption">{summary(strip)}</p>
       <p class="caption links">
-        <button type="button" class="link" onClick={() => session.run(session.focusOnTarget(url))}>List its keys</button>
-        {strip.arrays.slice(0, NAMED).map(({ path }) => path !== null && (
-          <button type="button" key={path} class="link" title="Show the array" onClick={() => session.run(session.reveal(path))}>{path || "/"}</button>
-        ))}
+        <button type="button" class="link" onClick={() => session.run(session.focusOnTarget(url))}>
+          List its keys
+        </button>
+        {strip.arrays.slice(0, NAMED).map(
+          ({ path }) =>
+            path !== null && (
+              <button
+                type="button"
+                key={path}
+                class="link"
+                title="Show the array"
+                onClick={() => session.run(session.reveal(path))}
+              >
+                {path || "/"}
+              </button>
+            ),
+        )}
         {strip.arrays.length > NAMED && <span>and {count(strip.arrays.length - NAMED)} more arrays</span>}
       </p>
       {Number(strip.unlisted) > 0 && (
-        <p class="caption">{count(strip.unlisted)} generated keys were not evaluated, since there are too many; they are not shown.</p>
+        <p class="caption">
+          {count(strip.unlisted)} generated keys were not evaluated, since there are too many; they are not shown.
+        </p>
       )}
       {Number(strip.ranges) === 0 ? (
         <Whole strip={strip} select={(key) => session.run(session.reveal(key))} />
@@ -81,7 +101,9 @@ function Target({ strip, selected, session }: { strip: Strip; selected: Span | n
         <>
           <div class="controls">
             {selected && (
-              <button type="button" class="button" onClick={() => show(near())}>Show the selected range</button>
+              <button type="button" class="button" onClick={() => show(near())}>
+                Show the selected range
+              </button>
             )}
             <span class="space" />
             <Zoom
@@ -110,7 +132,10 @@ function Target({ strip, selected, session }: { strip: Strip; selected: Span | n
 function legendOf(strip: Strip): LegendEntry[] {
   const arrays = strip.arrays.map(({ path, number }) => ({ name: arrayName(path), mark: series(number) }));
   const gaps = Number(strip.gaps) > 0 ? [{ name: "not referenced", mark: "nothing" as const }] : [];
-  const shared = Number(strip.shared) > 0 ? [{ name: "bar above: referenced more than once", mark: { colour: "--bad", pattern: 0 } }] : [];
+  const shared =
+    Number(strip.shared) > 0
+      ? [{ name: "bar above: referenced more than once", mark: { colour: "--bad", pattern: 0 } }]
+      : [];
   return [...arrays, ...gaps, ...shared];
 }
 
@@ -123,7 +148,9 @@ function Whole({ strip, select }: { strip: Strip; select(key: string): void }) {
       {strip.whole_keys.map((key, i) => (
         <>
           {i > 0 && ", "}
-          <button type="button" key={key} class="link" onClick={() => select(key)}>{key}</button>
+          <button type="button" key={key} class="link" onClick={() => select(key)}>
+            {key}
+          </button>
         </>
       ))}
       {more > 0 && ` and ${count(more)} more`}. Its size is known when it is read.

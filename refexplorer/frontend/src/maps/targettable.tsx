@@ -35,7 +35,9 @@ export function TargetTable({ maps, chosen, reveal }: Props) {
   const [active, setActive] = useState(0);
   const { rows } = maps;
   const { strip, query, dates } = useStore(maps);
-  const here = Array.from({ length: Math.min(rows.total, COMPARED) }, (_, index) => rows.at(index)).filter((row) => row !== undefined);
+  const here = Array.from({ length: Math.min(rows.total, COMPARED) }, (_, index) => rows.at(index)).filter(
+    (row) => row !== undefined,
+  );
   const files = shownAs(here.flatMap(({ fold, url }) => (fold === null && url !== null ? [fileName(url)] : [])));
   const folds = shownAs(here.flatMap(({ fold }) => (fold?.name ? [fold.name.replace(/\/$/, "")] : [])));
   const dated = Number(dates?.dated ?? 0) > 0;
@@ -103,9 +105,20 @@ export function TargetTable({ maps, chosen, reveal }: Props) {
             style={style}
             onClick={() => goTo(index, choose)}
           >
-            {row?.fold ? <FoldCells row={row} fold={row.fold} dated={dated} names={folds} /> : row ? (
-              <Cells row={row} partly={partly} dated={dated} indented={query.fold !== undefined} names={files} reveal={reveal} />
-            ) : <span role="gridcell">…</span>}
+            {row?.fold ? (
+              <FoldCells row={row} fold={row.fold} dated={dated} names={folds} />
+            ) : row ? (
+              <Cells
+                row={row}
+                partly={partly}
+                dated={dated}
+                indented={query.fold !== undefined}
+                names={files}
+                reveal={reveal}
+              />
+            ) : (
+              <span role="gridcell">…</span>
+            )}
           </div>
         )}
       </Rows>
@@ -128,7 +141,9 @@ function shownAs(names: string[]): Names {
 function Failed({ maps }: { maps: Maps }) {
   return (
     <div role="row">
-      <div role="gridcell"><Blank sentence={maps.rows.error!} retry={() => maps.rows.retry()} /></div>
+      <div role="gridcell">
+        <Blank sentence={maps.rows.error!} retry={() => maps.rows.retry()} />
+      </div>
     </div>
   );
 }
@@ -148,9 +163,14 @@ function Columns({ maps, query, dated }: { maps: Maps; query: Query; dated: bool
     else maps.narrowTargets({ sort, descending: again ? !first : first });
   };
   const head = (sort: Sort, name: string, look = "") => (
-    <span role="columnheader" class={look} aria-sort={query.sort === sort ? (query.descending ? "descending" : "ascending") : undefined}>
+    <span
+      role="columnheader"
+      class={look}
+      aria-sort={query.sort === sort ? (query.descending ? "descending" : "ascending") : undefined}
+    >
       <button type="button" class="sorter" title={`Sort by ${name.toLowerCase()}`} onClick={() => by(sort)}>
-        {name}{query.sort === sort && <span aria-hidden="true"> {query.descending ? "▾" : "▴"}</span>}
+        {name}
+        {query.sort === sort && <span aria-hidden="true"> {query.descending ? "▾" : "▴"}</span>}
       </button>
     </span>
   );
@@ -176,11 +196,17 @@ function FoldCells({ row, fold, dated, names }: { row: TargetRow; fold: TargetFo
         <Cut text={fold.name === "" ? "given by a name alone" : apart(fold.name, names.shared)} ends={names.ends} />
       </span>
       {dated && <span role="gridcell" />}
-      <span role="gridcell" class="number">{count(row.ranges)}</span>
-      <span role="gridcell" class="number">{Number(row.ranges) > 0 ? bytes(row.bytes) : ""}</span>
+      <span role="gridcell" class="number">
+        {count(row.ranges)}
+      </span>
+      <span role="gridcell" class="number">
+        {Number(row.ranges) > 0 ? bytes(row.bytes) : ""}
+      </span>
       <span role="gridcell" class="share" />
       <span role="gridcell" class="size" />
-      <span role="gridcell" class={Number(fold.lost) > 0 ? "bad" : "quiet"}>{Number(fold.lost) > 0 ? `✕ ${count(fold.lost)} with problems` : counted(fold.targets, "target")}</span>
+      <span role="gridcell" class={Number(fold.lost) > 0 ? "bad" : "quiet"}>
+        {Number(fold.lost) > 0 ? `✕ ${count(fold.lost)} with problems` : counted(fold.targets, "target")}
+      </span>
       <span role="gridcell">{Number(fold.lost) > 0 ? counted(fold.targets, "target") : ""}</span>
     </>
   );
@@ -229,20 +255,50 @@ function Cells({ row, partly, dated, indented, names, reveal }: CellsProps) {
   };
   return (
     <>
-      <span role="gridcell" class={indented ? "indented" : ""} title={targetName(row.url)}>{row.url === null ? targetName(null) : <Cut text={apart(fileName(row.url), names.shared)} ends={names.ends} />}{row.kind != null && <span class="quiet" title={KINDS[row.kind]}> {row.kind}</span>}</span>
-      {dated && <span role="gridcell" class={row.date === null ? "quiet" : ""} title={row.date ?? ""}>{row.date ?? "none"}</span>}
-      <span role="gridcell" class="number" title={partly ? SOME : ""}>{whole ? "whole" : `${partly ? "≥ " : ""}${count(row.ranges)}`}</span>
-      <span role="gridcell" class="number">{whole ? "" : `${partly ? "≥ " : ""}${bytes(row.bytes)}`}</span>
-      <span role="gridcell" class="number share">{whole ? "" : partly ? NOT_KNOWN : percent(Number(row.bytes) / Math.max(1, Number(row.end)))}</span>
-      <span role="gridcell" class="number size">{row.size === null ? NOT_KNOWN : bytes(row.size)}</span>
-      <span role="gridcell" class={row.state === "good" ? "" : row.state === "unknown" ? "quiet" : "bad"} title={row.message ?? ""}>
+      <span role="gridcell" class={indented ? "indented" : ""} title={targetName(row.url)}>
+        {row.url === null ? targetName(null) : <Cut text={apart(fileName(row.url), names.shared)} ends={names.ends} />}
+        {row.kind != null && (
+          <span class="quiet" title={KINDS[row.kind]}>
+            {" "}
+            {row.kind}
+          </span>
+        )}
+      </span>
+      {dated && (
+        <span role="gridcell" class={row.date === null ? "quiet" : ""} title={row.date ?? ""}>
+          {row.date ?? "none"}
+        </span>
+      )}
+      <span role="gridcell" class="number" title={partly ? SOME : ""}>
+        {whole ? "whole" : `${partly ? "≥ " : ""}${count(row.ranges)}`}
+      </span>
+      <span role="gridcell" class="number">
+        {whole ? "" : `${partly ? "≥ " : ""}${bytes(row.bytes)}`}
+      </span>
+      <span role="gridcell" class="number share">
+        {whole ? "" : partly ? NOT_KNOWN : percent(Number(row.bytes) / Math.max(1, Number(row.end)))}
+      </span>
+      <span role="gridcell" class="number size">
+        {row.size === null ? NOT_KNOWN : bytes(row.size)}
+      </span>
+      <span
+        role="gridcell"
+        class={row.state === "good" ? "" : row.state === "unknown" ? "quiet" : "bad"}
+        title={row.message ?? ""}
+      >
         {stateOf(row)}
       </span>
       <span role="gridcell" title={arrays}>
         {row.arrays.map((path, i) => (
           <Fragment key={path}>
             {i > 0 && ", "}
-            {path === null ? arrayName(null) : <button type="button" class="link" tabIndex={-1} title="Show the array" onClick={go(path)}>{arrayName(path)}</button>}
+            {path === null ? (
+              arrayName(null)
+            ) : (
+              <button type="button" class="link" tabIndex={-1} title="Show the array" onClick={go(path)}>
+                {arrayName(path)}
+              </button>
+            )}
           </Fragment>
         ))}
         {more > 0 && ` and ${more} more`}
@@ -261,9 +317,15 @@ export function TargetCheck({ maps }: { maps: Maps }) {
       <button type="button" class="button" onClick={() => ask(null)}>
         {check?.summary ? "Check again" : "Check size and reachability"}
       </button>
-      {check?.summary && <span class="quiet" role="status">{check.summary}</span>}
+      {check?.summary && (
+        <span class="quiet" role="status">
+          {check.summary}
+        </span>
+      )}
       {check?.grants.map((grant) => (
-        <button type="button" key={grant} class="button main-button" onClick={() => ask(grant)}>Allow {grant}</button>
+        <button type="button" key={grant} class="button main-button" onClick={() => ask(grant)}>
+          Allow {grant}
+        </button>
       ))}
       {check?.error && <Failure sentence={check.error} />}
     </div>

@@ -10,7 +10,11 @@ import { useStore } from "../shared/store.ts";
 import type { Query } from "./maps.ts";
 import { Choice } from "./mapparts.tsx";
 
-const FOLDS: [string, string][] = [["none", "nothing"], ["folder", "folder"], ["host", "host"]];
+const FOLDS: [string, string][] = [
+  ["none", "nothing"],
+  ["folder", "folder"],
+  ["host", "host"],
+];
 
 export function TargetTools({ session }: { session: ExplorerSession }) {
   const { maps } = session;
@@ -22,7 +26,8 @@ export function TargetTools({ session }: { session: ExplorerSession }) {
     try {
       const { name, text, left } = await maps.listTargets(form);
       if (form === "csv") save(name, text);
-      const done = form === "csv" ? "Saved" : (await toClipboard(text)) ? "Copied" : "The browser does not let the list be copied";
+      const done =
+        form === "csv" ? "Saved" : (await toClipboard(text)) ? "Copied" : "The browser does not let the list be copied";
       say(left > 0 ? `${done}; ${count(left)} more are too many for one list` : done);
     } catch (error) {
       fail((error as Error).message);
@@ -47,15 +52,30 @@ export function TargetTools({ session }: { session: ExplorerSession }) {
           value={query.find ?? ""}
           onInput={(event) => maps.narrowTargets({ find: event.currentTarget.value })}
         />
-        <Choice label="Fold by" value={query.fold ?? "none"} options={FOLDS} choose={(fold) => maps.narrowTargets({ fold: fold as Query["fold"] & string, open: [] })} />
+        <Choice
+          label="Fold by"
+          value={query.fold ?? "none"}
+          options={FOLDS}
+          choose={(fold) => maps.narrowTargets({ fold: fold as Query["fold"] & string, open: [] })}
+        />
         <span class="space" />
-        <button type="button" class="button" onClick={() => void list("text")}>Copy list</button>
-        <button type="button" class="button" onClick={() => void list("csv")}>Save as CSV</button>
+        <button type="button" class="button" onClick={() => void list("text")}>
+          Copy list
+        </button>
+        <button type="button" class="button" onClick={() => void list("csv")}>
+          Save as CSV
+        </button>
       </div>
       <Narrowed session={session} />
       <p class="caption">
-        {found !== null && (isNarrowed && total !== null ? `${count(found)} of ${counted(total, "target")}` : counted(found, "target"))}
-        {said !== null && <> · <span role="status">{said}</span></>}
+        {found !== null &&
+          (isNarrowed && total !== null ? `${count(found)} of ${counted(total, "target")}` : counted(found, "target"))}
+        {said !== null && (
+          <>
+            {" "}
+            · <span role="status">{said}</span>
+          </>
+        )}
       </p>
       {failed !== null && <Failure sentence={failed} />}
     </div>
@@ -70,28 +90,44 @@ function Narrowed({ session }: { session: ExplorerSession }) {
   const { item } = useStore(session);
   const { array, slices, since, until } = query;
   const ofItem = item?.array?.path;
-  const offered = plan !== null && plan.slices.length > 0 && (array !== plan.array || slices?.join() !== plan.slices.join());
+  const offered =
+    plan !== null && plan.slices.length > 0 && (array !== plan.array || slices?.join() !== plan.slices.join());
   return (
     <div class="controls">
       {array === undefined && ofItem !== undefined && (
-        <button type="button" class="button" title={ofItem} onClick={() => maps.narrowTargets({ array: ofItem })}>Only those of {ofItem || "/"}</button>
+        <button type="button" class="button" title={ofItem} onClick={() => maps.narrowTargets({ array: ofItem })}>
+          Only those of {ofItem || "/"}
+        </button>
       )}
       {offered && (
-        <button type="button" class="button" title={`The part of ${plan.array || "/"} that the tab Data shows`} onClick={() => maps.narrowTargets({ array: plan.array, slices: [...plan.slices] })}>
+        <button
+          type="button"
+          class="button"
+          title={`The part of ${plan.array || "/"} that the tab Data shows`}
+          onClick={() => maps.narrowTargets({ array: plan.array, slices: [...plan.slices] })}
+        >
           Only those that {plan.array || "/"}[{plan.slices.join(", ")}] needs
         </button>
       )}
       {array != null && (
         <>
-          <span>Targets of <b>{array || "/"}</b></span>
+          <span>
+            Targets of <b>{array || "/"}</b>
+          </span>
           <Part key={array} slices={slices ?? null} choose={(part) => maps.narrowTargets({ slices: part })} />
-          <button type="button" class="button" onClick={() => maps.narrowTargets({ array: null, slices: null })}>Show all targets</button>
+          <button type="button" class="button" onClick={() => maps.narrowTargets({ array: null, slices: null })}>
+            Show all targets
+          </button>
         </>
       )}
       {since != null && until != null && (
         <>
-          <span>from <b>{moment(since)}</b> until <b>{moment(until)}</b></span>
-          <button type="button" class="button" onClick={() => maps.narrowTargets({ since: null, until: null })}>Show all dates</button>
+          <span>
+            from <b>{moment(since)}</b> until <b>{moment(until)}</b>
+          </span>
+          <button type="button" class="button" onClick={() => maps.narrowTargets({ since: null, until: null })}>
+            Show all dates
+          </button>
         </>
       )}
     </div>

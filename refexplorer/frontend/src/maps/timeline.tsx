@@ -13,7 +13,17 @@ const HEIGHT = 92;
 export function Timeline({ maps }: { maps: Maps }) {
   const { dates, query } = useStore(maps);
   if (dates === null || dates.ends === null || dates.bins.length === 0) return null;
-  return <Periods bins={dates.bins} ends={dates.ends} dated={Number(dates.dated)} told={Number(dates.by_coordinate)} total={Number(dates.total)} chosen={query.since ?? null} maps={maps} />;
+  return (
+    <Periods
+      bins={dates.bins}
+      ends={dates.ends}
+      dated={Number(dates.dated)}
+      told={Number(dates.by_coordinate)}
+      total={Number(dates.total)}
+      chosen={query.since ?? null}
+      maps={maps}
+    />
+  );
 }
 
 interface Props {
@@ -34,32 +44,51 @@ function Periods({ bins, ends, dated, told, total, chosen, maps }: Props) {
   const [start, stop] = [bins[0]!.start!, bins.at(-1)!.stop!];
   const most = bins.reduce((top, { targets }) => Math.max(top, Number(targets)), 1);
   const empty = bins.filter(({ targets }) => Number(targets) === 0).length;
-  const options = useMemo(() => (width: number) => ({
-    width, height: HEIGHT, marginLeft: 46, marginRight: 12, marginTop: 6, marginBottom: 26,
-    x: { type: "utc" as const, domain: [start, stop], label: null },
-    y: { domain: [0, most], label: null, ticks: most < 3 ? [0, most] : 3, tickFormat: (at: number) => count(at), grid: true },
-    marks: [],
-  }), [bins]);
-  const paint = useMemo(() => (context: CanvasRenderingContext2D, { x, y, inks }: Frame) => {
-    for (const [i, bin] of bins.entries()) {
-      const [left, right] = [Math.round(x(bin.start!)), Math.round(x(bin.stop!))];
-      const gap = right - left > 4 ? 1 : 0;
-      const bar = (n: number, colour: string) => {
-        const height = n === 0 ? 0 : Math.max(2, y(0) - y(n));
-        context.fillStyle = colour;
-        context.fillRect(left, y(0) - height, right - left - gap, height);
-      };
-      bar(Number(bin.targets), inks.accent);
-      bar(Number(bin.lost), inks.of("--bad"));
-      if (i !== cursor && bin.start !== chosen) continue;
-      context.strokeStyle = inks.ink;
-      context.lineWidth = bin.start === chosen ? 2 : 1;
-      context.strokeRect(left, y(most), right - left - gap, y(0) - y(most));
-    }
-  }, [bins, cursor, chosen]);
+  const options = useMemo(
+    () => (width: number) => ({
+      width,
+      height: HEIGHT,
+      marginLeft: 46,
+      marginRight: 12,
+      marginTop: 6,
+      marginBottom: 26,
+      x: { type: "utc" as const, domain: [start, stop], label: null },
+      y: {
+        domain: [0, most],
+        label: null,
+        ticks: most < 3 ? [0, most] : 3,
+        tickFormat: (at: number) => count(at),
+        grid: true,
+      },
+      marks: [],
+    }),
+    [bins],
+  );
+  const paint = useMemo(
+    () =>
+      (context: CanvasRenderingContext2D, { x, y, inks }: Frame) => {
+        for (const [i, bin] of bins.entries()) {
+          const [left, right] = [Math.round(x(bin.start!)), Math.round(x(bin.stop!))];
+          const gap = right - left > 4 ? 1 : 0;
+          const bar = (n: number, colour: string) => {
+            const height = n === 0 ? 0 : Math.max(2, y(0) - y(n));
+            context.fillStyle = colour;
+            context.fillRect(left, y(0) - height, right - left - gap, height);
+          };
+          bar(Number(bin.targets), inks.accent);
+          bar(Number(bin.lost), inks.of("--bad"));
+          if (i !== cursor && bin.start !== chosen) continue;
+          context.strokeStyle = inks.ink;
+          context.lineWidth = bin.start === chosen ? 2 : 1;
+          context.strokeRect(left, y(most), right - left - gap, y(0) - y(most));
+        }
+      },
+    [bins, cursor, chosen],
+  );
   const pick = (at: number | null) => {
     const bin = at === null ? undefined : bins[at];
-    if (bin) maps.narrowTargets(bin.start === chosen ? { since: null, until: null } : { since: bin.start, until: bin.stop });
+    if (bin)
+      maps.narrowTargets(bin.start === chosen ? { since: null, until: null } : { since: bin.start, until: bin.stop });
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -73,14 +102,18 @@ function Periods({ bins, ends, dated, told, total, chosen, maps }: Props) {
     `${counted(dated, "target")} from ${moment(ends[0])} to ${moment(ends[1])}, ${by(told, dated)}`,
     empty > 0 ? `${counted(empty, "period")} of ${count(bins.length)} without one` : "",
     without > 0 ? `${counted(without, "target")} without a date` : "",
-  ].filter(Boolean).join("; ");
+  ]
+    .filter(Boolean)
+    .join("; ");
   return (
     <section class="timeline" aria-label="Targets by date">
       <Board
         label={`${summary}. Arrow keys move, Enter lists the targets of a period.`}
         options={options}
         paint={paint}
-        point={(at) => setCursor(at === null ? null : bins.findIndex((bin) => at[0] >= bin.start! && at[0] < bin.stop!))}
+        point={(at) =>
+          setCursor(at === null ? null : bins.findIndex((bin) => at[0] >= bin.start! && at[0] < bin.stop!))
+        }
         pick={() => pick(cursor)}
         onKeyDown={onKeyDown}
         readout={cursor !== null && bins[cursor] ? said(bins[cursor]) : `${summary}.`}

@@ -30,15 +30,24 @@ export function Drop({ host, largest, busy }: Props) {
     event.preventDefault();
     setOver(false);
     const item = event.dataTransfer?.items[0];
-    if (item?.webkitGetAsEntry()?.isDirectory) refuse("A folder cannot be dropped; enter its path or URL above instead.");
+    if (item?.webkitGetAsEntry()?.isDirectory)
+      refuse("A folder cannot be dropped; enter its path or URL above instead.");
     else if (!busy) take(event.dataTransfer?.files[0]);
   };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: a place to drop a file; the button in it does the same
-    <section class="drop" data-over={over} onDragOver={dragged(setOver)} onDragLeave={() => setOver(false)} onDrop={onDrop}>
+    <section
+      class="drop"
+      data-over={over}
+      onDragOver={dragged(setOver)}
+      onDragLeave={() => setOver(false)}
+      onDrop={onDrop}
+    >
       {file === null ? (
         <>
-          <button type="button" class="button" disabled={busy} onClick={() => input.current!.click()}>Choose a file</button>
+          <button type="button" class="button" disabled={busy} onClick={() => input.current!.click()}>
+            Choose a file
+          </button>
           <p class="quiet">
             or drop one here, of at most {bytes(largest)}. It is kept in memory, for you only, until you leave the page.
           </p>
@@ -46,10 +55,16 @@ export function Drop({ host, largest, busy }: Props) {
       ) : (
         <>
           <progress max={file.size} value={sent} aria-label={`Sending ${file.name}`} />
-          <button type="button" class="button" onClick={() => upload.stop()}>Cancel</button>
+          <button type="button" class="button" onClick={() => upload.stop()}>
+            Cancel
+          </button>
         </>
       )}
-      {refusal !== null && <p class="bad" role="alert">{refusal}</p>}
+      {refusal !== null && (
+        <p class="bad" role="alert">
+          {refusal}
+        </p>
+      )}
       <input
         ref={input}
         type="file"

@@ -27,17 +27,25 @@ export function Page({ host }: ViewProps) {
         <span class="space" />
         {view !== "start" && <Opening host={host} />}
         {view !== "start" && (
-          <button type="button" class="button" onClick={() => ask(host, "turn", { view: "start" })}>Open another set</button>
+          <button type="button" class="button" onClick={() => ask(host, "turn", { view: "start" })}>
+            Open another set
+          </button>
         )}
         <ThemeButton />
       </header>
       {useLost() && (
         <p class="lost" role="alert">
           The connection to the server was lost, so nothing that you do here takes effect.{" "}
-          <button type="button" class="button" onClick={() => location.reload()}>Reload the page</button>
+          <button type="button" class="button" onClick={() => location.reload()}>
+            Reload the page
+          </button>
         </p>
       )}
-      {notice !== "" && <p class="notice" role="status"><Sentence text={notice} /></p>}
+      {notice !== "" && (
+        <p class="notice" role="status">
+          <Sentence text={notice} />
+        </p>
+      )}
       {view === "start" && <Start host={host} />}
     </div>
   );

@@ -19,16 +19,22 @@ export function Start({ host }: { host: Host }) {
     <main class="start">
       <h1>Explore a reference set</h1>
       <p class="quiet lead">
-        A reference set maps Zarr keys to bytes in other files. Open one to browse its keys, see what each
-        refers to, plot its data and edit its templates. Opening it reads only the set itself.
+        A reference set maps Zarr keys to bytes in other files. Open one to browse its keys, see what each refers to,
+        plot its data and edit its templates. Opening it reads only the set itself.
       </p>
       <Typed open={open} busy={busy} />
       <Drop host={host} largest={useShared(host, "largest")} busy={busy} />
-      {problem !== "" && <p class="failed" role="alert"><span aria-hidden="true">✕</span> <Sentence text={problem} /></p>}
+      {problem !== "" && (
+        <p class="failed" role="alert">
+          <span aria-hidden="true">✕</span> <Sentence text={problem} />
+        </p>
+      )}
       <Opening host={host} />
       <Offered sets={useShared(host, "sets")} open={open} busy={busy} />
       {title !== "" && (
-        <button type="button" class="button back" onClick={() => ask(host, "turn", { view: "explorer" })}>Back to {title}</button>
+        <button type="button" class="button back" onClick={() => ask(host, "turn", { view: "explorer" })}>
+          Back to {title}
+        </button>
       )}
     </main>
   );
@@ -44,10 +50,16 @@ export function Opening({ host }: { host: Host }) {
       {opening !== "" && size !== undefined && (
         <>
           <progress max={size} value={done} aria-label={`Opening ${opening}`} />
-          <span>{bytes(done ?? 0)} of {bytes(size)}</span>
+          <span>
+            {bytes(done ?? 0)} of {bytes(size)}
+          </span>
         </>
       )}
-      {opening !== "" && <button type="button" class="button" onClick={() => ask(host, "stop")}>Cancel</button>}
+      {opening !== "" && (
+        <button type="button" class="button" onClick={() => ask(host, "stop")}>
+          Cancel
+        </button>
+      )}
     </div>
   );
 }
@@ -77,7 +89,9 @@ function Typed({ open, busy }: ChoiceProps) {
           value={source}
           onInput={(event) => setSource(event.currentTarget.value)}
         />
-        <button type="submit" class="button main-button" disabled={busy}>Open</button>
+        <button type="submit" class="button main-button" disabled={busy}>
+          Open
+        </button>
       </div>
     </form>
   );
@@ -96,7 +110,12 @@ function Offered({ sets, open, busy }: ChoiceProps & { sets: OfferedSet[] }) {
       <ul class="sets">
         {sets.map((set) => (
           <li key={set.source}>
-            <a class="set" href={`?source=${encodeURIComponent(set.source)}`} aria-disabled={busy} onClick={(event) => choose(event, set.source)}>
+            <a
+              class="set"
+              href={`?source=${encodeURIComponent(set.source)}`}
+              aria-disabled={busy}
+              onClick={(event) => choose(event, set.source)}
+            >
               <span class="set-title">{set.title}</span>
               <code class="quiet">{set.source}</code>
             </a>

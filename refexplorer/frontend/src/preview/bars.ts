@@ -49,7 +49,8 @@ export function percentiles(values: Float64Array, share: number): [number, numbe
   for (let i = 0; i < values.length; i += step) if (Number.isFinite(values[i]!)) known.push(values[i]!);
   if (known.length === 0) return null;
   const sorted = Float64Array.from(known).sort();
-  const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.max(0, Math.round(part * (sorted.length - 1))))]!;
+  const at = (part: number) =>
+    sorted[Math.min(sorted.length - 1, Math.max(0, Math.round(part * (sorted.length - 1))))]!;
   return [at((1 - share) / 2), at((1 + share) / 2)];
 }
 

@@ -23,7 +23,10 @@ export const INFINITE = { inf: "#ff2fd0", "-inf": "#00b8ff" } as const;
 
 /** The signs of the infinite values that are among some. */
 export function signsOf(values: Float64Array): (keyof typeof INFINITE)[] {
-  return [...(values.includes(Infinity) ? ["inf" as const] : []), ...(values.includes(-Infinity) ? ["-inf" as const] : [])];
+  return [
+    ...(values.includes(Infinity) ? ["inf" as const] : []),
+    ...(values.includes(-Infinity) ? ["-inf" as const] : []),
+  ];
 }
 
 function bytesOf(colour: string): [number, number, number] {
@@ -36,7 +39,18 @@ export function pixelOf(colour: string): number {
 }
 
 /** Okabe and Ito's series, which the colour-blind can tell apart, and three greys. */
-export const FLAG_COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#000000", "#777777", "#bbbbbb"];
+export const FLAG_COLOURS = [
+  "#0072b2",
+  "#e69f00",
+  "#009e73",
+  "#cc79a7",
+  "#56b4e9",
+  "#d55e00",
+  "#f0e442",
+  "#000000",
+  "#777777",
+  "#bbbbbb",
+];
 
 export function flagTable(count: number): Uint8ClampedArray {
   const table = new Uint8ClampedArray(3 * STEPS);
@@ -66,7 +80,12 @@ export function tableOf(scheme: Scheme): Uint8ClampedArray {
 }
 
 /** The pixels of cells whose red, green, blue and perhaps opacity are given; clear where one is missing. */
-export function blended(parts: Float64Array[], width: number, height: number, [low, high]: [number, number]): ImageData {
+export function blended(
+  parts: Float64Array[],
+  width: number,
+  height: number,
+  [low, high]: [number, number],
+): ImageData {
   const image = new ImageData(width, height);
   const [red, green, blue, opacity] = parts as [Float64Array, Float64Array, Float64Array, Float64Array | undefined];
   const scale = 255 / (high - low);
@@ -82,11 +101,19 @@ export function blended(parts: Float64Array[], width: number, height: number, [l
 }
 
 /** The pixels of cells; what has no colour is left clear. */
-export function pixelsOf(values: Float64Array, width: number, height: number, table: Uint8ClampedArray, place: (value: number) => number): ImageData {
+export function pixelsOf(
+  values: Float64Array,
+  width: number,
+  height: number,
+  table: Uint8ClampedArray,
+  place: (value: number) => number,
+): ImageData {
   const image = new ImageData(width, height);
   // One write for each pixel instead of four.
   const pixels = new Uint32Array(image.data.buffer);
-  const colours = new Uint32Array(new Uint8Array(Array.from({ length: STEPS }, (_, i) => [...table.subarray(3 * i, 3 * i + 3), 255]).flat()).buffer);
+  const colours = new Uint32Array(
+    new Uint8Array(Array.from({ length: STEPS }, (_, i) => [...table.subarray(3 * i, 3 * i + 3), 255]).flat()).buffer,
+  );
   const [above, below] = [pixelOf(INFINITE.inf), pixelOf(INFINITE["-inf"])];
   for (let i = 0; i < values.length; i++) {
     const number = values[i]!;

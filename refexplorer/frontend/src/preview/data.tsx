@@ -35,12 +35,20 @@ export function Data({ session }: { session: ExplorerSession }) {
     <Choice
       label="Array"
       value={array?.path ?? ""}
-      options={[...(array ? [] : [["", "choose one"] as [string, string]]), ...arrays.map((path): [string, string] => [path, path || "/"])]}
+      options={[
+        ...(array ? [] : [["", "choose one"] as [string, string]]),
+        ...arrays.map((path): [string, string] => [path, path || "/"]),
+      ]}
       choose={(path) => session.run(session.reveal(path))}
     />
   );
   if (item === null || array === null) {
-    return <>{chosen}<Blank sentence={nothing(item)} /></>;
+    return (
+      <>
+        {chosen}
+        <Blank sentence={nothing(item)} />
+      </>
+    );
   }
   const shown = job?.array === array.path ? job : null;
   const busy = shown?.id != null;
@@ -51,34 +59,62 @@ export function Data({ session }: { session: ExplorerSession }) {
       {chosen || <h2 class="data-title">{array.path || "/"}</h2>}
       {plan?.array === array.path && (
         <div class="wanted">
-          <Slices session={session} plan={plan} wanted={wanted ?? plan.slices} want={(slices) => session.preview.want(array.path, slices)} />
+          <Slices
+            session={session}
+            plan={plan}
+            wanted={wanted ?? plan.slices}
+            want={(slices) => session.preview.want(array.path, slices)}
+          />
           {planError === null && shown?.reading?.state !== "ask" && (
             <Offer plan={plan} done={isDone(shown, plan)} busy={busy || isComing} read={() => session.preview.read()} />
           )}
           <details class="more">
             <summary>How much is read</summary>
             <div class="controls">
-              <Choice label="First picture" value={String(budget ?? plan.budget)} options={budgets(Number(plan.budget))} choose={(to) => session.preview.setBudget(array.path, Number(to))} />
+              <Choice
+                label="First picture"
+                value={String(budget ?? plan.budget)}
+                options={budgets(Number(plan.budget))}
+                choose={(to) => session.preview.setBudget(array.path, Number(to))}
+              />
               {shown?.reading && (
-                <Choice label="Read other parts automatically" value={String(bound)} options={BOUNDS} choose={(to) => session.preview.setBound(Number(to))} />
+                <Choice
+                  label="Read other parts automatically"
+                  value={String(bound)}
+                  options={BOUNDS}
+                  choose={(to) => session.preview.setBound(Number(to))}
+                />
               )}
             </div>
           </details>
           {shown?.reading && (
-            <span class="quiet" title="Decoded chunks that all views of the set share; the ones that were not asked for longest are let go">
+            <span
+              class="quiet"
+              title="Decoded chunks that all views of the set share; the ones that were not asked for longest are let go"
+            >
               {bytes(plan.kept)} of {bytes(plan.kept_most)} kept
             </span>
           )}
         </div>
       )}
       {planError !== null && <Failure sentence={planError} />}
-      {isOld && !busy && <p class="caption" role="status">The picture is of another part, <code>{shown.reading!.slices.join(", ")}</code>: read again to see the one above.</p>}
+      {isOld && !busy && (
+        <p class="caption" role="status">
+          The picture is of another part, <code>{shown.reading!.slices.join(", ")}</code>: read again to see the one
+          above.
+        </p>
+      )}
       {shown && <div class={["outcome", isOld && !busy ? "old" : "", busy ? "coming" : ""].join(" ")}>{outcome}</div>}
     </>
   );
 }
 
-const BOUNDS: [string, string][] = [["0", "never"], ["100000", "up to 100 kB"], ["1000000", "up to 1 MB"], ["10000000", "up to 10 MB"]];
+const BOUNDS: [string, string][] = [
+  ["0", "never"],
+  ["100000", "up to 100 kB"],
+  ["1000000", "up to 1 MB"],
+  ["10000000", "up to 10 MB"],
+];
 
 /** What a first picture may fetch: that of the set, and some others. */
 function budgets(own: number): [string, string][] {
@@ -120,7 +156,12 @@ function Slices({ session, plan, wanted, want }: SlicesProps) {
           {/^\d+$/.test(text) && (
             <Player session={session} plan={plan} wanted={wanted} axis={axis} set={(next) => set(axis, next)} />
           )}
-          <DateField name={plan.dimensions[axis]!} coordinate={reading?.coordinates[axis]} isOne={/^\d+$/.test(text)} set={(next) => set(axis, next)} />
+          <DateField
+            name={plan.dimensions[axis]!}
+            coordinate={reading?.coordinates[axis]}
+            isOne={/^\d+$/.test(text)}
+            set={(next) => set(axis, next)}
+          />
         </div>
       ))}
     </div>

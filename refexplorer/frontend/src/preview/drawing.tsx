@@ -76,7 +76,23 @@ const ZOOM = 1.5;
 /** How far the pointer goes before a click is a drag, px. */
 const DRAG = 4;
 
-export function Drawing({ session, reading, axes, steps, values, text, all, sliders, channels, domain, scheme, scale, setLimits, kept, setKept }: Props) {
+export function Drawing({
+  session,
+  reading,
+  axes,
+  steps,
+  values,
+  text,
+  all,
+  sliders,
+  channels,
+  domain,
+  scheme,
+  scale,
+  setLimits,
+  kept,
+  setKept,
+}: Props) {
   const { item } = useStore(session);
   const box = useRef<HTMLDivElement>(null);
   const told = useId();
@@ -98,22 +114,34 @@ export function Drawing({ session, reading, axes, steps, values, text, all, slid
   const marked = pair ? marksOf(reading, pair, steps, chosen) : [];
   const unplaced = axes.filter(({ at }) => at === null);
   const profiles = pair ? profilesOf(kept, point, pair) : [];
-  const dots = profiles.flatMap(({ at: [row, column], colour, kept: own }) => (own === null || row === null || column === null ? [] : [{ row, column, colour }]));
-  const look: Look = { ...sizeOf(width, axes), label: reading.name, domain, scheme, scale, times: reading.times, marked, dots };
+  const dots = profiles.flatMap(({ at: [row, column], colour, kept: own }) =>
+    own === null || row === null || column === null ? [] : [{ row, column, colour }],
+  );
+  const look: Look = {
+    ...sizeOf(width, axes),
+    label: reading.name,
+    domain,
+    scheme,
+    scale,
+    times: reading.times,
+    marked,
+    dots,
+  };
   const drawnOf = axes.map(({ dimension }) => dimension).join();
   const flags = flagsShown(reading);
   const signs = useMemo(() => signsOf(values), [values]);
-  const place = useMemo(() => (flags ? flagPlacing(flags) : placing(scale, domain)), [reading.array, flags?.length, scale, domain.join()]);
-  const cells = useMemo(
-    () => {
-      if (!pair) return null;
-      const [height, width] = [pair[0].size, pair[1].size];
-      if (channels) return cellsOf(blended(channels, width, height, domain));
-      return painted(values, width, height, flags ? flagTable(flags.length) : tableOf(scheme), place);
-    },
-    [reading, steps.join(), drawnOf, scheme, place, channels],
+  const place = useMemo(
+    () => (flags ? flagPlacing(flags) : placing(scale, domain)),
+    [reading.array, flags?.length, scale, domain.join()],
   );
-  const sizes = session.preview.state.plan?.array === reading.array ? session.preview.state.plan.sizes.map(Number) : null;
+  const cells = useMemo(() => {
+    if (!pair) return null;
+    const [height, width] = [pair[0].size, pair[1].size];
+    if (channels) return cellsOf(blended(channels, width, height, domain));
+    return painted(values, width, height, flags ? flagTable(flags.length) : tableOf(scheme), place);
+  }, [reading, steps.join(), drawnOf, scheme, place, channels]);
+  const sizes =
+    session.preview.state.plan?.array === reading.array ? session.preview.state.plan.sizes.map(Number) : null;
 
   // What was zoomed to is here.
   useLayoutEffect(() => {
@@ -122,7 +150,20 @@ export function Drawing({ session, reading, axes, steps, values, text, all, slid
   }, [reading.slices.join(), drawnOf]);
 
   // What the axes and marks are made of: while only the cells change, these are painted alone.
-  const frame = [width, look.height, look.width, domain.join(), scheme, scale, JSON.stringify([marked, dots]), view?.join(), ...axes.map((axis) => `${axis.name} ${axis.size} ${axis.at?.[0] ?? axis.first} ${axis.at?.[axis.size - 1] ?? axis.step} ${axis.times}`)].join(";");
+  const frame = [
+    width,
+    look.height,
+    look.width,
+    domain.join(),
+    scheme,
+    scale,
+    JSON.stringify([marked, dots]),
+    view?.join(),
+    ...axes.map(
+      (axis) =>
+        `${axis.name} ${axis.size} ${axis.at?.[0] ?? axis.first} ${axis.at?.[axis.size - 1] ?? axis.step} ${axis.times}`,
+    ),
+  ].join(";");
   const framed = useRef("");
   useLayoutEffect(() => {
     if (width === 0) return;
@@ -132,7 +173,19 @@ export function Drawing({ session, reading, axes, steps, values, text, all, slid
     // What it shows is read out value by value below; its parts mean nothing by themselves.
     figure.current.element.setAttribute("aria-hidden", "true");
     box.current!.replaceChildren(figure.current.element);
-  }, [reading, steps.join(), drawnOf, width, domain.join(), scheme, scale, chosen?.join(), cells, view, JSON.stringify(dots)]);
+  }, [
+    reading,
+    steps.join(),
+    drawnOf,
+    width,
+    domain.join(),
+    scheme,
+    scale,
+    chosen?.join(),
+    cells,
+    view,
+    JSON.stringify(dots),
+  ]);
 
   useEffect(() => {
     if (view === null || pair === null || sizes === null) return;
@@ -144,10 +197,13 @@ export function Drawing({ session, reading, axes, steps, values, text, all, slid
     return () => clearTimeout(timer);
   }, [view]);
 
-  const zoom = (factor: number, about: [number, number] = [0.5, 0.5]) => window && setView(zoomed(window, factor, about));
+  const zoom = (factor: number, about: [number, number] = [0.5, 0.5]) =>
+    window && setView(zoomed(window, factor, about));
   const whole = () => {
     if (pair === null) return;
-    const slices = reading.slices.map((text, dimension) => (pair.some((axis) => axis.dimension === dimension) ? ":" : text));
+    const slices = reading.slices.map((text, dimension) =>
+      pair.some((axis) => axis.dimension === dimension) ? ":" : text,
+    );
     if (slices.join() === reading.slices.join()) setView(null);
     else session.preview.want(reading.array, slices);
   };
@@ -157,7 +213,17 @@ export function Drawing({ session, reading, axes, steps, values, text, all, slid
     const element = box.current!;
     const onWheel = (event: WheelEvent) => {
       // The page scrolls past a picture, as past a map of a page: only with a key, or once it has the focus.
-      if (!figure.current?.share || !(event.ctrlKey || event.metaKey || element.contains(document.activeElement) || element.getRootNode() instanceof ShadowRoot && (element.getRootNode() as ShadowRoot).activeElement === element)) return;
+      if (
+        !figure.current?.share ||
+        !(
+          event.ctrlKey ||
+          event.metaKey ||
+          element.contains(document.activeElement) ||
+          (element.getRootNode() instanceof ShadowRoot &&
+            (element.getRootNode() as ShadowRoot).activeElement === element)
+        )
+      )
+        return;
       event.preventDefault();
       const frame = element.getBoundingClientRect();
       zoom(ZOOM ** (-event.deltaY / 100), figure.current.share(event.clientX - frame.left, event.clientY - frame.top));
@@ -182,9 +248,10 @@ export function Drawing({ session, reading, axes, steps, values, text, all, slid
     const [before, now] = [share(from.x, from.y), share(x, y)];
     setView(moved(from.window, [before[0] - now[0], before[1] - now[1]]));
   };
-  const places = (cell: number[]) => steps.with(axes[0]!.dimension, cell[0]!).map((step, dimension) =>
-    second?.dimension === dimension ? cell[1]! : step,
-  );
+  const places = (cell: number[]) =>
+    steps
+      .with(axes[0]!.dimension, cell[0]!)
+      .map((step, dimension) => (second?.dimension === dimension ? cell[1]! : step));
   const under = cursor && chunkOf(reading, indexOf(reading, places(cursor))).key;
   useEffect(() => {
     if (cursor === null || found?.key === under) return;
@@ -198,7 +265,10 @@ export function Drawing({ session, reading, axes, steps, values, text, all, slid
   useEffect(() => {
     if (index === null || !(reading.reduced || reading.is_complex)) return;
     const timer = setTimeout(() => {
-      session.preview.valueAt(reading.array, index).then((text) => setOwn(text === null ? null : { index: index.join(), text }), () => setOwn(null));
+      session.preview.valueAt(reading.array, index).then(
+        (text) => setOwn(text === null ? null : { index: index.join(), text }),
+        () => setOwn(null),
+      );
     }, 100);
     return () => clearTimeout(timer);
   }, [index?.join(), reading]);
@@ -232,12 +302,41 @@ export function Drawing({ session, reading, axes, steps, values, text, all, slid
     <div class="drawing">
       {pair && width > 0 && (
         <div class="colourbar">
-          {channels ? <span class="quiet">{channels.length === 4 ? "Red, green, blue and opacity" : "Red, green and blue"} from {value(domain[0])} to {value(domain[1])}</span> : flags ? <FlagList flags={flags} /> : reading.minimum === null ? <span class="quiet">No finite values</span> : <Bar label={labelOf(reading)} look={look} values={values} place={place} setLimits={setLimits} />}
+          {channels ? (
+            <span class="quiet">
+              {channels.length === 4 ? "Red, green, blue and opacity" : "Red, green and blue"} from {value(domain[0])}{" "}
+              to {value(domain[1])}
+            </span>
+          ) : flags ? (
+            <FlagList flags={flags} />
+          ) : reading.minimum === null ? (
+            <span class="quiet">No finite values</span>
+          ) : (
+            <Bar label={labelOf(reading)} look={look} values={values} place={place} setLimits={setLimits} />
+          )}
           <Infinite signs={channels ? [] : signs} />
           <span class="zoom" role="group" aria-label="Window">
-            <button type="button" class="button" aria-label="Zoom in" title="Zoom in (+, or the wheel when the picture has the focus)" onClick={() => zoom(ZOOM)}>+</button>
-            <button type="button" class="button" aria-label="Zoom out" title="Zoom out (-)" onClick={() => zoom(1 / ZOOM)}>−</button>
-            <button type="button" class="button" title="All of the slice (0)" onClick={whole}>Whole slice</button>
+            <button
+              type="button"
+              class="button"
+              aria-label="Zoom in"
+              title="Zoom in (+, or the wheel when the picture has the focus)"
+              onClick={() => zoom(ZOOM)}
+            >
+              +
+            </button>
+            <button
+              type="button"
+              class="button"
+              aria-label="Zoom out"
+              title="Zoom out (-)"
+              onClick={() => zoom(1 / ZOOM)}
+            >
+              −
+            </button>
+            <button type="button" class="button" title="All of the slice (0)" onClick={whole}>
+              Whole slice
+            </button>
           </span>
         </div>
       )}
@@ -266,14 +365,31 @@ export function Drawing({ session, reading, axes, steps, values, text, all, slid
           ? `${said(reading, axes, cursor, places(cursor), { values, text, own: own?.index === index!.join() ? own.text : null })}${channels ? ` · colours ${channels.map((each) => value(each[cursor[0]! * axes[1]!.size + cursor[1]!]!)).join(", ")}` : ""}${found && found.key === under ? placed(found) : ""}`
           : figure.current?.omitted || "Point at the picture to read a value; click to select its chunk."}
       </p>
-      {width > 0 && <p class="pages"><Take session={session} reading={reading} axes={axes} steps={steps} figure={() => box.current!} />{!pair && <Infinite signs={signs} />}</p>}
+      {width > 0 && (
+        <p class="pages">
+          <Take session={session} reading={reading} axes={axes} steps={steps} figure={() => box.current!} />
+          {!pair && <Infinite signs={signs} />}
+        </p>
+      )}
       {unplaced.length > 0 && (
         <p class="caption">
-          {unplaced.map(({ name }) => name).join(" and ")} {unplaced.length === 1 ? "is" : "are"} drawn by index: the coordinate is not known, or its steps are not alike.
+          {unplaced.map(({ name }) => name).join(" and ")} {unplaced.length === 1 ? "is" : "are"} drawn by index: the
+          coordinate is not known, or its steps are not alike.
         </p>
       )}
       {pair && profiles.length > 0 && (
-        <Profiles axes={pair} profiles={profiles} values={values} stepped={sliders} steps={steps} all={all} shape={reading.shape} look={look} keep={() => keep(point)} remove={(one) => setKept((before) => (one === null ? [] : before.filter((each) => each !== one)))} />
+        <Profiles
+          axes={pair}
+          profiles={profiles}
+          values={values}
+          stepped={sliders}
+          steps={steps}
+          all={all}
+          shape={reading.shape}
+          look={look}
+          keep={() => keep(point)}
+          remove={(one) => setKept((before) => (one === null ? [] : before.filter((each) => each !== one)))}
+        />
       )}
       {picked && <WhyValue key={picked.join()} session={session} array={reading.array} index={picked} />}
     </div>
@@ -296,11 +412,21 @@ const PANS: Record<string, [number, number]> = {
 };
 
 /** The chunks to point out: the selected one, and those that failed in this slice. */
-function marksOf(reading: ReadingModel, [rows, columns]: [Axis, Axis], steps: number[], chosen: number[] | null): Marked[] {
-  const failed = reading.lost.filter(({ state }) => state === "failed").map(({ index, count }) => ({ index: index.map(Number), count, as: "failed" as const }));
+function marksOf(
+  reading: ReadingModel,
+  [rows, columns]: [Axis, Axis],
+  steps: number[],
+  chosen: number[] | null,
+): Marked[] {
+  const failed = reading.lost
+    .filter(({ state }) => state === "failed")
+    .map(({ index, count }) => ({ index: index.map(Number), count, as: "failed" as const }));
   const all = [...failed, ...(chosen ? [{ index: chosen, count: 1, as: "chosen" as const }] : [])];
   return all.flatMap(({ index, count, as }) => {
-    const end = placesOf(reading, index.map((at, i) => (i === index.length - 1 ? at + count - 1 : at)));
+    const end = placesOf(
+      reading,
+      index.map((at, i) => (i === index.length - 1 ? at + count - 1 : at)),
+    );
     const spans = placesOf(reading, index).map(([from], i): [number, number] => [from, end[i]![1]]);
     const drawn = (dimension: number) => dimension === rows.dimension || dimension === columns.dimension;
     const seen = spans.every(([from, to], i) => (drawn(i) ? from < to : steps[i]! >= from && steps[i]! < to));
@@ -330,7 +456,11 @@ export function Infinite({ signs }: { signs: (keyof typeof INFINITE)[] }) {
   if (signs.length === 0) return null;
   return (
     <ul class="flags" aria-label="Infinite values">
-      {signs.map((sign) => <li key={sign}><span class="swatch" style={{ background: INFINITE[sign] }} /> {sign}</li>)}
+      {signs.map((sign) => (
+        <li key={sign}>
+          <span class="swatch" style={{ background: INFINITE[sign] }} /> {sign}
+        </li>
+      ))}
     </ul>
   );
 }
@@ -361,7 +491,7 @@ function Bar({ label, look, values, place, setLimits }: BarProps) {
     const found = counts(values, place, BINS);
     const most = Math.max(1, ...found);
     return found.map((number, bin) => {
-      const height = (Math.sqrt(number / most) * HIGH) || 0;
+      const height = Math.sqrt(number / most) * HIGH || 0;
       return <rect key={bin} x={bin} y={HIGH - height} width={1} height={height} />;
     });
   }, [values, place, look.label]);
@@ -386,16 +516,23 @@ function Bar({ label, look, values, place, setLimits }: BarProps) {
         }}
         onPointerMove={(event) => from !== null && setTo(share(event))}
         onPointerUp={() => {
-          if (from !== null && to !== null && Math.abs(to - from) > 0.02) setLimits([valueAt(Math.min(from, to)), valueAt(Math.max(from, to))]);
+          if (from !== null && to !== null && Math.abs(to - from) > 0.02)
+            setLimits([valueAt(Math.min(from, to)), valueAt(Math.max(from, to))]);
           setFrom(null);
           setTo(null);
         }}
       >
         <title>How often the values occur; drag over a part to have the colours for it alone</title>
         {bins}
-        {from !== null && to !== null && <rect class="dragged" x={Math.min(from, to) * BINS} y={0} width={Math.abs(to - from) * BINS} height={HIGH} />}
+        {from !== null && to !== null && (
+          <rect class="dragged" x={Math.min(from, to) * BINS} y={0} width={Math.abs(to - from) * BINS} height={HIGH} />
+        )}
       </svg>
-      <div ref={box} role="img" aria-label={`Colours from ${low} to ${high}${look.scale === "linear" ? "" : `, ${look.scale}`}`} />
+      <div
+        ref={box}
+        role="img"
+        aria-label={`Colours from ${low} to ${high}${look.scale === "linear" ? "" : `, ${look.scale}`}`}
+      />
     </div>
   );
 }
@@ -428,7 +565,13 @@ interface Said {
 }
 
 /** A value in words: where it is, what it is, its index and its chunk; of a block that it is one. */
-function said(reading: ReadingModel, axes: Axis[], cursor: number[], places: number[], { values, text, own }: Said): string {
+function said(
+  reading: ReadingModel,
+  axes: Axis[],
+  cursor: number[],
+  places: number[],
+  { values, text, own }: Said,
+): string {
   const where = axes.map((axis, i) => `${axis.name} ${placeOf(axis, cursor[i]!)}`).join(", ");
   const flat = axes.length === 2 ? cursor[0]! * axes[1]!.size + cursor[1]! : cursor[0]!;
   const index = indexOf(reading, places);
@@ -438,7 +581,8 @@ function said(reading: ReadingModel, axes: Axis[], cursor: number[], places: num
   const ends = index.map((at, dimension) => spanOf(reading, dimension, places[dimension]!, at)).join(", ");
   const words = cellWords(reading, places) || (reading.is_complex ? "magnitude" : "");
   if (!words) return `${where}: ${state ?? amount(reading, values[flat]!, text(flat))} · index ${ends} · ${key}`;
-  const exactly = own === null ? "" : ` · at index ${index.join(", ")}: ${amount(reading, own === "NaN" ? NaN : 0, own)}`;
+  const exactly =
+    own === null ? "" : ` · at index ${index.join(", ")}: ${amount(reading, own === "NaN" ? NaN : 0, own)}`;
   const cell = `${words}: ${amount(reading, values[flat]!, text(flat), reading.reduced === "mean")}`;
   return `${where}: ${Number.isNaN(values[flat]!) && state ? state : cell} · index ${ends}${state ? "" : exactly} · ${key}`;
 }

@@ -17,7 +17,12 @@ interface Props {
 }
 
 /** Pictures a second, if the next one is there by then. */
-const PACES: [string, string][] = [["3", "3 a second"], ["7", "7 a second"], ["15", "15 a second"], ["30", "30 a second"]];
+const PACES: [string, string][] = [
+  ["3", "3 a second"],
+  ["7", "7 a second"],
+  ["15", "15 a second"],
+  ["30", "30 a second"],
+];
 /** Pictures that are read before they are asked for. */
 const AHEAD = 8;
 
@@ -30,12 +35,19 @@ export function Player({ session, plan, wanted, axis, set }: Props) {
   const size = Number(plan.sizes[axis]);
   const name = plan.dimensions[axis]!;
   const next = (at + 1) % size;
-  const isShown = job !== null && job.id === null && job.error === null && job.reading?.slices.join() === plan.slices.join() && wanted.join() === plan.slices.join();
+  const isShown =
+    job !== null &&
+    job.id === null &&
+    job.error === null &&
+    job.reading?.slices.join() === plan.slices.join() &&
+    wanted.join() === plan.slices.join();
 
   useEffect(() => {
     // Only what is cheap is read without a question, so playing stops at what is not.
     if (!isShown || job.array !== plan.array || bound === 0) return;
-    const parts = Array.from({ length: Math.min(AHEAD, size - 1) }, (_, i) => wanted.with(axis, String((at + 1 + i) % size)));
+    const parts = Array.from({ length: Math.min(AHEAD, size - 1) }, (_, i) =>
+      wanted.with(axis, String((at + 1 + i) % size)),
+    );
     const text = parts.join(";");
     if (text === asked.current) return;
     asked.current = text;
@@ -62,7 +74,13 @@ export function Player({ session, plan, wanted, axis, set }: Props) {
         }}
       />
       {job?.reading != null && size > 1 && (
-        <button type="button" class="button" aria-pressed={plays} aria-label={plays ? `Pause along ${name}` : `Play along ${name}`} onClick={() => setPlays(!plays)}>
+        <button
+          type="button"
+          class="button"
+          aria-pressed={plays}
+          aria-label={plays ? `Pause along ${name}` : `Play along ${name}`}
+          onClick={() => setPlays(!plays)}
+        >
           {plays ? "❚❚" : "▶"}
         </button>
       )}

@@ -59,9 +59,7 @@ export function line(values: Float64Array, axis: Axis, look: Look): Figure {
     y,
     marks: [
       Plot.line(drawn, { x: place, y: finite, stroke: "var(--acc)", strokeWidth: 1.5 }),
-      values.length <= 60
-        ? Plot.dot(drawn, { x: place, y: finite, r: 2, fill: "var(--acc)" })
-        : null,
+      values.length <= 60 ? Plot.dot(drawn, { x: place, y: finite, r: 2, fill: "var(--acc)" }) : null,
       ...infinityMarks(values, place),
     ],
   }) as SVGSVGElement;
@@ -83,7 +81,10 @@ export function line(values: Float64Array, axis: Axis, look: Look): Figure {
 function upright({ domain: [low, high], times }: Look) {
   const part = Number.isFinite(high - low) ? 1 : 2;
   const ticks = part === 1 ? {} : { tickFormat: (at: number) => short(at * part) };
-  return { part, y: { label: null, domain: [low / part, high / part], nice: true, grid: true, ...ticks, ...kindOf(times) } };
+  return {
+    part,
+    y: { label: null, domain: [low / part, high / part], nice: true, grid: true, ...ticks, ...kindOf(times) },
+  };
 }
 
 /** What a line is drawn of: it has a gap where a value is infinite. */
@@ -97,7 +98,16 @@ function infinityMarks(values: Float64Array, place: (index: number) => number): 
   const edge = (sign: "inf" | "-inf", index: number) => values[index] === (sign === "inf" ? Infinity : -Infinity);
   return (["inf", "-inf"] as const).map((sign) => {
     const own = found.filter((index) => edge(sign, index));
-    return own.length === 0 ? null : Plot.dot(own, { x: place, frameAnchor: sign === "inf" ? "top" : "bottom", symbol: "triangle", rotate: sign === "inf" ? 0 : 180, r: 4, fill: INFINITE[sign] });
+    return own.length === 0
+      ? null
+      : Plot.dot(own, {
+          x: place,
+          frameAnchor: sign === "inf" ? "top" : "bottom",
+          symbol: "triangle",
+          rotate: sign === "inf" ? 0 : 180,
+          r: 4,
+          fill: INFINITE[sign],
+        });
   });
 }
 
@@ -119,7 +129,12 @@ export function heatmap(cells: Cells, axes: [Axis, Axis], look: Look, window: Wi
       ...kindOf(rows.times),
     },
     clip: true,
-    marks: [hatching, ...look.marked.map((chunk) => boxOf(chunk, rows, columns)), dotsOf(look, rows, columns), Plot.frame({ stroke: "var(--line)" })],
+    marks: [
+      hatching,
+      ...look.marked.map((chunk) => boxOf(chunk, rows, columns)),
+      dotsOf(look, rows, columns),
+      Plot.frame({ stroke: "var(--line)" }),
+    ],
   }) as SVGSVGElement;
   const [invertX, invertY] = [scaleOf(axesOf, "x"), scaleOf(axesOf, "y")];
   const element = document.createElement("div");
@@ -128,7 +143,10 @@ export function heatmap(cells: Cells, axes: [Axis, Axis], look: Look, window: Wi
   const repaint = (next: Cells) => paint(canvas, next, [rows.size, columns.size], window, upward);
   repaint(cells);
   element.append(canvas, axesOf);
-  const frame = { width: look.width - MARGINS.marginLeft - MARGINS.marginRight, height: look.height - MARGINS.marginTop - MARGINS.marginBottom };
+  const frame = {
+    width: look.width - MARGINS.marginLeft - MARGINS.marginRight,
+    height: look.height - MARGINS.marginTop - MARGINS.marginBottom,
+  };
   return {
     element,
     locate: (x, y) => {
@@ -148,7 +166,13 @@ export function heatmap(cells: Cells, axes: [Axis, Axis], look: Look, window: Wi
 /** Cells as pixels, one for each. */
 export type Cells = HTMLCanvasElement;
 
-export function painted(values: Float64Array, width: number, height: number, table: Uint8ClampedArray, place: (value: number) => number): Cells {
+export function painted(
+  values: Float64Array,
+  width: number,
+  height: number,
+  table: Uint8ClampedArray,
+  place: (value: number) => number,
+): Cells {
   return cellsOf(pixelsOf(values, width, height, table, place));
 }
 
@@ -165,15 +189,23 @@ export function cellsOf(image: ImageData): Cells {
 export function lines(of: { values: Float64Array; name: string; colour?: string }[], axis: Axis, look: Look): Element {
   const place = (index: number) => axis.at?.[index] ?? axis.first + index * axis.step;
   const { part, y } = upright(look);
-  const points = of.flatMap(({ values, name }) => extremes(values, 500).map((index) => ({ x: place(index), y: finiteOf(values[index]!) / part, name })));
+  const points = of.flatMap(({ values, name }) =>
+    extremes(values, 500).map((index) => ({ x: place(index), y: finiteOf(values[index]!) / part, name })),
+  );
   const element = Plot.plot({
     ...MARGINS,
     width: look.width,
     height: look.height,
     x: { label: escaped(axis.name), labelArrow: "none", ...kindOf(axis.times) },
     y,
-    color: { domain: of.map(({ name }) => name), range: lineColours(of.length).map((colour, i) => of[i]!.colour ?? colour) },
-    marks: [Plot.line(points, { x: "x", y: "y", z: "name", stroke: "name", strokeWidth: 1.5 }), ...of.flatMap(({ values }) => infinityMarks(values, place))],
+    color: {
+      domain: of.map(({ name }) => name),
+      range: lineColours(of.length).map((colour, i) => of[i]!.colour ?? colour),
+    },
+    marks: [
+      Plot.line(points, { x: "x", y: "y", z: "name", stroke: "name", strokeWidth: 1.5 }),
+      ...of.flatMap(({ values }) => infinityMarks(values, place)),
+    ],
   });
   element.setAttribute("aria-hidden", "true");
   return element;
@@ -193,15 +225,29 @@ export function lineColours(count: number): string[] {
 function canvasOf(look: Look): HTMLCanvasElement {
   const canvas = document.createElement("canvas");
   const ratio = globalThis.devicePixelRatio || 1;
-  const [across, down] = [look.width - MARGINS.marginLeft - MARGINS.marginRight, look.height - MARGINS.marginTop - MARGINS.marginBottom];
+  const [across, down] = [
+    look.width - MARGINS.marginLeft - MARGINS.marginRight,
+    look.height - MARGINS.marginTop - MARGINS.marginBottom,
+  ];
   canvas.width = Math.max(1, Math.round(across * ratio));
   canvas.height = Math.max(1, Math.round(down * ratio));
-  Object.assign(canvas.style, { left: `${MARGINS.marginLeft}px`, top: `${MARGINS.marginTop}px`, width: `${across}px`, height: `${down}px` });
+  Object.assign(canvas.style, {
+    left: `${MARGINS.marginLeft}px`,
+    top: `${MARGINS.marginTop}px`,
+    width: `${across}px`,
+    height: `${down}px`,
+  });
   return canvas;
 }
 
 /** Paints the part of the cells that the window shows. */
-function paint(canvas: HTMLCanvasElement, cells: Cells, [height, width]: number[], [[top, bottom], [left, right]]: Window, upward: boolean): void {
+function paint(
+  canvas: HTMLCanvasElement,
+  cells: Cells,
+  [height, width]: number[],
+  [[top, bottom], [left, right]]: Window,
+  upward: boolean,
+): void {
   const context = canvas.getContext("2d")!;
   const [scaleX, scaleY] = [canvas.width / (right - left), canvas.height / (bottom - top)];
   context.setTransform(1, 0, 0, 1, 0, 0);
@@ -218,13 +264,23 @@ function kindOf(times: boolean) {
 
 function boxOf({ rows: [top, bottom], columns: [left, right], as }: Marked, rows: Axis, columns: Axis) {
   const [x1, x2, y1, y2] = [edge(columns, left), edge(columns, right), edge(rows, top), edge(rows, bottom)];
-  const look = { chosen: { stroke: "var(--ink)", strokeWidth: 2 }, failed: { stroke: "var(--bad)", fill: "url(#failed)" } };
+  const look = {
+    chosen: { stroke: "var(--ink)", strokeWidth: 2 },
+    failed: { stroke: "var(--bad)", fill: "url(#failed)" },
+  };
   return Plot.rect([0], { x1: [x1], x2: [x2], y1: [y1], y2: [y2], ...look[as] });
 }
 
 function dotsOf({ dots = [] }: Look, rows: Axis, columns: Axis) {
   const middle = (axis: Axis, cell: number) => edge(axis, cell + 0.5);
-  return Plot.dot(dots, { x: ({ column }) => middle(columns, column), y: ({ row }) => middle(rows, row), fill: ({ colour }) => colour, stroke: "var(--bg)", strokeWidth: 1.5, r: 4.5 });
+  return Plot.dot(dots, {
+    x: ({ column }) => middle(columns, column),
+    y: ({ row }) => middle(rows, row),
+    fill: ({ colour }) => colour,
+    stroke: "var(--bg)",
+    strokeWidth: 1.5,
+    r: 4.5,
+  });
 }
 
 /** Where the cell of an index begins. */
@@ -246,11 +302,23 @@ export function legend(label: string, width: number, { domain, scheme, times, sc
   // The span of the largest numbers is none: Plot draws the bar of their halves.
   const part = Number.isFinite(domain[1] - domain[0]) ? 1 : 2;
   const drawn = domain.map((at) => at / part) as [number, number];
-  const color = { type, scheme, domain: drawn, label: escaped(label), ...(type === "symlog" ? { constant: linearPart(drawn) } : {}) };
+  const color = {
+    type,
+    scheme,
+    domain: drawn,
+    label: escaped(label),
+    ...(type === "symlog" ? { constant: linearPart(drawn) } : {}),
+  };
   const tickFormat = times ? { tickFormat: (at: number) => moment(at).slice(0, 10) } : {};
   // Long numbers would be printed over each other.
   const isLong = domain.some((at) => at !== 0 && (Math.abs(at) >= 1e4 || Math.abs(at) < 1e-2));
-  return Plot.legend({ color, width, height: 44, ticks: times || isLong ? 3 : 5, ...(isLong && !times ? { tickFormat: (at: number) => short(at * part) } : tickFormat) }) as Element;
+  return Plot.legend({
+    color,
+    width,
+    height: 44,
+    ticks: times || isLong ? 3 : 5,
+    ...(isLong && !times ? { tickFormat: (at: number) => short(at * part) } : tickFormat),
+  }) as Element;
 }
 
 /** 123456789 → "123M", 0.00012 → "1.2e-4". */

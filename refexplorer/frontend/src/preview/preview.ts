@@ -97,7 +97,18 @@ export class Preview extends Store<PreviewState> {
   private resting: ReturnType<typeof setTimeout> | undefined;
 
   constructor(wire: ExplorerWire) {
-    super({ plan: null, planError: null, wanted: null, bound: kept().bound, budget: kept().budget, isChosen: false, job: null, scale: true, times: true, field: null });
+    super({
+      plan: null,
+      planError: null,
+      wanted: null,
+      bound: kept().bound,
+      budget: kept().budget,
+      isChosen: false,
+      job: null,
+      scale: true,
+      times: true,
+      field: null,
+    });
     this.wire = wire;
     this.plans = new Newest((wish) => this.ask(wish));
     this.offs = [
@@ -105,7 +116,8 @@ export class Preview extends Store<PreviewState> {
       wire.on("cells", ({ job, reading, boxes }, [buffer]) => {
         const { job: mine } = this.state;
         if (mine?.id !== job || buffer === undefined) return;
-        const isFirst = mine.reading?.slices !== reading.slices && mine.reading?.slices.join() !== reading.slices.join();
+        const isFirst =
+          mine.reading?.slices !== reading.slices && mine.reading?.slices.join() !== reading.slices.join();
         const values = isFirst || mine.values === null ? blankOf(reading) : mine.values;
         put(values, reading.shape, boxes, new Float64Array(buffer));
         this.set({ job: { ...mine, reading, values, integers: null } });
@@ -157,7 +169,14 @@ export class Preview extends Store<PreviewState> {
     const frame = plan?.array === array ? this.frames.get(this.nameOf(array, slices)) : null;
     if (!plan || !frame) return false;
     this.turn += 1;
-    const estimate = { ...plan.estimate, bytes: 0, requests: 0, targets: [], label: "Show what was read before", chunks: 0 };
+    const estimate = {
+      ...plan.estimate,
+      bytes: 0,
+      requests: 0,
+      targets: [],
+      label: "Show what was read before",
+      chunks: 0,
+    };
     this.set({
       plan: { ...plan, slices, estimate },
       planError: null,
@@ -237,7 +256,10 @@ export class Preview extends Store<PreviewState> {
       for (const slices of missing.slice(0, message.parts)) {
         const name = this.nameOf(array, slices);
         if (this.frames.has(name)) continue;
-        const { message: { reading }, buffers } = await this.wire.job("chunk.read", { array, slices, scale, times, field, ahead: true }, true).reply;
+        const {
+          message: { reading },
+          buffers,
+        } = await this.wire.job("chunk.read", { array, slices, scale, times, field, ahead: true }, true).reply;
         if (name === this.nameOf(array, slices)) this.frames.keep(name, frameOf(reading, buffers));
       }
     } catch {
@@ -246,9 +268,18 @@ export class Preview extends Store<PreviewState> {
   }
 
   /** Every value of a part as a file; of CSV and npy `axes` are the sides. */
-  async save(array: string, slices: string[], form: "netcdf" | "csv" | "npy", axes: number[]): Promise<{ file: string; bytes: ArrayBuffer }> {
+  async save(
+    array: string,
+    slices: string[],
+    form: "netcdf" | "csv" | "npy",
+    axes: number[],
+  ): Promise<{ file: string; bytes: ArrayBuffer }> {
     const { scale, times, field } = this.state;
-    const { message, buffers } = await this.wire.job("slice.save", { array, slices, form, axes, scale, times, field }, true).reply;
+    const { message, buffers } = await this.wire.job(
+      "slice.save",
+      { array, slices, form, axes, scale, times, field },
+      true,
+    ).reply;
     return { file: message.name, bytes: buffers[0]! };
   }
 
@@ -273,7 +304,13 @@ export class Preview extends Store<PreviewState> {
   private async ask(wish: Wish): Promise<void> {
     try {
       if (wish.turn !== this.turn) return;
-      const { plan } = await this.wire.request("slice.plan", { array: wish.array, index: wish.index, slices: wish.slices, shown: wish.shown ?? false, budget: this.state.budget });
+      const { plan } = await this.wire.request("slice.plan", {
+        array: wish.array,
+        index: wish.index,
+        slices: wish.slices,
+        shown: wish.shown ?? false,
+        budget: this.state.budget,
+      });
       if (wish.turn !== this.turn) return;
       const asked = wish.slices !== null && this.state.wanted?.join() === wish.slices.join();
       this.set({

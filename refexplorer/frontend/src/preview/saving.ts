@@ -9,10 +9,17 @@ export function csvOf(reading: ReadingModel, axes: Axis[], cells: string[]): str
   const columns = axes.at(-1)!;
   const rows = axes.length === 2 ? axes[0]! : null;
   const quoted = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const place = (axis: Axis, index: number) => quoted(axis.texts?.[index] ?? (axis.at === null || axis.times ? placeOf(axis, index).replaceAll(",", "") : exact(axis.at[index]!, "float64")));
+  const place = (axis: Axis, index: number) =>
+    quoted(
+      axis.texts?.[index] ??
+        (axis.at === null || axis.times ? placeOf(axis, index).replaceAll(",", "") : exact(axis.at[index]!, "float64")),
+    );
   const words = cellWords(reading);
   const what = [reading.name, reading.units, words && `each cell: ${words}`].filter(Boolean).join("; ");
-  const head = [quoted(rows ? `${rows.name} \\ ${columns.name}` : columns.name), ...Array.from({ length: columns.size }, (_, i) => place(columns, i))];
+  const head = [
+    quoted(rows ? `${rows.name} \\ ${columns.name}` : columns.name),
+    ...Array.from({ length: columns.size }, (_, i) => place(columns, i)),
+  ];
   const lines = Array.from({ length: rows?.size ?? 1 }, (_, row) => [
     rows ? place(rows, row) : quoted(reading.name),
     ...cells.slice(row * columns.size, (row + 1) * columns.size),
@@ -32,7 +39,9 @@ export async function pngOf(figure: HTMLElement): Promise<Blob> {
   context.fillRect(0, 0, whole.width, whole.height);
   if (canvas) context.drawImage(canvas, canvas.offsetLeft * ratio, canvas.offsetTop * ratio);
   context.drawImage(await imageOf(svg), 0, 0, whole.width, whole.height);
-  return new Promise((resolve, reject) => whole.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The browser made no image."))), "image/png"));
+  return new Promise((resolve, reject) =>
+    whole.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The browser made no image."))), "image/png"),
+  );
 }
 
 /** The figure as it is seen, as one drawing: the cells in it are a picture of their own. */
@@ -43,7 +52,12 @@ export function svgOf(figure: HTMLElement): Blob {
   copy.setAttribute("width", String(svg.clientWidth));
   copy.setAttribute("height", String(svg.clientHeight));
   const page = document.createElementNS(SVG, "rect");
-  for (const [name, value] of Object.entries({ width: "100%", height: "100%", fill: styleOf(figure, "--bg") || "#fff" })) page.setAttribute(name, value);
+  for (const [name, value] of Object.entries({
+    width: "100%",
+    height: "100%",
+    fill: styleOf(figure, "--bg") || "#fff",
+  }))
+    page.setAttribute(name, value);
   const below: SVGElement[] = [page];
   if (canvas) {
     const cells = document.createElementNS(SVG, "image");
@@ -77,7 +91,10 @@ function standingAlone(svg: SVGSVGElement): SVGSVGElement {
   const names = ["--ink", "--ink2", "--line", "--bad", "--acc", "--text"];
   const style = getComputedStyle(svg);
   copy.setAttribute("xmlns", SVG);
-  copy.setAttribute("style", `${names.map((name) => `${name}: ${style.getPropertyValue(name)}`).join(";")}; color: ${style.color}; font: ${style.font}; background: none`);
+  copy.setAttribute(
+    "style",
+    `${names.map((name) => `${name}: ${style.getPropertyValue(name)}`).join(";")}; color: ${style.color}; font: ${style.font}; background: none`,
+  );
   return copy;
 }
 

@@ -36,7 +36,18 @@ export function layout(reading: ReadingModel, wanted: number[] = []): Layout {
     const times = at !== null && reading.coordinates[dimension]!.times;
     const [first, stop, step] = reading.region[dimension]!.map(Number) as [number, number, number];
     const texts = reading.coordinates[dimension]?.texts ?? null;
-    return { dimension, name: reading.dimensions[dimension] ?? `axis ${dimension}`, size, at, times, first, step, texts, block: reading.reduced ? (reading.blocks?.[dimension] ?? 1) : 1, stop };
+    return {
+      dimension,
+      name: reading.dimensions[dimension] ?? `axis ${dimension}`,
+      size,
+      at,
+      times,
+      first,
+      step,
+      texts,
+      block: reading.reduced ? (reading.blocks?.[dimension] ?? 1) : 1,
+      stop,
+    };
   });
   const long = axes.filter((axis) => axis.size > 1);
   const chosen = wanted.flatMap((dimension) => long.filter((axis) => axis.dimension === dimension));
@@ -56,7 +67,8 @@ function evenly(found: (number | null)[] | null, size: number): number[] | null 
 /** Where a cell of a dimension is, in words: of a block without a coordinate its first and last index. */
 export function placeOf(axis: Axis, index: number): string {
   if (axis.texts) return grouped(axis.texts[index]!);
-  if (axis.at !== null) return axis.times ? moment(axis.at[index]!) : grouped(exact(Number(axis.at[index]!.toPrecision(12)), "float64"));
+  if (axis.at !== null)
+    return axis.times ? moment(axis.at[index]!) : grouped(exact(Number(axis.at[index]!.toPrecision(12)), "float64"));
   const [first, last] = endsOf(axis, index);
   return first === last ? count(first) : `${count(first)} to ${count(last)}`;
 }
@@ -77,18 +89,31 @@ export function cellWords({ reduced, blocks, region }: ReadingModel, cell?: numb
     const [start, last] = endsOf({ first, step, block, stop } as Axis, cell[dimension]!);
     return Math.round((last - start) / (step / block)) + 1;
   });
-  const long = sizes.filter((_, dimension) => blocks[dimension]! > 1).map(count).join(" × ");
+  const long = sizes
+    .filter((_, dimension) => blocks[dimension]! > 1)
+    .map(count)
+    .join(" × ");
   return `${reduced === "mean" ? "mean" : "middle"} of ${long}`;
 }
 
 /** Each value as text with every digit; of means those of float64. */
-export function textsOf({ reduced, value_type }: Pick<ReadingModel, "reduced" | "value_type">, values: Float64Array, integers: Integers | null): (index: number) => string {
+export function textsOf(
+  { reduced, value_type }: Pick<ReadingModel, "reduced" | "value_type">,
+  values: Float64Array,
+  integers: Integers | null,
+): (index: number) => string {
   const type = reduced === "mean" ? "float64" : value_type!;
-  return (index) => exact(values[index]!, type, integers === null || Number.isNaN(values[index]!) ? undefined : integers[index]!);
+  return (index) =>
+    exact(values[index]!, type, integers === null || Number.isNaN(values[index]!) ? undefined : integers[index]!);
 }
 
 /** Values of the drawn dimensions, C order, at the given step of every other dimension. */
-export function slice<T extends Float64Array | Integers>(values: T, reading: ReadingModel, { drawn }: Layout, steps: number[]): T {
+export function slice<T extends Float64Array | Integers>(
+  values: T,
+  reading: ReadingModel,
+  { drawn }: Layout,
+  steps: number[],
+): T {
   const strides = stridesOf(reading.shape);
   const start = steps.reduce((sum, step, dimension) => sum + step * strides[dimension]!, 0);
   const [rows, columns] = drawn.length === 2 ? drawn : [null, drawn[0] ?? null];
@@ -157,7 +182,10 @@ export function indexOf({ region }: ReadingModel, places: number[]): number[] {
 }
 
 /** The chunk that an element of the array is in. */
-export function chunkOf({ chunk_shape, key_start, separator }: ReadingModel, index: number[]): { key: string; index: number[] } {
+export function chunkOf(
+  { chunk_shape, key_start, separator }: ReadingModel,
+  index: number[],
+): { key: string; index: number[] } {
   const chunk = index.map((at, dimension) => Math.floor(at / Number(chunk_shape[dimension])));
   return { key: key_start + chunk.join(separator), index: chunk };
 }
@@ -180,7 +208,9 @@ const lostChunks = new WeakMap<ReadingModel, Map<string, LostState>>();
 export function lostAt(reading: ReadingModel, key: string): LostState | undefined {
   let found = lostChunks.get(reading);
   if (found === undefined) {
-    found = new Map([...eachLost(reading)].map(({ index, state }) => [reading.key_start + index.join(reading.separator), state]));
+    found = new Map(
+      [...eachLost(reading)].map(({ index, state }) => [reading.key_start + index.join(reading.separator), state]),
+    );
     lostChunks.set(reading, found);
   }
   return found.get(key);
@@ -200,7 +230,8 @@ export function figures(values: Float64Array, integers: Integers | null = null) 
   let [low, high] = [-1, -1];
   values.forEach((value, i) => {
     if (!Number.isFinite(value)) return;
-    const isBelow = (one: number, other: number) => (integers ? integers[one]! < integers[other]! : values[one]! < values[other]!);
+    const isBelow = (one: number, other: number) =>
+      integers ? integers[one]! < integers[other]! : values[one]! < values[other]!;
     if (low < 0 || isBelow(i, low)) low = i;
     if (high < 0 || isBelow(high, i)) high = i;
   });

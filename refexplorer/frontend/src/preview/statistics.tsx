@@ -32,18 +32,33 @@ export function Statistics({ reading, parts }: Props) {
   const line = (name: string, text: (each: (typeof found)[number]) => string) => (
     <tr key={name}>
       <th scope="row">{name}</th>
-      {found.map((each, i) => <td key={i} class="number">{text(each)}</td>)}
+      {found.map((each, i) => (
+        <td key={i} class="number">
+          {text(each)}
+        </td>
+      ))}
     </tr>
   );
   return (
     <>
-      {cellWords(reading) && <p class="caption" role="note">Of the cells, each the {cellWords(reading)} values; the values themselves are from {reading.extremes?.map(grouped).join(" to ") ?? "none"}.</p>}
+      {cellWords(reading) && (
+        <p class="caption" role="note">
+          Of the cells, each the {cellWords(reading)} values; the values themselves are from{" "}
+          {reading.extremes?.map(grouped).join(" to ") ?? "none"}.
+        </p>
+      )}
       <table class="kinds statistics">
         <thead>
           <tr>
             <th scope="col">{reading.units && !reading.times ? reading.units : ""}</th>
-            <th scope="col" class="number">this slice</th>
-            {parts.length > 1 && <th scope="col" class="number">all that was read</th>}
+            <th scope="col" class="number">
+              this slice
+            </th>
+            {parts.length > 1 && (
+              <th scope="col" class="number">
+                all that was read
+              </th>
+            )}
           </tr>
         </thead>
         <tbody>

@@ -33,7 +33,9 @@ export function NumberTable({ reading, axes, values, text }: NumbersProps) {
   const [range, setRange] = useState<Range | null>(null);
   const [said, tell] = useState("");
   const table = useId();
-  const isIn = range !== null && holds({ from: [shown.rows[0]!, shown.columns[0]!], to: [shown.rows.at(-1)!, shown.columns.at(-1)!] }, ...range.to);
+  const isIn =
+    range !== null &&
+    holds({ from: [shown.rows[0]!, shown.columns[0]!], to: [shown.rows.at(-1)!, shown.columns.at(-1)!] }, ...range.to);
   const choose = (next: Range | null) => {
     setRange(next);
     tell("");
@@ -52,10 +54,18 @@ export function NumberTable({ reading, axes, values, text }: NumbersProps) {
     if ((event.ctrlKey || event.metaKey) && event.key === "c" && range !== null) void copy("tabs");
     else if (event.key === "Escape" && range !== null) choose(null);
     else {
-      const next = stepped(isIn ? range : null, event.key, event.shiftKey, [shown.rows[0]!, shown.columns[0]!], [shown.rows.at(-1)!, shown.columns.at(-1)!]);
+      const next = stepped(
+        isIn ? range : null,
+        event.key,
+        event.shiftKey,
+        [shown.rows[0]!, shown.columns[0]!],
+        [shown.rows.at(-1)!, shown.columns.at(-1)!],
+      );
       if (next === null) return;
       choose(next);
-      (event.currentTarget as HTMLElement).querySelector(`[id="${cellId(table, next.to)}"]`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+      (event.currentTarget as HTMLElement)
+        .querySelector(`[id="${cellId(table, next.to)}"]`)
+        ?.scrollIntoView({ block: "nearest", inline: "nearest" });
     }
     event.preventDefault();
   };
@@ -65,13 +75,26 @@ export function NumberTable({ reading, axes, values, text }: NumbersProps) {
   };
   return (
     <>
-      {cellWords(reading) && <p class="caption" role="note">Each cell is the {cellWords(reading)} values, not one value: choose a smaller part to see each.</p>}
-      {reading.is_complex && <p class="caption" role="note">Each cell is the magnitude of a complex value.</p>}
+      {cellWords(reading) && (
+        <p class="caption" role="note">
+          Each cell is the {cellWords(reading)} values, not one value: choose a smaller part to see each.
+        </p>
+      )}
+      {reading.is_complex && (
+        <p class="caption" role="note">
+          Each cell is the magnitude of a complex value.
+        </p>
+      )}
       <Pages name="rows" start={top} step={ROWS} size={rows.size} move={setTop} />
       <Pages name="columns" start={left} step={COLUMNS} size={across} move={setLeft} />
       <CopyCells
-        head={[columns ? `${rows.name} \\ ${columns.name}` : rows.name, ...(columns === null ? ["Value"] : shown.columns.map((at) => placeOf(columns, at)))]}
-        rows={() => shown.rows.map((row) => [placeOf(rows, row), ...shown.columns.map((column) => copied(row * across + column))])}
+        head={[
+          columns ? `${rows.name} \\ ${columns.name}` : rows.name,
+          ...(columns === null ? ["Value"] : shown.columns.map((at) => placeOf(columns, at))),
+        ]}
+        rows={() =>
+          shown.rows.map((row) => [placeOf(rows, row), ...shown.columns.map((column) => copied(row * across + column))])
+        }
       />
       <RangeCopied range={range} axes={axes} said={said} copy={(sort) => void copy(sort)} clear={() => choose(null)} />
       <div class="scrolled" role="region" aria-label="Values">
@@ -98,14 +121,32 @@ export function NumberTable({ reading, axes, values, text }: NumbersProps) {
           <thead>
             <tr>
               <th scope="col">{columns ? `${rows.name} \\ ${columns.name}` : rows.name}</th>
-              {columns === null
-                ? <th scope="col" class="number">Value</th>
-                : shown.columns.map((at) => <th key={at} scope="col" class="number">{placeOf(columns, at)}</th>)}
+              {columns === null ? (
+                <th scope="col" class="number">
+                  Value
+                </th>
+              ) : (
+                shown.columns.map((at) => (
+                  <th key={at} scope="col" class="number">
+                    {placeOf(columns, at)}
+                  </th>
+                ))
+              )}
             </tr>
           </thead>
           <tbody>
             {shown.rows.map((row) => (
-              <NumberRow key={row} table={table} row={row} place={placeOf(rows, row)} columns={shown.columns} values={values} across={across} say={say} chosen={chosenOf(range, row)} />
+              <NumberRow
+                key={row}
+                table={table}
+                row={row}
+                place={placeOf(rows, row)}
+                columns={shown.columns}
+                values={values}
+                across={across}
+                say={say}
+                chosen={chosenOf(range, row)}
+              />
             ))}
           </tbody>
         </table>
@@ -131,19 +172,31 @@ interface NumberRowProps {
 /** A row; it is drawn again only if its own cells change, since a drag passes many of 8,000 cells. */
 function NumberRow({ table, row, place, columns, values, across, say, chosen }: NumberRowProps) {
   const [first, last] = chosen ?? [-1, -1];
-  return useMemo(() => (
-    <tr>
-      <th scope="row">{place}</th>
-      {columns.map((column) => {
-        const at = row * across + column;
-        const number = values[at]!;
-        const isChosen = column >= first && column <= last;
-        return (
-          <td key={column} role="gridcell" id={cellId(table, [row, column])} data-cell={`${row} ${column}`} aria-selected={isChosen} class={["number", Number.isNaN(number) ? "absent" : "", isChosen ? "chosen" : ""].join(" ")}>{say(at)}</td>
-        );
-      })}
-    </tr>
-  ), [table, row, place, columns[0], columns.length, values, across, say, first, last]);
+  return useMemo(
+    () => (
+      <tr>
+        <th scope="row">{place}</th>
+        {columns.map((column) => {
+          const at = row * across + column;
+          const number = values[at]!;
+          const isChosen = column >= first && column <= last;
+          return (
+            <td
+              key={column}
+              role="gridcell"
+              id={cellId(table, [row, column])}
+              data-cell={`${row} ${column}`}
+              aria-selected={isChosen}
+              class={["number", Number.isNaN(number) ? "absent" : "", isChosen ? "chosen" : ""].join(" ")}
+            >
+              {say(at)}
+            </td>
+          );
+        })}
+      </tr>
+    ),
+    [table, row, place, columns[0], columns.length, values, across, say, first, last],
+  );
 }
 
 function chosenOf(range: Range | null, row: number): [number, number] | null {
@@ -166,16 +219,43 @@ interface RangeProps {
 
 /** Which cells are chosen, and the ways to take them. */
 function RangeCopied({ range, axes, said, copy, clear }: RangeProps) {
-  if (range === null) return <p class="pages quiet">Drag over cells, or hold Shift with the arrow keys, to choose a range to copy.</p>;
+  if (range === null)
+    return <p class="pages quiet">Drag over cells, or hold Shift with the arrow keys, to choose a range to copy.</p>;
   const spans = spansOf(range);
-  const size = spans.map(([from, to]) => count(to - from + 1)).slice(0, axes.length).join(" × ");
-  const where = axes.map((axis, side) => `${axis.name} ${placeOf(axis, spans[side]![0])}${spans[side]![0] === spans[side]![1] ? "" : ` to ${placeOf(axis, spans[side]![1])}`}`).join(", ");
+  const size = spans
+    .map(([from, to]) => count(to - from + 1))
+    .slice(0, axes.length)
+    .join(" × ");
+  const where = axes
+    .map(
+      (axis, side) =>
+        `${axis.name} ${placeOf(axis, spans[side]![0])}${spans[side]![0] === spans[side]![1] ? "" : ` to ${placeOf(axis, spans[side]![1])}`}`,
+    )
+    .join(", ");
   return (
     <p class="pages quiet" role="group" aria-label="Chosen cells">
-      <span>{size} cells: {where}</span>
-      <button type="button" class="button" title="With their places, and what they are in the first line" onClick={() => copy("csv")}>Copy as CSV</button>
-      <button type="button" class="button" title="The values alone, separated by tabs (Ctrl+C)" onClick={() => copy("tabs")}>Copy the values</button>
-      <button type="button" class="button" onClick={clear}>Clear</button>
+      <span>
+        {size} cells: {where}
+      </span>
+      <button
+        type="button"
+        class="button"
+        title="With their places, and what they are in the first line"
+        onClick={() => copy("csv")}
+      >
+        Copy as CSV
+      </button>
+      <button
+        type="button"
+        class="button"
+        title="The values alone, separated by tabs (Ctrl+C)"
+        onClick={() => copy("tabs")}
+      >
+        Copy the values
+      </button>
+      <button type="button" class="button" onClick={clear}>
+        Clear
+      </button>
       <span role="status">{said}</span>
     </p>
   );
@@ -187,11 +267,15 @@ function CopyCells({ head, rows }: { head: string[]; rows(): string[][] }) {
   const copy = async () => {
     const copied = rows();
     const text = [head, ...copied].map((cells) => cells.join("\t")).join("\n");
-    say((await toClipboard(text)) ? `${counted(copied.length, "row")} copied` : "The browser does not let them be copied");
+    say(
+      (await toClipboard(text)) ? `${counted(copied.length, "row")} copied` : "The browser does not let them be copied",
+    );
   };
   return (
     <p class="pages quiet">
-      <button type="button" class="button" title="With their places, separated by tabs" onClick={() => void copy()}>Copy these cells</button>
+      <button type="button" class="button" title="With their places, separated by tabs" onClick={() => void copy()}>
+        Copy these cells
+      </button>
       <span role="status">{said}</span>
     </p>
   );
@@ -205,14 +289,34 @@ export function TextTable({ reading }: { reading: ReadingModel }) {
   return (
     <>
       <table class="texts">
-        <thead><tr>{named.map(({ name }) => <th key={name} scope="col">{name}</th>)}<th scope="col">Value</th></tr></thead>
+        <thead>
+          <tr>
+            {named.map(({ name }) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+            <th scope="col">Value</th>
+          </tr>
+        </thead>
         <tbody>
           {texts.map((text, index) => (
-            <tr key={index}>{placesIn(named, index).map((place, i) => <td key={named[i]!.name} class="number">{place}</td>)}<td>{text}</td></tr>
+            <tr key={index}>
+              {placesIn(named, index).map((place, i) => (
+                <td key={named[i]!.name} class="number">
+                  {place}
+                </td>
+              ))}
+              <td>{text}</td>
+            </tr>
           ))}
         </tbody>
       </table>
-      {texts.length < total && <p class="quiet">The first {count(texts.length)} of {count(total)} values.</p>}
+      {texts.length < total && (
+        <p class="quiet">
+          The first {count(texts.length)} of {count(total)} values.
+        </p>
+      )}
     </>
   );
 }
@@ -220,11 +324,14 @@ export function TextTable({ reading }: { reading: ReadingModel }) {
 /** Where a value of C order is along each dimension. */
 function placesIn(axes: Axis[], index: number): string[] {
   let left = index;
-  return axes.toReversed().map((axis) => {
-    const at = left % axis.size;
-    left = Math.floor(left / axis.size);
-    return placeOf(axis, at);
-  }).reverse();
+  return axes
+    .toReversed()
+    .map((axis) => {
+      const at = left % axis.size;
+      left = Math.floor(left / axis.size);
+      return placeOf(axis, at);
+    })
+    .reverse();
 }
 
 interface PagesProps {
@@ -241,9 +348,27 @@ function Pages({ name, start, step, size, move }: PagesProps) {
   const last = Math.min(size, start + step);
   return (
     <p class="pages quiet" role="group" aria-label={`Page of ${name}`}>
-      <button type="button" class="button" aria-label={`Previous ${name}`} disabled={start === 0} onClick={() => move(Math.max(0, start - step))}>‹</button>
-      <button type="button" class="button" aria-label={`Next ${name}`} disabled={last === size} onClick={() => move(start + step)}>›</button>
-      <span role="status">{name} {count(start + 1)} to {count(last)} of {count(size)}</span>
+      <button
+        type="button"
+        class="button"
+        aria-label={`Previous ${name}`}
+        disabled={start === 0}
+        onClick={() => move(Math.max(0, start - step))}
+      >
+        ‹
+      </button>
+      <button
+        type="button"
+        class="button"
+        aria-label={`Next ${name}`}
+        disabled={last === size}
+        onClick={() => move(start + step)}
+      >
+        ›
+      </button>
+      <span role="status">
+        {name} {count(start + 1)} to {count(last)} of {count(size)}
+      </span>
     </p>
   );
 }

@@ -45,7 +45,8 @@ export function Values({ session, reading, values, integers }: Props) {
   const isOwn = picture.array === array || (picture.array !== null && picture.array === selection);
   const { axes: wanted, mode, limits, scale, scheme: named } = isOwn ? picture : PLAIN;
   const scheme = (Object.hasOwn(SCHEMES, named) ? named : PLAIN.scheme) as Scheme;
-  const draw = (change: Partial<Picture>) => session.set({ picture: { ...(isOwn ? picture : PLAIN), ...change, array } });
+  const draw = (change: Partial<Picture>) =>
+    session.set({ picture: { ...(isOwn ? picture : PLAIN), ...change, array } });
   const setWanted = (axes: number[]) => draw({ axes });
   const setMode = (next: Mode) => draw({ mode: next });
   const setScheme = (next: Scheme) => draw({ scheme: next });
@@ -55,20 +56,41 @@ export function Values({ session, reading, values, integers }: Props) {
   const whole = useMemo(() => layout(reading, wanted.length > 0 ? wanted : spatial(reading)), [reading, wanted.join()]);
   const given = isSingle ? "heatmap" : mode;
   const drawable = (given === "heatmap" || given === "lines") && whole.drawn.length === 1 ? "line" : given;
-  const plan = useMemo(() => (drawable === "line" && whole.drawn.length === 2 ? layout(reading, [whole.drawn[1]!.dimension]) : whole), [whole, drawable]);
+  const plan = useMemo(
+    () => (drawable === "line" && whole.drawn.length === 2 ? layout(reading, [whole.drawn[1]!.dimension]) : whole),
+    [whole, drawable],
+  );
   const steps = reading.shape.map((size, dimension) => (asked[dimension]! < size ? asked[dimension]! : 0));
   const channel = drawable === "heatmap" && !isSingle ? (reading.channels ?? null) : null;
-  const isColoured = channel !== null && plan.stepped.some(({ dimension }) => dimension === channel) && reading.shape[channel]! > 2;
+  const isColoured =
+    channel !== null && plan.stepped.some(({ dimension }) => dimension === channel) && reading.shape[channel]! > 2;
   const stepped = plan.stepped.filter(({ dimension }) => !isColoured || dimension !== channel);
   const channels = useMemo(
-    () => (isColoured && values ? Array.from({ length: reading.shape[channel]! }, (_, i) => slice(values, reading, plan, steps.with(channel, i))) : null),
+    () =>
+      isColoured && values
+        ? Array.from({ length: reading.shape[channel]! }, (_, i) =>
+            slice(values, reading, plan, steps.with(channel, i)),
+          )
+        : null,
     [isColoured, values, plan, steps.join()],
   );
-  const part = useMemo(() => (values === null ? null : slice(values, reading, plan, steps)), [values, plan, steps.join()]);
-  const whole64 = useMemo(() => (integers === null ? null : slice(integers, reading, plan, steps)), [integers, plan, steps.join()]);
+  const part = useMemo(
+    () => (values === null ? null : slice(values, reading, plan, steps)),
+    [values, plan, steps.join()],
+  );
+  const whole64 = useMemo(
+    () => (integers === null ? null : slice(integers, reading, plan, steps)),
+    [integers, plan, steps.join()],
+  );
   const text = useMemo(() => textsOf(reading, part ?? new Float64Array(), whole64), [reading, part, whole64]);
   if (values === null || part === null) {
-    return <div class={`values ${reading.state}`} ref={box}><Fields session={session} reading={reading} /><Caption reading={reading} session={session} /><TextTable reading={reading} /></div>;
+    return (
+      <div class={`values ${reading.state}`} ref={box}>
+        <Fields session={session} reading={reading} />
+        <Caption reading={reading} session={session} />
+        <TextTable reading={reading} />
+      </div>
+    );
   }
   const move = (axis: Axis, to: number) =>
     session.set({ steps: steps.map((old, dimension) => (dimension === axis.dimension ? to : old)) });
@@ -79,11 +101,25 @@ export function Values({ session, reading, values, integers }: Props) {
     <>
       {!single && drawable === "heatmap" && !isColoured && (
         <>
-          <Choice label="Colours" value={scheme} options={Object.entries(SCHEMES)} choose={(name) => setScheme(name as Scheme)} />
-          {!reading.times && <Choice label="Scale" value={scale} options={Object.entries(SCALES)} choose={(name) => draw({ scale: name as ScaleName })} />}
+          <Choice
+            label="Colours"
+            value={scheme}
+            options={Object.entries(SCHEMES)}
+            choose={(name) => setScheme(name as Scheme)}
+          />
+          {!reading.times && (
+            <Choice
+              label="Scale"
+              value={scale}
+              options={Object.entries(SCALES)}
+              choose={(name) => draw({ scale: name as ScaleName })}
+            />
+          )}
         </>
       )}
-      {!single && drawable !== "table" && drawable !== "statistics" && <Limits limits={limits} values={part} now={domain} set={setLimits} />}
+      {!single && drawable !== "table" && drawable !== "statistics" && (
+        <Limits limits={limits} values={part} now={domain} set={setLimits} />
+      )}
       <Decoding session={session} />
     </>
   );
@@ -93,27 +129,75 @@ export function Values({ session, reading, values, integers }: Props) {
         {!single && <Modes modes={modesOf(plan, reading)} chosen={isSingle ? "channel" : drawable} choose={setMode} />}
         <Fields session={session} reading={reading} />
         {!single && plan.drawn.length === 2 && session.part === WHOLE && (
-          <button type="button" class="button" title="Draw it with coastlines, where latitude and longitude are known" onClick={() => session.show("map")}>On the map</button>
+          <button
+            type="button"
+            class="button"
+            title="Draw it with coastlines, where latitude and longitude are known"
+            onClick={() => session.show("map")}
+          >
+            On the map
+          </button>
         )}
         {!single && <Axes plan={plan} choose={setWanted} />}
-        {isNarrow ? <details class="more"><summary>Colours and range</summary><div class="controls">{further}</div></details> : further}
+        {isNarrow ? (
+          <details class="more">
+            <summary>Colours and range</summary>
+            <div class="controls">{further}</div>
+          </details>
+        ) : (
+          further
+        )}
       </div>
-      {!single && stepped.map((axis) => (
-        <Stepper key={axis.dimension} axis={axis} at={steps[axis.dimension]!} move={(to) => move(axis, to)} />
-      ))}
+      {!single &&
+        stepped.map((axis) => (
+          <Stepper key={axis.dimension} axis={axis} at={steps[axis.dimension]!} move={(to) => move(axis, to)} />
+        ))}
       {single ? (
         <>
           <p class="single">{only(values, reading, textsOf(reading, values, integers))}</p>
-          <WhyValue session={session} array={reading.array} index={indexOf(reading, reading.shape.map(() => 0))} />
+          <WhyValue
+            session={session}
+            array={reading.array}
+            index={indexOf(
+              reading,
+              reading.shape.map(() => 0),
+            )}
+          />
         </>
       ) : drawable === "table" ? (
         <NumberTable reading={reading} axes={plan.drawn} values={part} text={text} />
       ) : drawable === "lines" ? (
         <RowLines axes={plan.drawn as [Axis, Axis]} values={part} reading={reading} domain={domain} />
       ) : drawable === "statistics" ? (
-        <Statistics reading={reading} parts={values.length === part.length ? [[part, whole64]] : [[part, whole64], [values, integers]]} />
+        <Statistics
+          reading={reading}
+          parts={
+            values.length === part.length
+              ? [[part, whole64]]
+              : [
+                  [part, whole64],
+                  [values, integers],
+                ]
+          }
+        />
       ) : (
-        <Drawing session={session} reading={reading} axes={plan.drawn} steps={steps} values={part} text={text} all={values} sliders={stepped} channels={channels} domain={domain} scheme={scheme} scale={reading.times ? "linear" : scale} setLimits={setLimits} kept={kept} setKept={setKept} />
+        <Drawing
+          session={session}
+          reading={reading}
+          axes={plan.drawn}
+          steps={steps}
+          values={part}
+          text={text}
+          all={values}
+          sliders={stepped}
+          channels={channels}
+          domain={domain}
+          scheme={scheme}
+          scale={reading.times ? "linear" : scale}
+          setLimits={setLimits}
+          kept={kept}
+          setKept={setKept}
+        />
       )}
       <Caption reading={reading} session={session} />
     </div>
@@ -144,11 +228,29 @@ interface RowProps {
 function RowLines({ axes, values, reading, domain }: RowProps) {
   const [rows, columns] = axes;
   const found = useMemo(() => rowsOf(values, axes), [values, axes]);
-  const look = { width: 0, height: 280, label: reading.name, domain, scheme: "viridis" as const, scale: "linear" as const, times: reading.times, marked: [] };
+  const look = {
+    width: 0,
+    height: 280,
+    label: reading.name,
+    domain,
+    scheme: "viridis" as const,
+    scale: "linear" as const,
+    times: reading.times,
+    marked: [],
+  };
   return (
     <>
-      <Lines lines={found} axis={columns} look={look} label={`${reading.name}: ${counted(found.length, "line")} along ${columns.name}`} />
-      {found.length < rows.size && <p class="caption">{counted(found.length, "line")} of {count(rows.size)} along {rows.name}, at the same distance from each other.</p>}
+      <Lines
+        lines={found}
+        axis={columns}
+        look={look}
+        label={`${reading.name}: ${counted(found.length, "line")} along ${columns.name}`}
+      />
+      {found.length < rows.size && (
+        <p class="caption">
+          {counted(found.length, "line")} of {count(rows.size)} along {rows.name}, at the same distance from each other.
+        </p>
+      )}
     </>
   );
 }
@@ -157,13 +259,24 @@ function RowLines({ axes, values, reading, domain }: RowProps) {
 function Fields({ session, reading: { fields = [], field } }: { session: ExplorerSession; reading: ReadingModel }) {
   if (fields.length === 0) return null;
   const options: [string, string][] = [...fields.map((name): [string, string] => [name, name]), ["", "all, as text"]];
-  return <Choice label="Field" value={field ?? ""} options={options} choose={(name) => session.preview.decode({ field: name })} />;
+  return (
+    <Choice
+      label="Field"
+      value={field ?? ""}
+      options={options}
+      choose={(name) => session.preview.decode({ field: name })}
+    />
+  );
 }
 
 const LINEAR = { line: "Line", table: "Table", statistics: "Statistics" } as const;
 
 /** The same for every slice, so that stepping through them compares like with like; null where no value is a number. */
-function domainOf(reading: ReadingModel, found: [number, number] | null, limits: [string, string]): [number, number] | null {
+function domainOf(
+  reading: ReadingModel,
+  found: [number, number] | null,
+  limits: [string, string],
+): [number, number] | null {
   if (found === null && !reading.infinite?.some((number) => number > 0)) return null;
   const { minimum, maximum } = reading;
   const [low, high] = limits.map((text, i) =>
@@ -179,7 +292,8 @@ function only(values: Float64Array, { state }: ReadingModel, textOf: (index: num
 }
 
 /** Of a boolean array, half of what there is to say may be its fill value. */
-const FALSE_IS_MISSING = ": NaN stands for the fill value, as in xarray; without “scale and offset” it is shown as it is";
+const FALSE_IS_MISSING =
+  ": NaN stands for the fill value, as in xarray; without “scale and offset” it is shown as it is";
 
 function isBoolean(dtype: string): boolean {
   return dtype === "bool" || dtype.endsWith("b1");
@@ -205,10 +319,32 @@ function Caption({ reading, session }: { reading: ReadingModel; session: Explore
     <p class="caption">
       <b>{name}</b> {parts.filter(Boolean).join(" · ")}
       {chunks.fill > 0 && (
-        <> · <button type="button" class="link" title="List the chunks of the array without a reference" onClick={() => session.run(session.focusOn("absent", reading.array))}>{counted(chunks.fill, "chunk")} without a reference</button></>
+        <>
+          {" "}
+          ·{" "}
+          <button
+            type="button"
+            class="link"
+            title="List the chunks of the array without a reference"
+            onClick={() => session.run(session.focusOn("absent", reading.array))}
+          >
+            {counted(chunks.fill, "chunk")} without a reference
+          </button>
+        </>
       )}
       {chunks.failed > 0 && (
-        <> · <button type="button" class="link bad" title="List the chunks that failed, with the cause of each" onClick={() => session.run(session.focusOn("failed", reading.array))}>✕ {counted(chunks.failed, "chunk")} failed</button></>
+        <>
+          {" "}
+          ·{" "}
+          <button
+            type="button"
+            class="link bad"
+            title="List the chunks that failed, with the cause of each"
+            onClick={() => session.run(session.focusOn("failed", reading.array))}
+          >
+            ✕ {counted(chunks.failed, "chunk")} failed
+          </button>
+        </>
       )}
     </p>
   );
@@ -224,7 +360,13 @@ function Modes({ modes, chosen, choose }: ModesProps) {
   return (
     <span class="zoom" role="group" aria-label="Show as">
       {Object.entries(modes).map(([mode, name]) => (
-        <button type="button" key={mode} class="button" aria-pressed={mode === chosen} onClick={() => choose(mode as Mode)}>
+        <button
+          type="button"
+          key={mode}
+          class="button"
+          aria-pressed={mode === chosen}
+          onClick={() => choose(mode as Mode)}
+        >
           {name}
         </button>
       ))}
@@ -244,10 +386,18 @@ function Axes({ plan: { drawn, stepped }, choose }: { plan: Layout; choose(dimen
   return (
     <>
       {labels.map((label, place) => (
-        <Choice key={label} label={label} value={String(chosen[place])} options={options} choose={(axis) => set(place, Number(axis))} />
+        <Choice
+          key={label}
+          label={label}
+          value={String(chosen[place])}
+          options={options}
+          choose={(axis) => set(place, Number(axis))}
+        />
       ))}
       {drawn.length === 2 && (
-        <button type="button" class="button" onClick={() => choose(chosen.toReversed())}>Transpose</button>
+        <button type="button" class="button" onClick={() => choose(chosen.toReversed())}>
+          Transpose
+        </button>
       )}
     </>
   );
@@ -262,7 +412,14 @@ interface LimitsProps {
 }
 
 /** Limits to choose, as shares of the values that lie between them. */
-const SHARES: [string, string][] = [["", "of …"], ["auto", "all values"], ["now", "as now, for every slice"], ["0.98", "98 % of the values"], ["0.9", "90 % of the values"], ["even", "the same on both sides of 0"]];
+const SHARES: [string, string][] = [
+  ["", "of …"],
+  ["auto", "all values"],
+  ["now", "as now, for every slice"],
+  ["0.98", "98 % of the values"],
+  ["0.9", "90 % of the values"],
+  ["even", "the same on both sides of 0"],
+];
 
 function limitsOf(name: string, values: Float64Array, [low, high]: [number, number]): [string, string] {
   const written = (at: number) => String(Number(at.toPrecision(6)));
@@ -290,8 +447,17 @@ function Limits({ limits, values, now, set }: LimitsProps) {
   return (
     <span class="choice limits" role="group" aria-label="Range">
       <span>Range</span> {field("Lowest value", 0)} {field("Highest value", 1)}
-      <select class="select" aria-label="Limits of" value="" onChange={(event) => set(limitsOf(event.currentTarget.value, values, now))}>
-        {SHARES.map(([name, label]) => <option key={name} value={name} disabled={name === ""}>{label}</option>)}
+      <select
+        class="select"
+        aria-label="Limits of"
+        value=""
+        onChange={(event) => set(limitsOf(event.currentTarget.value, values, now))}
+      >
+        {SHARES.map(([name, label]) => (
+          <option key={name} value={name} disabled={name === ""}>
+            {label}
+          </option>
+        ))}
       </select>
     </span>
   );
@@ -324,9 +490,17 @@ function Stepper({ axis, at, move }: StepperProps) {
     <label class="stepper indexed">
       <span>{axis.name}</span>
       <input type="range" {...bounds} onInput={(event) => to(event.currentTarget.value)} />
-      <input type="number" aria-label={`${axis.name}: index`} {...bounds} onChange={(event) => to(event.currentTarget.value)} />
+      <input
+        type="number"
+        aria-label={`${axis.name}: index`}
+        {...bounds}
+        onChange={(event) => to(event.currentTarget.value)}
+      />
       <output>
-        {placeOf(axis, at)} <span class="quiet">({count(at + 1)} of {count(axis.size)})</span>
+        {placeOf(axis, at)}{" "}
+        <span class="quiet">
+          ({count(at + 1)} of {count(axis.size)})
+        </span>
       </output>
     </label>
   );

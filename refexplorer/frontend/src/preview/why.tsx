@@ -30,7 +30,9 @@ export function WhyValue({ session, array, index }: Props) {
       <button type="button" class="button" disabled={answer !== null && "asking" in answer} onClick={() => void ask()}>
         Why this value?
       </button>{" "}
-      <code>{array}[{index.join(", ")}]</code>
+      <code>
+        {array}[{index.join(", ")}]
+      </code>
       <div role="status">
         {answer && "error" in answer && <p class="bad">{answer.error}</p>}
         {answer && "sentence" in answer && (

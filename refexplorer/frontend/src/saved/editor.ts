@@ -50,12 +50,17 @@ export class EditorReplay {
     const { rows } = this.content.rows[""]!;
     const found = rows.findIndex(({ key }) => key === text);
     const index = found < 0 && /^\d+$/.test(text) ? Number(text) : found;
-    return 0 <= index && index < rows.length ? { index } : { error: `\`${text}\` is not among the keys that are here.` };
+    return 0 <= index && index < rows.length
+      ? { index }
+      : { error: `\`${text}\` is not among the keys that are here.` };
   }
 }
 
 /** The model that the editor is given. */
-export function editorModel(content: EditorContent, replay: Pick<EditorReplay, "answer"> = new EditorReplay(content)): TabModel {
+export function editorModel(
+  content: EditorContent,
+  replay: Pick<EditorReplay, "answer"> = new EditorReplay(content),
+): TabModel {
   const model = new TabModel(
     { document: content.document, main: true },
     (asked) => {

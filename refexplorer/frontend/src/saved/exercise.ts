@@ -74,7 +74,13 @@ export class ExerciseReplay {
     if (passed && !this.isShown) this.isSolved = true;
     const name = (told["task"] as { name: string }).name;
     const [solved, shown] = [this.isSolved ? [name] : [], this.isShown ? [name] : []];
-    return { ...this.judged.reply, ...told, good: this.isJudged && this.judged.reply["good"] === true, solved, shown_solutions: shown };
+    return {
+      ...this.judged.reply,
+      ...told,
+      good: this.isJudged && this.judged.reply["good"] === true,
+      solved,
+      shown_solutions: shown,
+    };
   }
 
   private get judged(): Judged {
@@ -105,7 +111,12 @@ export class ExerciseReplay {
       const index = before.findIndex((one) => one >= place);
       return index < 0 ? this.text.length : now[index]!;
     };
-    const all = notes.notes.map((note: EditorDiagnostic) => ({ ...note, from: moved(note.from), to: moved(note.to), fixes: [] }));
+    const all = notes.notes.map((note: EditorDiagnostic) => ({
+      ...note,
+      from: moved(note.from),
+      to: moved(note.to),
+      fixes: [],
+    }));
     return { ...notes, notes: all };
   }
 }

@@ -28,7 +28,14 @@ export function SavedPage({ content, label: main, model, show }: Props) {
         {labels.length > 1 && (
           <nav aria-label="Views">
             {labels.map((label) => (
-              <button type="button" key={label} class="nav" data-name={label} aria-current={shown === label ? "page" : undefined} onClick={() => turn(label)}>
+              <button
+                type="button"
+                key={label}
+                class="nav"
+                data-name={label}
+                aria-current={shown === label ? "page" : undefined}
+                onClick={() => turn(label)}
+              >
                 {label}
               </button>
             ))}
@@ -38,14 +45,16 @@ export function SavedPage({ content, label: main, model, show }: Props) {
         <ThemeButton />
       </header>
       <aside class="notice" aria-label="About this page">
-        {title} as it was known on {made}, saved with refexplorer {version}. {part} Nothing is read from here: what
-        was not recorded takes Python.
+        {title} as it was known on {made}, saved with refexplorer {version}. {part} Nothing is read from here: what was
+        not recorded takes Python.
       </aside>
       <View model={model} show={show} hidden={shown !== main} />
-      {reports.filter(({ label }) => label === shown).map(({ label, html }) => (
-        // Written by Python with every text escaped; the page runs no script but its own.
-        <main key={label} class="report" aria-label={label} dangerouslySetInnerHTML={{ __html: html }} />
-      ))}
+      {reports
+        .filter(({ label }) => label === shown)
+        .map(({ label, html }) => (
+          // Written by Python with every text escaped; the page runs no script but its own.
+          <main key={label} class="report" aria-label={label} dangerouslySetInnerHTML={{ __html: html }} />
+        ))}
     </div>
   );
 }

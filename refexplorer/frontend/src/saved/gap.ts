@@ -5,19 +5,28 @@ import type { ReadPart } from "./parts.ts";
 
 /** Why two readings have no difference; null if they have one. */
 export function obstacle(left: ReadingModel, right: ReadingModel): string | null {
-  for (const [side, reading] of [["left", left], ["right", right]] as const) {
-    if (reading.state === "fill") return `There is no difference: the ${side} part has no reference, so nothing was read.`;
-    if (reading.state !== "fetched" || reading.texts != null) return `There is no difference: the ${side} part has no numbers.`;
-    if (reading.times || (reading.flags?.length ?? 0) > 0) return `There is no difference: the ${side} part holds ${reading.times ? "times" : "flags"}.`;
+  for (const [side, reading] of [
+    ["left", left],
+    ["right", right],
+  ] as const) {
+    if (reading.state === "fill")
+      return `There is no difference: the ${side} part has no reference, so nothing was read.`;
+    if (reading.state !== "fetched" || reading.texts != null)
+      return `There is no difference: the ${side} part has no numbers.`;
+    if (reading.times || (reading.flags?.length ?? 0) > 0)
+      return `There is no difference: the ${side} part holds ${reading.times ? "times" : "flags"}.`;
   }
-  if (left.units !== right.units) return `There is no difference: the units are not the same (${left.units ?? "none"} and ${right.units ?? "none"}).`;
+  if (left.units !== right.units)
+    return `There is no difference: the units are not the same (${left.units ?? "none"} and ${right.units ?? "none"}).`;
   return grids(drawn(left), drawn(right));
 }
 
 /** The right part less the left one; NaN where one of them has no number. */
 export function subtract(left: ReadPart, right: ReadPart): Float64Array {
   const digits = ({ values, integers }: ReadPart, i: number) => integers?.[i] ?? BigInt(values![i]!);
-  const isExact = [left, right].every(({ reading }) => !reading.reduced && /^u?int/.test(reading.value_type!)) && (left.integers ?? right.integers) !== null;
+  const isExact =
+    [left, right].every(({ reading }) => !reading.reduced && /^u?int/.test(reading.value_type!)) &&
+    (left.integers ?? right.integers) !== null;
   return right.values!.map((value, i) => {
     const gap = value - left.values![i]!;
     return isExact && !Number.isNaN(gap) ? Number(digits(right, i) - digits(left, i)) : gap;
@@ -32,18 +41,24 @@ interface Side {
 
 /** The dimensions of more than one value. */
 function drawn({ dimensions, shape, coordinates }: ReadingModel): Side[] {
-  return shape.flatMap((size, axis) => (size > 1 ? [{ name: dimensions[axis]!, size, values: coordinates[axis]?.values ?? null }] : []));
+  return shape.flatMap((size, axis) =>
+    size > 1 ? [{ name: dimensions[axis]!, size, values: coordinates[axis]?.values ?? null }] : [],
+  );
 }
 
 function grids(left: Side[], right: Side[]): string | null {
-  if (left.length !== right.length) return `There is no difference: the left part has ${left.length} dimensions of more than one value, the right one ${right.length}.`;
+  if (left.length !== right.length)
+    return `There is no difference: the left part has ${left.length} dimensions of more than one value, the right one ${right.length}.`;
   for (const [i, one] of left.entries()) {
     const other = right[i]!;
     if (one.size !== other.size) {
       return `There is no difference: ${one.name} has ${commas(one.size)} cells on the left, ${other.name} ${commas(other.size)} on the right.`;
     }
     if (one.values === null || other.values === null) continue;
-    const [ours, theirs] = [one.values, other.values].map((values) => values.map((value) => value ?? NaN)) as [number[], number[]];
+    const [ours, theirs] = [one.values, other.values].map((values) => values.map((value) => value ?? NaN)) as [
+      number[],
+      number[],
+    ];
     const near = Math.min(...ours.slice(1).map((value, at) => Math.abs(value - ours[at]!))) / 1000;
     const isAway = (value: number, at: number) => !(Math.abs(value - theirs[at]!) <= near);
     if (!ours.some((value, at) => isAway(value, at) && !(Number.isNaN(value) && Number.isNaN(theirs[at]!)))) continue;

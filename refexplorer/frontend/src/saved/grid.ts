@@ -16,11 +16,16 @@ export function cut({ map, buffers }: SavedGrid, axes: number[] | null, window: 
   const others = map.window.some((span, axis) => !drawn.includes(axis) && span.join() !== window[axis]?.join());
   if (window.length !== map.window.length || others) return null;
   // A single axis is drawn across.
-  const [down, across] = drawn.length > 1 ? [spanOf(map, drawn[0]!, window), spanOf(map, drawn[1]!, window)] : [[0, map.rows] as const, drawn.length === 1 ? spanOf(map, drawn[0]!, window) : ([0, map.columns] as const)];
+  const [down, across] =
+    drawn.length > 1
+      ? [spanOf(map, drawn[0]!, window), spanOf(map, drawn[1]!, window)]
+      : [[0, map.rows] as const, drawn.length === 1 ? spanOf(map, drawn[0]!, window) : ([0, map.columns] as const)];
   if (down === null || across === null) return null;
   const parts = buffers.map((buffer) => layers(new Float64Array(buffer), map, down, across));
   const [rows, columns] = [down[1] - down[0], across[1] - across[0]];
-  const counts = map.states.map((_, state) => sum(parts[0]!.subarray(state * rows * columns, (state + 1) * rows * columns)));
+  const counts = map.states.map((_, state) =>
+    sum(parts[0]!.subarray(state * rows * columns, (state + 1) * rows * columns)),
+  );
   return {
     map: { ...map, window, rows, columns, counts },
     buffers: parts.map((part) => part.buffer as ArrayBuffer),
@@ -33,7 +38,12 @@ function spanOf(map: Grid, axis: number, window: [Count, Count][]): readonly [nu
   return first <= start && start < stop && stop <= last ? [start - first, stop - first] : null;
 }
 
-function layers(whole: Float64Array, map: Grid, [top, bottom]: readonly [number, number], [left, right]: readonly [number, number]): Float64Array {
+function layers(
+  whole: Float64Array,
+  map: Grid,
+  [top, bottom]: readonly [number, number],
+  [left, right]: readonly [number, number],
+): Float64Array {
   const cells = map.rows * map.columns;
   const [rows, columns] = [bottom - top, right - left];
   const found = new Float64Array((whole.length / cells) * rows * columns);

@@ -6,7 +6,12 @@ type Callback = (value: never) => void;
 
 export interface TraitModel {
   /** What `mount` takes as its model. */
-  model: { [name: string]: unknown; send_msg(asked: unknown): void; on(event: string, callback: Callback): void; off(event: string, callback: Callback): void };
+  model: {
+    [name: string]: unknown;
+    send_msg(asked: unknown): void;
+    on(event: string, callback: Callback): void;
+    off(event: string, callback: Callback): void;
+  };
   /** Gives a message to the view. */
   hear(message: Message, buffers: ArrayBuffer[]): void;
   /** Sets a trait, and tells the view. */
@@ -15,7 +20,11 @@ export interface TraitModel {
 }
 
 /** `send` takes what the view asks, `changed` what it sets. */
-export function traitModel(traits: Record<string, unknown>, send: (asked: Message) => void, changed: (name: string, value: unknown) => void): TraitModel {
+export function traitModel(
+  traits: Record<string, unknown>,
+  send: (asked: Message) => void,
+  changed: (name: string, value: unknown) => void,
+): TraitModel {
   const held = { ...traits };
   const callbacks = new Map<string, Set<Callback>>();
   const tell = (event: string, value: unknown) => {
@@ -38,5 +47,10 @@ export function traitModel(traits: Record<string, unknown>, send: (asked: Messag
       return true;
     },
   });
-  return { model, change, get: (name) => held[name], hear: (message, buffers) => tell("msg:custom", { message, buffers }) };
+  return {
+    model,
+    change,
+    get: (name) => held[name],
+    hear: (message, buffers) => tell("msg:custom", { message, buffers }),
+  };
 }

@@ -60,24 +60,37 @@ export function partOf(read: ReadPart, texts: string[], sizes: number[]): ReadPa
     const [first, , distance] = reading.region[axis]!.map(Number) as [number, number, number];
     if (slices[axis] === reading.slices[axis]) return { first: 0, step: 1, count: reading.shape[axis]! };
     const at = start - first;
-    return distance === 1 && at >= 0 && at + (count - 1) * step < reading.shape[axis]! ? { first: at, step, count } : null;
+    return distance === 1 && at >= 0 && at + (count - 1) * step < reading.shape[axis]!
+      ? { first: at, step, count }
+      : null;
   });
   if (from.includes(null)) return null;
   const sides = from as { first: number; step: number; count: number }[];
   // Of a picture, cells are counted, so that its last one is a whole one.
   const end = ({ start, stop, step, count }: Places) => (reading.blocks?.length ? start + count * step : stop);
-  const region = places.map((each, axis) => (slices[axis] === reading.slices[axis] ? reading.region[axis]! : [each.start, end(each), each.step])) as ReadingModel["region"];
+  const region = places.map((each, axis) =>
+    slices[axis] === reading.slices[axis] ? reading.region[axis]! : [each.start, end(each), each.step],
+  ) as ReadingModel["region"];
   const cut: ReadingModel = {
     ...reading,
     slices,
     region,
     shape: sides.map(({ count }) => count),
-    coordinates: reading.coordinates.map((each, axis) => ({ ...each, values: each.values && pick(each.values, sides[axis]!), texts: each.texts ? pick(each.texts, sides[axis]!) : null })),
+    coordinates: reading.coordinates.map((each, axis) => ({
+      ...each,
+      values: each.values && pick(each.values, sides[axis]!),
+      texts: each.texts ? pick(each.texts, sides[axis]!) : null,
+    })),
     seconds: 0,
   };
   const found = gathered(values, reading.shape, sides);
-  const lost = [...eachLost(reading)].filter(({ index }) => placesOf(cut, index).every(([start, stop]) => start < stop));
-  const [fill, failed] = ["fill", "failed"].map((state) => lost.filter((each) => each.state === state).length) as [number, number];
+  const lost = [...eachLost(reading)].filter(({ index }) =>
+    placesOf(cut, index).every(([start, stop]) => start < stop),
+  );
+  const [fill, failed] = ["fill", "failed"].map((state) => lost.filter((each) => each.state === state).length) as [
+    number,
+    number,
+  ];
   const fetched = chunkCount(places, cut) - lost.length;
   // Where nothing was fetched, Python shows the fill value, which is not here.
   if (fetched === 0) return null;
@@ -85,7 +98,12 @@ export function partOf(read: ReadPart, texts: string[], sizes: number[]): ReadPa
   const { low, high } = figures(found, found64);
   const text = textsOf(reading, found, found64);
   const counted = (sign: number) => found.reduce((sum, value) => sum + (value === sign ? 1 : 0), 0);
-  const unread = cut.blocks?.length ? lost.reduce((sum, { index }) => sum + placesOf(cut, index).reduce((cells, [start, stop]) => cells * (stop - start), 1), 0) : 0;
+  const unread = cut.blocks?.length
+    ? lost.reduce(
+        (sum, { index }) => sum + placesOf(cut, index).reduce((cells, [start, stop]) => cells * (stop - start), 1),
+        0,
+      )
+    : 0;
   return {
     reading: {
       ...cut,
@@ -106,9 +124,17 @@ export function partOf(read: ReadPart, texts: string[], sizes: number[]): ReadPa
 /** What reading a part takes, which is nothing: it is here. */
 export function planOf(part: ReadPart, whole: Plan): Plan {
   const { slices, shape, region } = part.reading;
-  const places = region.map(([start, stop, step], axis) => ({ start: Number(start), stop: Number(stop), step: Number(step), count: shape[axis]! }));
+  const places = region.map(([start, stop, step], axis) => ({
+    start: Number(start),
+    stop: Number(stop),
+    step: Number(step),
+    count: shape[axis]!,
+  }));
   return {
-    ...whole, slices: [...slices], shape: [...shape], chunk_count: chunkCount(places, part.reading),
+    ...whole,
+    slices: [...slices],
+    shape: [...shape],
+    chunk_count: chunkCount(places, part.reading),
     estimate: { ...whole.estimate, bytes: 0, requests: 0, targets: [], label: "Show what was read before", chunks: 0 },
   };
 }
@@ -126,11 +152,17 @@ function pick<T>(values: readonly T[], { first, step, count }: { first: number; 
 }
 
 /** Values of a box of others, both in C order. */
-function gathered<T extends Float64Array | Integers>(values: T, shape: number[], sides: { first: number; step: number; count: number }[]): T {
+function gathered<T extends Float64Array | Integers>(
+  values: T,
+  shape: number[],
+  sides: { first: number; step: number; count: number }[],
+): T {
   let offsets = [0];
   sides.forEach(({ first, step, count }, axis) => {
     const stride = shape.slice(axis + 1).reduce((product, size) => product * size, 1);
-    offsets = offsets.flatMap((offset) => Array.from({ length: count }, (_, i) => offset + (first + i * step) * stride));
+    offsets = offsets.flatMap((offset) =>
+      Array.from({ length: count }, (_, i) => offset + (first + i * step) * stride),
+    );
   });
   const found = new (values.constructor as new (size: number) => T)(offsets.length);
   offsets.forEach((offset, i) => {
@@ -138,4 +170,3 @@ function gathered<T extends Float64Array | Integers>(values: T, shape: number[],
   });
   return found;
 }
-

@@ -1,7 +1,20 @@
 /** Answers what the explorer asks from what was recorded; what was not says that it takes a kernel. */
 
 import type { Message } from "../shared/host.ts";
-import type { BesidePart, Count, EarthMap, Grid, HealthCounts, Kind, PathItem, Plan, ReadingModel, Row, TargetQuery, ValuePlace } from "../shared/wire.ts";
+import type {
+  BesidePart,
+  Count,
+  EarthMap,
+  Grid,
+  HealthCounts,
+  Kind,
+  PathItem,
+  Plan,
+  ReadingModel,
+  Row,
+  TargetQuery,
+  ValuePlace,
+} from "../shared/wire.ts";
 import type { FoundRow, ItemRecord, Saved, SavedRow } from "./content.ts";
 import { obstacle, subtract } from "./gap.ts";
 import { cut } from "./grid.ts";
@@ -20,8 +33,19 @@ interface Key extends Searched {
 }
 
 const NO_ITEM: Omit<PathItem, "path" | "name" | "type" | "code"> = {
-  kind: null, raw: null, url: null, offset: null, length: null, resolved: null, text: null, text_total: 0,
-  origin: null, size: null, notes: null, array: null, chunk: null,
+  kind: null,
+  raw: null,
+  url: null,
+  offset: null,
+  length: null,
+  resolved: null,
+  text: null,
+  text_total: 0,
+  origin: null,
+  size: null,
+  notes: null,
+  array: null,
+  chunk: null,
 };
 const KERNEL = "which takes Python: this page was saved. Open the set with refexplorer for it.";
 /** What is not here, by what asks for it. */
@@ -147,13 +171,23 @@ export class Replay {
       return { total: this.tree.total, capped: false, in_targets: 0 };
     }
     const { found, inTargets } = search(this.keys, sought);
-    return this.list(found.map(({ path }) => path), inTargets, !this.isWhole());
+    return this.list(
+      found.map(({ path }) => path),
+      inTargets,
+      !this.isWhole(),
+    );
   }
 
   private listState(state: string, array: string | null): Message | null {
     if (state === "referenced") {
-      const found = this.keys.filter(({ item }) => item.chunk != null && (array === null || item.chunk.array === array));
-      return this.list(found.map(({ path }) => path), 0, !this.isWhole());
+      const found = this.keys.filter(
+        ({ item }) => item.chunk != null && (array === null || item.chunk.array === array),
+      );
+      return this.list(
+        found.map(({ path }) => path),
+        0,
+        !this.isWhole(),
+      );
     }
     const listed = this.saved.content.states[`${state} ${array === null ? "" : `of ${array}`}`];
     if (listed === undefined) return this.hasNone(state, array) ? this.list([], 0, false) : null;
@@ -171,7 +205,11 @@ export class Replay {
   private listTarget(url: string | null): Message {
     const found = this.keys.filter(({ item }) => item.url === url && (item.kind === "url" || item.kind === "range"));
     found.sort((one, other) => Number(one.item.offset ?? 0) - Number(other.item.offset ?? 0));
-    return this.list(found.map(({ path }) => path), 0, !this.isWhole());
+    return this.list(
+      found.map(({ path }) => path),
+      0,
+      !this.isWhole(),
+    );
   }
 
   /** Whether all keys of the set are here. */
@@ -180,7 +218,9 @@ export class Replay {
   }
 
   private list(paths: string[], inTargets: number, capped: boolean): Message {
-    this.found = paths.map((path, at) => placed(this.rows.get(path) ?? rowOf(path, this.itemAt(path)), at, paths.length));
+    this.found = paths.map((path, at) =>
+      placed(this.rows.get(path) ?? rowOf(path, this.itemAt(path)), at, paths.length),
+    );
     return { total: paths.length, capped, in_targets: inTargets };
   }
 
@@ -246,8 +286,11 @@ export class Replay {
     const whole = this.wholePlan(array);
     if (slices == null && asked["index"] != null) return this.recorded(asked)?.message ?? null;
     // Where another part than that of a first look was read, it is looked at first.
-    const read = whole && (this.partOf(array, [...(slices ?? whole.slices)]) ?? (slices == null ? this.readingsOf(array)[0] : null));
-    if (read && (slices != null || read.reading.slices.join() !== whole.slices.join())) return { plan: planOf(read, whole) };
+    const read =
+      whole &&
+      (this.partOf(array, [...(slices ?? whole.slices)]) ?? (slices == null ? this.readingsOf(array)[0] : null));
+    if (read && (slices != null || read.reading.slices.join() !== whole.slices.join()))
+      return { plan: planOf(read, whole) };
     return slices == null ? whole && { plan: whole } : (this.recorded(asked)?.message ?? null);
   }
 
@@ -266,7 +309,9 @@ export class Replay {
     let found = this.readings.get(array);
     if (found === undefined) {
       const names = Object.keys(this.saved.content.answers).filter((name) => name.includes('"op":"chunk.read"'));
-      const asked = names.map((name) => JSON.parse(name) as Message).filter((each) => each["array"] === array && each["scale"] === undefined && each["times"] === undefined);
+      const asked = names
+        .map((name) => JSON.parse(name) as Message)
+        .filter((each) => each["array"] === array && each["scale"] === undefined && each["times"] === undefined);
       found = asked.map((each) => {
         const { message, buffers } = this.recorded(each)!;
         return frameOf(message["reading"] as ReadingModel, buffers);
@@ -294,10 +339,18 @@ export class Replay {
     const item = this.saved.content.arrays.find(({ path }) => path === array);
     if (item === undefined) return null;
     const chunk = index.map((at, axis) => Math.floor(at / Number(item.chunks[axis])));
-    const found = this.keys.find((key) => key.item.chunk?.array === array && key.item.chunk.index.every((at, axis) => Number(at) === chunk[axis]));
+    const found = this.keys.find(
+      (key) => key.item.chunk?.array === array && key.item.chunk.index.every((at, axis) => Number(at) === chunk[axis]),
+    );
     if (found === undefined) return null;
     const { kind, url, offset, length } = found.item;
-    return { key: found.path, kind, url: kind === "url" || kind === "range" ? url : null, offset, length } satisfies ValuePlace;
+    return {
+      key: found.path,
+      kind,
+      url: kind === "url" || kind === "range" ? url : null,
+      offset,
+      length,
+    } satisfies ValuePlace;
   }
 
   /** Where an array is; what names no array gets the first that has a place. */
@@ -319,19 +372,38 @@ export class Replay {
 
   private besideRead(left: BesidePart, right: BesidePart): Answer {
     const [one, two] = [this.side(left), this.side(right)];
-    const message = { left: one.reading, right: two.reading, low: null as number | null, high: null as number | null, has_difference: false };
-    const copied = (array: ReadPart["values"] | ReadPart["integers"]) => (array?.slice().buffer as ArrayBuffer | undefined) ?? new ArrayBuffer(0);
+    const message = {
+      left: one.reading,
+      right: two.reading,
+      low: null as number | null,
+      high: null as number | null,
+      has_difference: false,
+    };
+    const copied = (array: ReadPart["values"] | ReadPart["integers"]) =>
+      (array?.slice().buffer as ArrayBuffer | undefined) ?? new ArrayBuffer(0);
     const buffers = [one, two].map(({ values }) => copied(values));
     const areExact = one.integers !== null || two.integers !== null;
     const integers = areExact ? [one, two].map((each) => copied(each.integers)) : [];
-    const said = obstacle(one.reading, two.reading) ?? (one.values && two.values ? null : "There is no difference: a part has no numbers.");
-    if (said !== null) return { message: { ...message, said }, buffers: areExact ? [...buffers, new ArrayBuffer(0), ...integers] : buffers };
+    const said =
+      obstacle(one.reading, two.reading) ??
+      (one.values && two.values ? null : "There is no difference: a part has no numbers.");
+    if (said !== null)
+      return {
+        message: { ...message, said },
+        buffers: areExact ? [...buffers, new ArrayBuffer(0), ...integers] : buffers,
+      };
     const gap = subtract(one, two);
     const known = gap.filter((value) => Number.isFinite(value));
-    const [low, high] = known.length === 0 ? [null, null] : [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];
+    const [low, high] =
+      known.length === 0
+        ? [null, null]
+        : [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];
     const isBlocks = one.reading.reduced != null || two.reading.reduced != null;
     const words = `Right minus left${isBlocks ? ", of the means of blocks as they are drawn." : "."}${known.length === 0 ? " No cell has a number on both sides." : ""}`;
-    return { message: { ...message, said: words, low, high, has_difference: true }, buffers: [...buffers, gap.buffer as ArrayBuffer, ...integers] };
+    return {
+      message: { ...message, said: words, low, high, has_difference: true },
+      buffers: [...buffers, gap.buffer as ArrayBuffer, ...integers],
+    };
   }
 
   /** One side: what is asked for, else the first of what was read. */
@@ -342,7 +414,11 @@ export class Replay {
     const part = wanted && this.partOf(array, [...wanted]);
     if (part !== null && this.wholePlan(array) !== null) return part;
     const here = this.readingsOf(array).map(({ reading }) => `${array}[${reading.slices.join(", ")}]`);
-    throw new Error(here.length === 0 ? `No values of ${array || "the root array"} were read when the page was saved. They can be read from their targets, ${KERNEL}` : `Of this array ${here.join(" and ")} is in this page: other parts can be read from their targets, ${KERNEL}`);
+    throw new Error(
+      here.length === 0
+        ? `No values of ${array || "the root array"} were read when the page was saved. They can be read from their targets, ${KERNEL}`
+        : `Of this array ${here.join(" and ")} is in this page: other parts can be read from their targets, ${KERNEL}`,
+    );
   }
 }
 
@@ -353,12 +429,23 @@ function firstOf({ shape, region, slices }: ReadingModel): string[] {
 }
 
 function asAnswer(part: ReadPart, reading: Message): Answer {
-  return { message: reading, buffers: [part.values, part.integers].flatMap((each) => (each === null ? [] : [each.slice().buffer as ArrayBuffer])) };
+  return {
+    message: reading,
+    buffers: [part.values, part.integers].flatMap((each) =>
+      each === null ? [] : [each.slice().buffer as ArrayBuffer],
+    ),
+  };
 }
 
 function isUnasked(name: string, value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0;
-  return value == null || value === "" || value === false || (name === "sort" && value === "set") || (name === "fold" && value === "none");
+  return (
+    value == null ||
+    value === "" ||
+    value === false ||
+    (name === "sort" && value === "set") ||
+    (name === "fold" && value === "none")
+  );
 }
 
 function placed(row: FoundRow, at: number, siblings: number): Row {
@@ -369,8 +456,17 @@ function placed(row: FoundRow, at: number, siblings: number): Row {
 function rowOf(path: string, item: PathItem | string): FoundRow {
   const known = typeof item === "string" ? null : item;
   return {
-    path, name: path, type: "key", kind: known?.kind ?? (null as Kind | null), size: known?.size ?? null,
-    target: known?.url ?? null, origin: known?.origin ?? null, children: 0, form: null, badges: null, cause: null,
+    path,
+    name: path,
+    type: "key",
+    kind: known?.kind ?? (null as Kind | null),
+    size: known?.size ?? null,
+    target: known?.url ?? null,
+    origin: known?.origin ?? null,
+    children: 0,
+    form: null,
+    badges: null,
+    cause: null,
     changes: null,
   };
 }
@@ -383,7 +479,11 @@ export function codeOf({ message }: Answer): string | null {
 
 /** What tells a request from others, as `name_of` in `refexplorer/views/saved/recorder.py` writes it. */
 export function nameOf(asked: Message, defaults: Record<string, unknown> = {}): string {
-  const isDefault = (name: string) => Object.hasOwn(defaults, name) && JSON.stringify(asked[name]) === JSON.stringify(defaults[name]);
+  const isDefault = (name: string) =>
+    Object.hasOwn(defaults, name) && JSON.stringify(asked[name]) === JSON.stringify(defaults[name]);
   const names = Object.keys(asked).filter((name) => name !== "id" && asked[name] !== undefined && !isDefault(name));
-  return `{${names.sort().map((name) => `${JSON.stringify(name)}:${JSON.stringify(asked[name])}`).join(",")}}`;
+  return `{${names
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${JSON.stringify(asked[name])}`)
+    .join(",")}}`;
 }

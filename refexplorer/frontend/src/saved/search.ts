@@ -16,7 +16,10 @@ export interface Searched {
 }
 
 /** The keys that match, then those of which only the target does, and how many these are. */
-export function search<K extends Searched>(keys: readonly K[], { text, mode, kinds }: Sought): { found: K[]; inTargets: number } {
+export function search<K extends Searched>(
+  keys: readonly K[],
+  { text, mode, kinds }: Sought,
+): { found: K[]; inTargets: number } {
   const matches = matcher(text, mode);
   const asked = keys.filter(({ kind }) => kind !== null && (kinds.length === 0 || kinds.includes(kind)));
   const byKey = asked.filter(({ path }) => matches(path));

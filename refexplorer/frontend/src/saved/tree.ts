@@ -85,8 +85,20 @@ export class SavedTree {
 function others(path: string, left: number, folder: SavedRow | undefined, before: number): SavedRow {
   const name = `… ${count(left)} more`;
   return {
-    path: path === "" ? name : `${path}/${name}`, name, depth: folder ? folder.depth + 1 : 0, type: "key", kind: null,
-    size: null, target: null, origin: null, children: 0, position: before + 1, siblings: before + left,
-    form: "not in this page", badges: null, cause: null, changes: null,
+    path: path === "" ? name : `${path}/${name}`,
+    name,
+    depth: folder ? folder.depth + 1 : 0,
+    type: "key",
+    kind: null,
+    size: null,
+    target: null,
+    origin: null,
+    children: 0,
+    position: before + 1,
+    siblings: before + left,
+    form: "not in this page",
+    badges: null,
+    cause: null,
+    changes: null,
   };
 }

@@ -21,7 +21,12 @@ interface Props<T extends Answer> {
   children(answer: T): ComponentChildren;
 }
 
-export function Outcome<T extends Answer>({ asked: { id, answer, error, progress }, allow, cancel, children }: Props<T>) {
+export function Outcome<T extends Answer>({
+  asked: { id, answer, error, progress },
+  allow,
+  cancel,
+  children,
+}: Props<T>) {
   const isAsking = answer?.state === "ask" && answer.grant !== null;
   return (
     <>
@@ -42,8 +47,12 @@ interface QuestionProps {
 export function Question({ sentence, grant, allow }: QuestionProps) {
   return (
     <div class="ask" role="group" aria-label="Access">
-      <p><Sentence text={sentence ?? "Access to these bytes has not been allowed yet."} /></p>
-      <button type="button" class="button main-button" onClick={() => allow(grant)}>Allow {grant}</button>
+      <p>
+        <Sentence text={sentence ?? "Access to these bytes has not been allowed yet."} />
+      </p>
+      <button type="button" class="button main-button" onClick={() => allow(grant)}>
+        Allow {grant}
+      </button>
     </div>
   );
 }
@@ -53,7 +62,9 @@ export function Working({ progress, cancel }: { progress: JobProgress | null; ca
     <div class="working" role="status">
       <progress {...measured(progress)} aria-label="Reading" />
       <span>{progress?.label ?? "Reading …"}</span>
-      <button type="button" class="button" onClick={cancel}>Cancel</button>
+      <button type="button" class="button" onClick={cancel}>
+        Cancel
+      </button>
     </div>
   );
 }

@@ -16,7 +16,9 @@ interface Props {
 export function DerivationSteps({ steps, jump }: Props) {
   return (
     <ol class="steps">
-      {steps.map((step) => <Step key={`${step.name} ${step.pointer}`} step={step} jump={jump} />)}
+      {steps.map((step) => (
+        <Step key={`${step.name} ${step.pointer}`} step={step} jump={jump} />
+      ))}
     </ol>
   );
 }
@@ -26,9 +28,13 @@ function Step({ step, jump }: { step: Derived; jump: Props["jump"] }) {
   return (
     <li class="step">
       {jump === undefined || from === null || to === null ? (
-        <span class="step-name" title={step.pointer}>{name}</span>
+        <span class="step-name" title={step.pointer}>
+          {name}
+        </span>
       ) : (
-        <button type="button" class="step-name" title="Show this in the text" onClick={() => jump({ from, to })}>{name}</button>
+        <button type="button" class="step-name" title="Show this in the text" onClick={() => jump({ from, to })}>
+          {name}
+        </button>
       )}
       <span class="step-body">
         <Formula step={step} />
@@ -53,12 +59,28 @@ function Formula({ step: { pieces, result, variables } }: { step: Derived }) {
   return (
     <span>
       <code>
-        {pieces.map((piece, i) => (piece.result === null ? piece.text : <span class="expression" key={i}>{piece.text}</span>))}
+        {pieces.map((piece, i) =>
+          piece.result === null ? (
+            piece.text
+          ) : (
+            <span class="expression" key={i}>
+              {piece.text}
+            </span>
+          ),
+        )}
       </code>
       <span class="quiet"> → </span>
       <code>
         {isSplit
-          ? pieces.map((piece, i) => (piece.result === null ? piece.text : <b class="expression" key={i}>{piece.result}</b>))
+          ? pieces.map((piece, i) =>
+              piece.result === null ? (
+                piece.text
+              ) : (
+                <b class="expression" key={i}>
+                  {piece.result}
+                </b>
+              ),
+            )
           : result}
       </code>
     </span>

@@ -56,7 +56,9 @@ export const NOT_KNOWN = "not known";
 /** "57.3 kB and 2 whole files of unknown size"; null where the size is not known. */
 export function extent({ bytes: size, kinds }: SetFacts): string | null {
   if (size === null) return null;
-  return Number(kinds.url) === 0 ? bytes(size) : `${bytes(size)} and ${counted(kinds.url, "whole file")} of unknown size`;
+  return Number(kinds.url) === 0
+    ? bytes(size)
+    : `${bytes(size)} and ${counted(kinds.url, "whole file")} of unknown size`;
 }
 
 /** One number less another, every digit kept. */
@@ -119,7 +121,10 @@ function half(number: number): number {
   const step = 2 ** (Math.max(Math.floor(Math.log2(Math.abs(number))), -14) - 10);
   const steps = number / step;
   const even = Math.floor(steps / 2) * 2;
-  return (Math.abs(steps - Math.floor(steps)) === 0.5 ? (Math.floor(steps) === even ? even : even + 2) : Math.round(steps)) * step;
+  return (
+    (Math.abs(steps - Math.floor(steps)) === 0.5 ? (Math.floor(steps) === even ? even : even + 2) : Math.round(steps)) *
+    step
+  );
 }
 
 function positional(digits: string, at: number): string {
@@ -132,7 +137,9 @@ function positional(digits: string, at: number): string {
 
 /** An exact value as it is shown: whole numbers with commas, times with a space. */
 export function grouped(text: string): string {
-  return text.replace(/^(≈?-?)(\d{4,})(?=$|\.)/, (_, sign: string, digits: string) => sign + BigInt(digits).toLocaleString("en")).replace(/^(-?\d+-\d\d-\d\d)T/, "$1 ");
+  return text
+    .replace(/^(≈?-?)(\d{4,})(?=$|\.)/, (_, sign: string, digits: string) => sign + BigInt(digits).toLocaleString("en"))
+    .replace(/^(-?\d+-\d\d-\d\d)T/, "$1 ");
 }
 
 /** Ticks of the units of times in a second. */
@@ -143,11 +150,23 @@ function timeText(milliseconds: number, type: string, ticks?: bigint): string {
   if (Number.isNaN(milliseconds)) return "NaT";
   const unit = /\[(\w+)\]/.exec(type)?.[1] ?? "ms";
   const second = TICKS[unit];
-  if (Math.abs(milliseconds) > LAST_MOMENT || (ticks !== undefined && second === undefined)) return `${ticks ?? milliseconds} ${ticks === undefined ? "ms" : unit} since 1970`;
-  if (ticks === undefined || second === undefined) return moment(milliseconds).replace(" ", "T").replace(/(\.\d*[1-9])0+$/, "$1");
+  if (Math.abs(milliseconds) > LAST_MOMENT || (ticks !== undefined && second === undefined))
+    return `${ticks ?? milliseconds} ${ticks === undefined ? "ms" : unit} since 1970`;
+  if (ticks === undefined || second === undefined)
+    return moment(milliseconds)
+      .replace(" ", "T")
+      .replace(/(\.\d*[1-9])0+$/, "$1");
   const part = ((ticks % second) + second) % second;
-  const [date, time] = new Date(Number((ticks - part) / second) * 1000).toISOString().slice(0, -5).split("T") as [string, string];
-  const fraction = part === 0n ? "" : `.${String(part).padStart(String(second).length - 1, "0").replace(/0+$/, "")}`;
+  const [date, time] = new Date(Number((ticks - part) / second) * 1000).toISOString().slice(0, -5).split("T") as [
+    string,
+    string,
+  ];
+  const fraction =
+    part === 0n
+      ? ""
+      : `.${String(part)
+          .padStart(String(second).length - 1, "0")
+          .replace(/0+$/, "")}`;
   return time === "00:00:00" && !fraction ? date : `${date}T${time}${fraction}`;
 }
 
@@ -155,7 +174,10 @@ function timeText(milliseconds: number, type: string, ticks?: bigint): string {
 export function moment(milliseconds: number): string {
   if (!Number.isFinite(milliseconds)) return "NaT";
   if (Math.abs(milliseconds) > LAST_MOMENT) return `${milliseconds} ms since 1970`;
-  return new Date(milliseconds).toISOString().replace(/T00:00:00\.000Z$|(\.000)?Z$/, "").replace("T", " ");
+  return new Date(milliseconds)
+    .toISOString()
+    .replace(/T00:00:00\.000Z$|(\.000)?Z$/, "")
+    .replace("T", " ");
 }
 
 /** What is after the last slash: the file of a URL. */

@@ -72,9 +72,7 @@ function notebook(model: NotebookModel): Host {
     send: (message) => model.send(message),
     onChange: (name, callback) => listen(`change:${name}`, () => callback(model.get(name))),
     onMessage: (callback) =>
-      listen("msg:custom", (message: Message, buffers?: DataView[]) =>
-        callback(message, (buffers ?? []).map(copied)),
-      ),
+      listen("msg:custom", (message: Message, buffers?: DataView[]) => callback(message, (buffers ?? []).map(copied))),
     onLeave: () => undefined,
     child: (name) => drawn(model, model.get(name)),
   };

@@ -48,7 +48,16 @@ export function Cut({ text, ends = false }: { text: string; ends?: boolean }) {
 
 /** A path or a name of several words that may be broken between them. */
 export function Words({ text }: { text: string }) {
-  return <>{text.split(/(?<=[_/])/).map((word, i) => <Fragment key={i}>{i > 0 && <wbr />}{word}</Fragment>)}</>;
+  return (
+    <>
+      {text.split(/(?<=[_/])/).map((word, i) => (
+        <Fragment key={i}>
+          {i > 0 && <wbr />}
+          {word}
+        </Fragment>
+      ))}
+    </>
+  );
 }
 
 interface NotesProps {
@@ -74,8 +83,12 @@ export function Notes({ notes, follow, actions, about }: NotesProps) {
   return (
     <ul class="notes">
       {grouped(notes).map((group) =>
-        group.length < TOGETHER ? lines(group, false) : (
-          <Group key={group[0]!.code} notes={group} about={about?.(group[0]!.code)}>{lines(group, true)}</Group>
+        group.length < TOGETHER ? (
+          lines(group, false)
+        ) : (
+          <Group key={group[0]!.code} notes={group} about={about?.(group[0]!.code)}>
+            {lines(group, true)}
+          </Group>
         ),
       )}
     </ul>
@@ -91,7 +104,9 @@ function Group({ notes, about, children }: { notes: Note[]; about: ComponentChil
       <details class="note-group">
         <summary class="note">
           <SeverityMark severity={severity} />
-          <span class="note-text"><Sentence text={meaning} /></span>
+          <span class="note-text">
+            <Sentence text={meaning} />
+          </span>
           <span class="note-place">{total.toLocaleString("en")} times</span>
         </summary>
         {about}
@@ -108,16 +123,22 @@ function NoteLine({ note, go }: { note: Note; go: (() => void) | null }) {
       <SeverityMark severity={note.severity} />
       <span class="note-text">
         <Sentence text={note.message} />{" "}
-        {note.hint && <span class="quiet"><Sentence text={note.hint} /></span>}
+        {note.hint && (
+          <span class="quiet">
+            <Sentence text={note.hint} />
+          </span>
+        )}
         {more}
       </span>
-      <span class="note-place">
-        {placeOf(note)}
-      </span>
+      <span class="note-place">{placeOf(note)}</span>
     </>
   );
   if (go === null) return <div class="note">{body}</div>;
-  return <button type="button" class="note" title={note.pointer} onClick={go}>{body}</button>;
+  return (
+    <button type="button" class="note" title={note.pointer} onClick={go}>
+      {body}
+    </button>
+  );
 }
 
 /** Puts a text on the clipboard and says so. */
@@ -147,15 +168,25 @@ export async function toClipboard(text: string): Promise<boolean> {
 /** What a view is of: the first heading of a document of its own; among those of a notebook, a name. */
 export function Title({ host, text }: { host: Host; text: string }) {
   const Name = host.isMain ? "h1" : "b";
-  return <Name class="title" title={text}>{text}</Name>;
+  return (
+    <Name class="title" title={text}>
+      {text}
+    </Name>
+  );
 }
 
 /** What is shown in place of a view that has nothing to show yet, or cannot. */
 export function Blank({ sentence, retry }: { sentence: string; retry?: () => void }) {
   return (
     <div class="blank" role={retry ? "alert" : undefined}>
-      <p><Sentence text={sentence} /></p>
-      {retry && <button type="button" class="button" onClick={retry}>Try again</button>}
+      <p>
+        <Sentence text={sentence} />
+      </p>
+      {retry && (
+        <button type="button" class="button" onClick={retry}>
+          Try again
+        </button>
+      )}
     </div>
   );
 }

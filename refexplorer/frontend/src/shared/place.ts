@@ -6,9 +6,30 @@ export interface Place {
 
 /** What an address says of the explorer; `refexplorer/app/address.py` knows the same names. */
 export const PLACES = [
-  "view", "key", "slice", "part", "mode", "axes", "colours", "limits", "raw",
-  "find", "syntax", "kinds", "list", "only", "notes", "by", "map", "earth", "beside", "files", "other", "changes",
-  "gone", "cost",
+  "view",
+  "key",
+  "slice",
+  "part",
+  "mode",
+  "axes",
+  "colours",
+  "limits",
+  "raw",
+  "find",
+  "syntax",
+  "kinds",
+  "list",
+  "only",
+  "notes",
+  "by",
+  "map",
+  "earth",
+  "beside",
+  "files",
+  "other",
+  "changes",
+  "gone",
+  "cost",
 ] as const;
 
 export type Places = Partial<Record<(typeof PLACES)[number], string>>;

@@ -24,7 +24,14 @@ export function watchTheme(callback: (appearance: Appearance) => void): Off {
       few: forced.matches,
     });
   const observer = new MutationObserver(tell);
-  const attributeFilter = ["class", "style", "data-theme", "data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-kind"];
+  const attributeFilter = [
+    "class",
+    "style",
+    "data-theme",
+    "data-jp-theme-light",
+    "data-jp-theme-name",
+    "data-vscode-theme-kind",
+  ];
   for (const element of [document.documentElement, document.body]) {
     observer.observe(element, { attributes: true, attributeFilter });
   }

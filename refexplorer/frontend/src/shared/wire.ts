@@ -77,7 +77,10 @@ export class Wire<O extends Table<O>, E extends object> {
   }
 
   /** Listens to what Python says without being asked: `{"ev": name, …}`. */
-  on<K extends keyof Heard<E> & string>(name: K, callback: (message: Heard<E>[K], buffers: ArrayBuffer[]) => void): Off {
+  on<K extends keyof Heard<E> & string>(
+    name: K,
+    callback: (message: Heard<E>[K], buffers: ArrayBuffer[]) => void,
+  ): Off {
     const callbacks = this.listeners.get(name) ?? new Set();
     this.listeners.set(name, callbacks.add(callback));
     return () => callbacks.delete(callback);

@@ -44,7 +44,8 @@ export function assistance(help: Help): Extension {
 function offerAtOnce({ view, state, transactions }: ViewUpdate): void {
   if (!transactions.some((one) => one.isUserEvent("input.type"))) return;
   const pos = state.selection.main.head;
-  const isName = state.sliceDoc(pos - 1, pos) === '"' && syntaxTree(state).resolveInner(pos, -1).name === "PropertyName";
+  const isName =
+    state.sliceDoc(pos - 1, pos) === '"' && syntaxTree(state).resolveInner(pos, -1).name === "PropertyName";
   const isExpression = state.sliceDoc(pos - 2, pos) === "{{";
   // An update may not dispatch another one.
   if (isName || isExpression) setTimeout(() => view.dom.isConnected && startCompletion(view));
@@ -88,7 +89,9 @@ function completeName(
     .filter((each) => !taken.has(each))
     .map((each) => {
       const option: Completion = { label: `"${each}"`, info: () => tip(helpFor(help, [...path, each]) ?? "") };
-      return hasValue ? option : snippetCompletion(`${between[0]}"${each}": ${VALUES[each] ?? '"${}"'}${between[1]}`, option);
+      return hasValue
+        ? option
+        : snippetCompletion(`${between[0]}"${each}": ${VALUES[each] ?? '"${}"'}${between[1]}`, option);
     });
   // Two quotation marks without a letter between them are no pattern that a name would match.
   const isBegun = name !== null && name.to - name.from > 2;

@@ -84,46 +84,47 @@ interface Created {
 }
 
 export function createEditor({ parent, root, text, help, first, edited, moved, compared }: Options): Created {
-  const begun = (doc: string, line: number | null) => EditorState.create({
-    doc,
-    extensions: [
-      EditorState.readOnly.of(line !== null),
-      lineNumbers({ formatNumber: (number) => String(number + (line ?? 1) - 1) }),
-      highlightActiveLineGutter(),
-      lintGutter(),
-      foldGutter(),
-      history(),
-      drawSelection(),
-      indentOnInput(),
-      bracketMatching(),
-      closeBrackets(),
-      highlightActiveLine(),
-      highlightSelectionMatches(),
-      search({ top: true }),
-      json(),
-      syntaxHighlighting(highlight),
-      templates,
-      tracing(moved),
-      rulePlaces,
-      comparable,
-      assistance(help),
-      EditorView.contentAttributes.of({ "aria-label": "The reference set, version 1", tabindex: "0" }),
-      EditorView.updateListener.of((update) => {
-        if (update.docChanged) edited(update.state.doc.toString());
-        const differing = differences(update.state);
-        if (differing !== differences(update.startState)) compared(differing);
-      }),
-      keymap.of([
-        ...closeBracketsKeymap,
-        ...defaultKeymap,
-        ...searchKeymap,
-        ...historyKeymap,
-        ...foldKeymap,
-        ...lintKeymap,
-        indentWithTab,
-      ]),
-    ],
-  });
+  const begun = (doc: string, line: number | null) =>
+    EditorState.create({
+      doc,
+      extensions: [
+        EditorState.readOnly.of(line !== null),
+        lineNumbers({ formatNumber: (number) => String(number + (line ?? 1) - 1) }),
+        highlightActiveLineGutter(),
+        lintGutter(),
+        foldGutter(),
+        history(),
+        drawSelection(),
+        indentOnInput(),
+        bracketMatching(),
+        closeBrackets(),
+        highlightActiveLine(),
+        highlightSelectionMatches(),
+        search({ top: true }),
+        json(),
+        syntaxHighlighting(highlight),
+        templates,
+        tracing(moved),
+        rulePlaces,
+        comparable,
+        assistance(help),
+        EditorView.contentAttributes.of({ "aria-label": "The reference set, version 1", tabindex: "0" }),
+        EditorView.updateListener.of((update) => {
+          if (update.docChanged) edited(update.state.doc.toString());
+          const differing = differences(update.state);
+          if (differing !== differences(update.startState)) compared(differing);
+        }),
+        keymap.of([
+          ...closeBracketsKeymap,
+          ...defaultKeymap,
+          ...searchKeymap,
+          ...historyKeymap,
+          ...foldKeymap,
+          ...lintKeymap,
+          indentWithTab,
+        ]),
+      ],
+    });
   const view = new EditorView({ state: begun(text, first), parent, root });
   return { view, begin: (doc, line) => view.setState(begun(doc, line)) };
 }
@@ -141,14 +142,18 @@ export function replaceText(view: EditorView, text: string): void {
 export function showMarks(view: EditorView, marks: EditorDiagnostic[], text: string): void {
   if (view.state.doc.toString() !== text) return;
   const { length } = view.state.doc;
-  const diagnostics = marks.filter((mark) => mark.from >= 0).map((mark): Diagnostic => ({
-    from: Math.min(mark.from, length),
-    to: Math.min(Math.max(mark.to, mark.from), length),
-    severity: mark.severity,
-    message: said(mark),
-    renderMessage: () => tip(said(mark)),
-    actions: mark.fixes.map((fix) => ({ name: fix.label, apply: () => applyFix(view, fix, text) })),
-  }));
+  const diagnostics = marks
+    .filter((mark) => mark.from >= 0)
+    .map(
+      (mark): Diagnostic => ({
+        from: Math.min(mark.from, length),
+        to: Math.min(Math.max(mark.to, mark.from), length),
+        severity: mark.severity,
+        message: said(mark),
+        renderMessage: () => tip(said(mark)),
+        actions: mark.fixes.map((fix) => ({ name: fix.label, apply: () => applyFix(view, fix, text) })),
+      }),
+    );
   view.dispatch(setDiagnostics(view.state, diagnostics));
 }
 

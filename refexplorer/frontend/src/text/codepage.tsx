@@ -14,33 +14,57 @@ interface Props {
 export function PageOfCode({ page, write, cite }: Props) {
   return (
     <>
-      <p><b class="mono">{page.code}</b>: <Sentence text={page.meaning} /></p>
+      <p>
+        <b class="mono">{page.code}</b>: <Sentence text={page.meaning} />
+      </p>
       <dl>
         <dt>What readers do</dt>
-        {page.readers.map((said) => <dd key={said}><Sentence text={said} /></dd>)}
+        {page.readers.map((said) => (
+          <dd key={said}>
+            <Sentence text={said} />
+          </dd>
+        ))}
         <dt>How it comes about</dt>
-        <dd><Sentence text={page.cause} /></dd>
+        <dd>
+          <Sentence text={page.cause} />
+        </dd>
         <dt>What to do</dt>
-        <dd><Sentence text={page.mend} /></dd>
+        <dd>
+          <Sentence text={page.mend} />
+        </dd>
         {page.rule && (
           <>
             <dt>The rule</dt>
             <dd>
               <Sentence text={page.rule.sentence} />{" "}
-              {cite && <><button type="button" class="button" onClick={() => cite(page.rule!.name)}>Show the rule</button>{" "}</>}
-              <a href={page.rule.link} target="_blank" rel="noreferrer">Specification, {page.rule.section}</a>
+              {cite && (
+                <>
+                  <button type="button" class="button" onClick={() => cite(page.rule!.name)}>
+                    Show the rule
+                  </button>{" "}
+                </>
+              )}
+              <a href={page.rule.link} target="_blank" rel="noreferrer">
+                Specification, {page.rule.section}
+              </a>
             </dd>
           </>
         )}
         {page.example && (
           <>
             <dt>The smallest example</dt>
-            <dd><pre role="group" aria-label="Example">{page.example}</pre></dd>
+            <dd>
+              <pre role="group" aria-label="Example">
+                {page.example}
+              </pre>
+            </dd>
           </>
         )}
       </dl>
       {write && page.live && (
-        <button type="button" class="button" onClick={() => write(page.example)}>Put it into the editor</button>
+        <button type="button" class="button" onClick={() => write(page.example)}>
+          Put it into the editor
+        </button>
       )}
     </>
   );

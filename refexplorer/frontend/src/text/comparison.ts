@@ -13,9 +13,10 @@ export const comparable: Extension = comparison.of([]);
 
 /** Compares with another text; null ends it. */
 export function compareWith(view: EditorView, other: string | null): void {
-  const extension = other === null
-    ? []
-    : unifiedMergeView({ original: other, mergeControls: false, syntaxHighlightDeletions: false, diffConfig: DIFF });
+  const extension =
+    other === null
+      ? []
+      : unifiedMergeView({ original: other, mergeControls: false, syntaxHighlightDeletions: false, diffConfig: DIFF });
   view.dispatch({ effects: comparison.reconfigure(extension) });
 }
 

@@ -23,7 +23,12 @@ export function showPlaces(view: EditorView, places: readonly Place[], reveal: b
   const end = view.state.doc.length;
   const shown = places.filter(([from, to]) => from < to && to <= end);
   const effects: StateEffect<unknown>[] = [
-    setPlaces.of(Decoration.set(shown.map(([from, to]) => PLACE.range(from, to)), true)),
+    setPlaces.of(
+      Decoration.set(
+        shown.map(([from, to]) => PLACE.range(from, to)),
+        true,
+      ),
+    ),
   ];
   const isSeen = shown.some(([from]) => view.visibleRanges.some((range) => range.from <= from && from <= range.to));
   if (reveal && shown[0] && !isSeen) effects.push(EditorView.scrollIntoView(shown[0][0], { y: "center" }));

@@ -1,14 +1,7 @@
 /** Lights up in the text what the chosen row comes from, and shows what each expression gave. */
 
 import { StateEffect, StateField, type EditorState, type Extension, type Range } from "@codemirror/state";
-import {
-  Decoration,
-  EditorView,
-  hoverTooltip,
-  showTooltip,
-  type DecorationSet,
-  type Tooltip,
-} from "@codemirror/view";
+import { Decoration, EditorView, hoverTooltip, showTooltip, type DecorationSet, type Tooltip } from "@codemirror/view";
 
 import type { Derivation, Piece } from "../shared/wire.ts";
 import { pathAt, pointerOf } from "./pointer.ts";
@@ -89,10 +82,9 @@ function isTraced(step: Derivation["steps"][number]): boolean {
 }
 
 function marksOf(derivation: Derivation): Range<Decoration>[] {
-  return derivation.steps.filter(isTraced).flatMap((step) => [
-    SOURCE.range(step.from!, step.to!),
-    ...step.pieces.flatMap(markOf),
-  ]);
+  return derivation.steps
+    .filter(isTraced)
+    .flatMap((step) => [SOURCE.range(step.from!, step.to!), ...step.pieces.flatMap(markOf)]);
 }
 
 function markOf({ from, to, result }: Piece): Range<Decoration>[] {

@@ -20,7 +20,8 @@ export function Badges({ badges, leaf }: { badges: Counts | null | undefined; le
       <span class="unseen">{said}</span>
       {marks.map(({ name, mark, n }) => (
         <span key={name} class={`severity ${name}`} aria-hidden="true">
-          {mark}{leaf ? "" : short(n)}
+          {mark}
+          {leaf ? "" : short(n)}
         </span>
       ))}
     </span>
@@ -29,10 +30,18 @@ export function Badges({ badges, leaf }: { badges: Counts | null | undefined; le
 
 /** Two squares over each other: the character for it is missing in common fonts. */
 function Overlap() {
-  return <svg class="overlap-mark" aria-hidden="true" viewBox="0 0 10 10"><path d="M.5 .5h6v6h-6zM3.5 3.5h6v6h-6z" /></svg>;
+  return (
+    <svg class="overlap-mark" aria-hidden="true" viewBox="0 0 10 10">
+      <path d="M.5 .5h6v6h-6zM3.5 3.5h6v6h-6z" />
+    </svg>
+  );
 }
 
-const CHANGES = [["added", "+"], ["removed", "−"], ["changed", "~"]] as const;
+const CHANGES = [
+  ["added", "+"],
+  ["removed", "−"],
+  ["changed", "~"],
+] as const;
 
 /** What became of a key, or of the keys below a folder, since the other set. */
 export function ChangeMarks({ changes }: { changes: RowChanges | null | undefined }) {
@@ -43,7 +52,10 @@ export function ChangeMarks({ changes }: { changes: RowChanges | null | undefine
     <span class="marks" title={said}>
       <span class="unseen">{said}</span>
       {found.map(([name, mark]) => (
-        <span key={name} class={`change ${name}`} aria-hidden="true">{mark}{changes.words === null ? short(Number(changes[name])) : ""}</span>
+        <span key={name} class={`change ${name}`} aria-hidden="true">
+          {mark}
+          {changes.words === null ? short(Number(changes[name])) : ""}
+        </span>
       ))}
     </span>
   );
@@ -52,10 +64,16 @@ export function ChangeMarks({ changes }: { changes: RowChanges | null | undefine
 /** What is wrong, in words. */
 function words({ rejected, failed, differing, overlapping, absent, errors, warnings }: Counts): string {
   const chunks = [
-    [rejected, "rejected"], [failed, "failed"], [differing, STATE_NAMES.differing],
-    [overlapping, STATE_NAMES.overlapping], [absent, "without a reference"],
+    [rejected, "rejected"],
+    [failed, "failed"],
+    [differing, STATE_NAMES.differing],
+    [overlapping, STATE_NAMES.overlapping],
+    [absent, "without a reference"],
   ] as const;
-  const notes = [[errors, "error"], [warnings, "warning"]] as const;
+  const notes = [
+    [errors, "error"],
+    [warnings, "warning"],
+  ] as const;
   return [
     ...chunks.filter(([n]) => Number(n) > 0).map(([n, what]) => `${counted(n, "chunk")} ${what}`),
     ...notes.filter(([n]) => Number(n) > 0).map(([n, noun]) => counted(n, noun)),

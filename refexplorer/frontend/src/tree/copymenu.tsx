@@ -35,9 +35,11 @@ export function CopyMenu({ session, place, close }: Props) {
   const [item, setItem] = useState<PathItem | null>(null);
   useEffect(() => {
     list.current!.querySelector("button")?.focus();
-    session.run(session.activeRow().then(async (row) => {
-      if (row) setItem(await session.itemOf(row.path));
-    }));
+    session.run(
+      session.activeRow().then(async (row) => {
+        if (row) setItem(await session.itemOf(row.path));
+      }),
+    );
   }, []);
   const copy = async (text: string) => {
     close();

@@ -30,9 +30,7 @@ export function SearchBox({ session, kinds }: Props) {
   const wrong = searchError ?? trouble;
   const toggle = (kind: Kind) =>
     session.find({
-      kinds: search.kinds.includes(kind)
-        ? search.kinds.filter((other) => other !== kind)
-        : [...search.kinds, kind],
+      kinds: search.kinds.includes(kind) ? search.kinds.filter((other) => other !== kind) : [...search.kinds, kind],
     });
   return (
     <div class="find" role="search">
@@ -78,7 +76,10 @@ export function SearchBox({ session, kinds }: Props) {
             title="Only what is rejected, failed, absent, overlapping or unlike its file, or named by an error or a warning"
             onClick={() => session.run(session.showOnly(only === "trouble" ? null : "trouble"))}
           >
-            <span class="severity error" aria-hidden="true">✕</span> only trouble
+            <span class="severity error" aria-hidden="true">
+              ✕
+            </span>{" "}
+            only trouble
           </button>
         )}
         {(only === "changes" || session.comparing.isOn) && (
@@ -98,8 +99,12 @@ export function SearchBox({ session, kinds }: Props) {
       </div>
       {focus !== null && (
         <div class="find-line focused" role="group" aria-label="Filter">
-          <span role="status"><Focused focus={focus} total={searching ? session.rows.total : null} /></span>
-          <button type="button" class="button" onClick={() => session.find(START.search)}>Show all keys</button>
+          <span role="status">
+            <Focused focus={focus} total={searching ? session.rows.total : null} />
+          </span>
+          <button type="button" class="button" onClick={() => session.find(START.search)}>
+            Show all keys
+          </button>
           <Waited waiting={session.narrowing} />
         </div>
       )}
@@ -138,13 +143,22 @@ function StateFilter({ session, state, name }: { session: ExplorerSession; state
 /** What the tree is narrowed to; `total` is null until it is known. */
 function Focused({ focus, total }: { focus: Focus; total: number | null }) {
   if (focus.by === "target") {
-    return <>{total === null ? "Listing the keys" : counted(total, "key")} of <b>{targetName(focus.url)}</b></>;
+    return (
+      <>
+        {total === null ? "Listing the keys" : counted(total, "key")} of <b>{targetName(focus.url)}</b>
+      </>
+    );
   }
   const state = STATE_NAMES[focus.state];
   return (
     <>
       {total === null ? `Listing the chunks ${state} …` : `${counted(total, "chunk")} ${state}`}
-      {focus.array !== null && <> of <b>{focus.array || "/"}</b></>}
+      {focus.array !== null && (
+        <>
+          {" "}
+          of <b>{focus.array || "/"}</b>
+        </>
+      )}
     </>
   );
 }

@@ -22,8 +22,22 @@ const ABSENT = "absent";
 const REJECTED = "rejected";
 /** Stands for a row that is waited for, in the same elements. */
 const WAITING: Row = {
-  path: "", name: "…", depth: 0, type: "key", kind: null, size: null, target: null, origin: null,
-  children: 0, open: false, position: 0, siblings: 0, form: null, badges: null, cause: null, changes: null,
+  path: "",
+  name: "…",
+  depth: 0,
+  type: "key",
+  kind: null,
+  size: null,
+  target: null,
+  origin: null,
+  children: 0,
+  open: false,
+  position: 0,
+  siblings: 0,
+  form: null,
+  badges: null,
+  cause: null,
+  changes: null,
 };
 
 export function Tree({ session, label }: { session: ExplorerSession; label: string }) {
@@ -102,9 +116,15 @@ function Columns({ troubled, compared }: { troubled: boolean; compared: boolean 
       {troubled && <span role="columnheader">Trouble</span>}
       {compared && <span role="columnheader">Changes</span>}
       <span role="columnheader">Kind</span>
-      <span role="columnheader" class="number">Size</span>
-      <span role="columnheader" class="target">Target</span>
-      <span role="columnheader" class="target origin">Origin</span>
+      <span role="columnheader" class="number">
+        Size
+      </span>
+      <span role="columnheader" class="target">
+        Target
+      </span>
+      <span role="columnheader" class="target origin">
+        Origin
+      </span>
     </div>
   );
 }
@@ -114,11 +134,27 @@ function Absence({ session }: { session: ExplorerSession }) {
   const { searching, only } = session.state;
   const { rows } = session;
   if (rows.error !== null) {
-    return <div role="row"><div role="gridcell"><Blank sentence={rows.error} retry={() => rows.retry()} /></div></div>;
+    return (
+      <div role="row">
+        <div role="gridcell">
+          <Blank sentence={rows.error} retry={() => rows.retry()} />
+        </div>
+      </div>
+    );
   }
   if (rows.total > 0) return null;
-  const sentence = searching ? "No key and no target matches." : only === null ? "This reference set has no keys." : NOTHING[only];
-  return <div role="row"><div role="gridcell"><Blank sentence={sentence} /></div></div>;
+  const sentence = searching
+    ? "No key and no target matches."
+    : only === null
+      ? "This reference set has no keys."
+      : NOTHING[only];
+  return (
+    <div role="row">
+      <div role="gridcell">
+        <Blank sentence={sentence} />
+      </div>
+    </div>
+  );
 }
 
 const NOTHING: Record<Only, string> = {
@@ -143,12 +179,27 @@ interface RowProps {
   onContextMenu(event: MouseEvent): void;
 }
 
-function TreeRow({ id, row, index, style, flat, troubled, compared, active, selected, choose, toggle, onContextMenu }: RowProps) {
+function TreeRow({
+  id,
+  row,
+  index,
+  style,
+  flat,
+  troubled,
+  compared,
+  active,
+  selected,
+  choose,
+  toggle,
+  onContextMenu,
+}: RowProps) {
   const waiting = row === WAITING;
   const branch = row.type !== "key" && !flat;
   const absent = row.origin === ABSENT;
   const marks = { waiting, selected, active, "no-reference": absent };
-  const state = Object.entries(marks).map(([mark, on]) => (on ? `${mark} ` : "")).join("");
+  const state = Object.entries(marks)
+    .map(([mark, on]) => (on ? `${mark} ` : ""))
+    .join("");
   const shown = flat && !waiting ? row.path : row.name || "/";
   const onTwisty = (event: MouseEvent) => {
     event.stopPropagation();
@@ -170,22 +221,38 @@ function TreeRow({ id, row, index, style, flat, troubled, compared, active, sele
       onDblClick={branch ? toggle : undefined}
       onContextMenu={onContextMenu}
     >
-      <span role="gridcell" class="name" style={{ "--depth": flat ? 0 : row.depth }} aria-label={shown || undefined} title={[row.path, row.form, row.cause].filter(Boolean).join("  ") || undefined}>
+      <span
+        role="gridcell"
+        class="name"
+        style={{ "--depth": flat ? 0 : row.depth }}
+        aria-label={shown || undefined}
+        title={[row.path, row.form, row.cause].filter(Boolean).join("  ") || undefined}
+      >
         <span class={branch ? "twisty" : "twisty none"} aria-hidden="true" onClick={branch ? onTwisty : undefined}>
           {branch ? (row.open ? "▾" : "▸") : ""}
         </span>
         <Cut text={shown} />
       </span>
-      {troubled && <span role="gridcell"><Badges badges={row.badges} leaf={row.type === "key"} /></span>}
-      {compared && <span role="gridcell"><ChangeMarks changes={row.changes} /></span>}
-      <span role="gridcell">
-        {row.kind ? <Badge kind={row.kind} /> : <span class="quiet">{unkinded(row)}</span>}
+      {troubled && (
+        <span role="gridcell">
+          <Badges badges={row.badges} leaf={row.type === "key"} />
+        </span>
+      )}
+      {compared && (
+        <span role="gridcell">
+          <ChangeMarks changes={row.changes} />
+        </span>
+      )}
+      <span role="gridcell">{row.kind ? <Badge kind={row.kind} /> : <span class="quiet">{unkinded(row)}</span>}</span>
+      <span role="gridcell" class="number">
+        {row.size === null ? unsized(row) : bytes(row.size)}
       </span>
-      <span role="gridcell" class="number">{row.size === null ? unsized(row) : bytes(row.size)}</span>
       <span role="gridcell" class="target" title={row.cause ?? row.target ?? inside(row)}>
         {row.cause !== null ? row.cause : row.target === null ? inside(row) : <Cut text={fileName(row.target)} />}
       </span>
-      <span role="gridcell" class="target origin">{absent ? "" : row.origin}</span>
+      <span role="gridcell" class="target origin">
+        {absent ? "" : row.origin}
+      </span>
     </div>
   );
 }

@@ -15,15 +15,36 @@ export function Versions({ picker }: { picker: VersionPicker }) {
       <h3>Versions</h3>
       {versions === null ? (
         <div class="offer">
-          <button type="button" class="button" onClick={() => void picker.list()}>List branches, tags and snapshots</button>
+          <button type="button" class="button" onClick={() => void picker.list()}>
+            List branches, tags and snapshots
+          </button>
           <span class="quiet">Reads the history of the repository; no reference.</span>
         </div>
       ) : (
         <>
-          <Choice name="Version" versions={versions} chosen={after} choose={(next) => picker.set({ after: next, changes: null })} />
-          <button type="button" class="button" disabled={after === versions.shown} onClick={() => void picker.open(after)}>Open this version</button>
-          <Choice name="compared with" versions={versions} chosen={before} choose={(next) => picker.set({ before: next, changes: null })} />
-          <button type="button" class="button" disabled={before === after} onClick={() => void picker.compare()}>What changed since</button>
+          <Choice
+            name="Version"
+            versions={versions}
+            chosen={after}
+            choose={(next) => picker.set({ after: next, changes: null })}
+          />
+          <button
+            type="button"
+            class="button"
+            disabled={after === versions.shown}
+            onClick={() => void picker.open(after)}
+          >
+            Open this version
+          </button>
+          <Choice
+            name="compared with"
+            versions={versions}
+            chosen={before}
+            choose={(next) => picker.set({ before: next, changes: null })}
+          />
+          <button type="button" class="button" disabled={before === after} onClick={() => void picker.compare()}>
+            What changed since
+          </button>
           {versions.more && <p class="quiet">There are older snapshots; `refexplorer.history` lists them all.</p>}
         </>
       )}
@@ -48,19 +69,31 @@ interface ChoiceProps {
 }
 
 function Choice({ name, versions, chosen, choose }: ChoiceProps) {
-  const named: [string, [string, string][]][] = [["Branches", versions.branches], ["Tags", versions.tags]];
+  const named: [string, [string, string][]][] = [
+    ["Branches", versions.branches],
+    ["Tags", versions.tags],
+  ];
   return (
     <label class="version-choice">
       {name}{" "}
       <select aria-label={name} value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
-        {named.map(([label, entries]) => entries.length > 0 && (
-          <optgroup key={label} label={label}>
-            {entries.map(([version]) => <option key={version} value={version}>{version}</option>)}
-          </optgroup>
-        ))}
+        {named.map(
+          ([label, entries]) =>
+            entries.length > 0 && (
+              <optgroup key={label} label={label}>
+                {entries.map(([version]) => (
+                  <option key={version} value={version}>
+                    {version}
+                  </option>
+                ))}
+              </optgroup>
+            ),
+        )}
         <optgroup label="Snapshots">
           {versions.snapshots.map(({ id, written, message, names }) => (
-            <option key={id} value={id}>{[id.slice(0, SHOWN), written, message, names.join(", ")].filter(Boolean).join(" · ")}</option>
+            <option key={id} value={id}>
+              {[id.slice(0, SHOWN), written, message, names.join(", ")].filter(Boolean).join(" · ")}
+            </option>
           ))}
         </optgroup>
       </select>
@@ -73,7 +106,11 @@ function Lines({ name, lines }: { name: string; lines: string[] }) {
   return (
     <>
       <h4>{name}</h4>
-      <ul>{lines.map((line) => <li key={line}>{line}</li>)}</ul>
+      <ul>
+        {lines.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
     </>
   );
 }

@@ -18,7 +18,9 @@ export function DerivationPanel({ tracing, jump }: Props) {
   return (
     <section class="derivation" aria-label="Derivation of this key">
       {derivation === null ? <Blank sentence={trouble!} /> : <Steps derivation={derivation} jump={jump} />}
-      <button type="button" class="button close" aria-label="Close" onClick={() => tracing.close()}>✕</button>
+      <button type="button" class="button close" aria-label="Close" onClick={() => tracing.close()}>
+        ✕
+      </button>
     </section>
   );
 }

@@ -21,7 +21,9 @@ export function ShorterPanel({ shortening }: { shortening: Shortening }) {
         <p class="shorter-line" role="status">
           <progress {...measured(progress)} aria-label="Searching" />
           <span>{progress?.label ?? "Looking for templates and progressions …"}</span>
-          <button type="button" class="button" onClick={() => shortening.cancel()}>Cancel</button>
+          <button type="button" class="button" onClick={() => shortening.cancel()}>
+            Cancel
+          </button>
         </p>
       )}
       {trouble !== null && <Blank sentence={trouble} retry={() => void shortening.find()} />}
@@ -30,11 +32,15 @@ export function ShorterPanel({ shortening }: { shortening: Shortening }) {
         <p class="shorter-line">
           {taken ? (
             <>
-              <button type="button" class="button" onClick={() => shortening.put(false)}>Put the old text back</button>
+              <button type="button" class="button" onClick={() => shortening.put(false)}>
+                Put the old text back
+              </button>
               <span role="status">Replaced by a shorter text with the same references.</span>
             </>
           ) : (
-            <button type="button" class="button main-button" onClick={() => shortening.put(true)}>Replace the text</button>
+            <button type="button" class="button main-button" onClick={() => shortening.put(true)}>
+              Replace the text
+            </button>
           )}
         </p>
       )}
@@ -46,24 +52,40 @@ function Found({ shorter: { found, sizes, parts, rows, explicit, explicit_count:
   const more = Number(total) - explicit.length;
   return (
     <>
-      <p role="status"><b>{capital(sizes)}</b> {parts}</p>
+      <p role="status">
+        <b>{capital(sizes)}</b> {parts}
+      </p>
       {rows.length > 0 && (
         <table class="shorter-rows">
           <thead>
-            <tr><th>Part</th><th>Key or name</th><th>URL</th></tr>
+            <tr>
+              <th>Part</th>
+              <th>Key or name</th>
+              <th>URL</th>
+            </tr>
           </thead>
           <tbody>
             {rows.map(([part, key, url]) => (
-              <tr key={`${part} ${key}`}><td>{part}</td><td>{key}</td><td>{url}</td></tr>
+              <tr key={`${part} ${key}`}>
+                <td>{part}</td>
+                <td>{key}</td>
+                <td>{url}</td>
+              </tr>
             ))}
           </tbody>
         </table>
       )}
       {found && explicit.length > 0 && (
         <details>
-          <summary>{counted(total, "key")} stay{Number(total) === 1 ? "s" : ""} written out</summary>
+          <summary>
+            {counted(total, "key")} stay{Number(total) === 1 ? "s" : ""} written out
+          </summary>
           <ul class="shorter-keys">
-            {explicit.map((key) => <li key={key}><code>{key}</code></li>)}
+            {explicit.map((key) => (
+              <li key={key}>
+                <code>{key}</code>
+              </li>
+            ))}
             {more > 0 && <li class="quiet">and {count(more)} more</li>}
           </ul>
         </details>

@@ -26,7 +26,9 @@ export function SpecificationRules({ specification, write, train }: Props) {
   const sections = [...new Set(rules?.map((rule) => rule.section))];
   return (
     <section class="rules" aria-label="The specification, in our words" ref={pane}>
-      <button type="button" class="button close" aria-label="Close" onClick={() => specification.close()}>✕</button>
+      <button type="button" class="button close" aria-label="Close" onClick={() => specification.close()}>
+        ✕
+      </button>
       {rules === null && <Blank sentence={trouble ?? "Asking for the rules …"} />}
       {sections.map((section) => {
         const own = rules!.filter((rule) => rule.section === section);
@@ -34,7 +36,9 @@ export function SpecificationRules({ specification, write, train }: Props) {
           <div role="group" aria-label={section} key={section}>
             <p class="rules-head">
               <b>{section}</b>{" "}
-              <a href={own[0]!.link} target="_blank" rel="noreferrer">In the specification</a>
+              <a href={own[0]!.link} target="_blank" rel="noreferrer">
+                In the specification
+              </a>
             </p>
             <ul>
               {own.map((rule) => (
@@ -70,14 +74,24 @@ interface ChosenProps extends Pick<Props, "write" | "train"> {
 function Chosen({ rule: { name, example, exercises }, followed, trouble, write, train }: ChosenProps) {
   return (
     <div class="rule-more">
-      <p class={trouble === null ? "quiet" : "bad"} role="status">{trouble ?? (followed && places(followed, example))}</p>
-      {example !== null && <pre role="group" aria-label={`Example of ${name}`}>{example}</pre>}
+      <p class={trouble === null ? "quiet" : "bad"} role="status">
+        {trouble ?? (followed && places(followed, example))}
+      </p>
+      {example !== null && (
+        <pre role="group" aria-label={`Example of ${name}`}>
+          {example}
+        </pre>
+      )}
       <p class="rule-ways">
         {write && example !== null && (
-          <button type="button" class="button" onClick={() => write(example)}>Put it into the editor</button>
+          <button type="button" class="button" onClick={() => write(example)}>
+            Put it into the editor
+          </button>
         )}
         {exercises.map((one) => (
-          <button type="button" class="button" key={one.name} onClick={() => train(one.name)}>{one.title}</button>
+          <button type="button" class="button" key={one.name} onClick={() => train(one.name)}>
+            {one.title}
+          </button>
         ))}
       </p>
     </div>
@@ -86,7 +100,8 @@ function Chosen({ rule: { name, example, exercises }, followed, trouble, write, 
 
 function places({ places: { length }, is_all: isAll }: RuleFollowed, example: string | null): string {
   if (example === null) return "It is about parquet stores, which no JSON text shows.";
-  if (length === 0) return isAll ? "Nothing in the text follows it." : "Nothing of what is shown of the text follows it.";
+  if (length === 0)
+    return isAll ? "Nothing in the text follows it." : "Nothing of what is shown of the text follows it.";
   const said = length === 1 ? "1 place in the text follows it" : `${count(length)} places in the text follow it`;
   return `${isAll ? "" : "At least "}${said}.`;
 }

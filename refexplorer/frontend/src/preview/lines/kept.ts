@@ -43,26 +43,50 @@ export function profilesOf(points: Kept[], chosen: number[] | null, axes: [Axis,
 }
 
 /** The lines along one of both axes; a point beside what is drawn has none. */
-export function linesAlong(side: 0 | 1, profiles: Profile[], [rows, columns]: [Axis, Axis], values: Float64Array): Line[] {
+export function linesAlong(
+  side: 0 | 1,
+  profiles: Profile[],
+  [rows, columns]: [Axis, Axis],
+  values: Float64Array,
+): Line[] {
   return profiles.flatMap(({ at: [row, column], name, colour }) => {
-    if (side === 1) return row === null ? [] : [{ name, colour, values: values.subarray(row * columns.size, (row + 1) * columns.size) }];
+    if (side === 1)
+      return row === null
+        ? []
+        : [{ name, colour, values: values.subarray(row * columns.size, (row + 1) * columns.size) }];
     if (column === null) return [];
-    return [{ name, colour, values: Float64Array.from({ length: rows.size }, (_, i) => values[i * columns.size + column]!) }];
+    return [
+      { name, colour, values: Float64Array.from({ length: rows.size }, (_, i) => values[i * columns.size + column]!) },
+    ];
   });
 }
 
 /** The lines along a dimension of which the picture shows one place, through all that was read of it. */
-export function linesAcross(axis: Axis, profiles: Profile[], [rows, columns]: [Axis, Axis], all: Float64Array, shape: number[], steps: number[]): Line[] {
+export function linesAcross(
+  axis: Axis,
+  profiles: Profile[],
+  [rows, columns]: [Axis, Axis],
+  all: Float64Array,
+  shape: number[],
+  steps: number[],
+): Line[] {
   return profiles.flatMap(({ at: [row, column], name, colour }) => {
     if (row === null || column === null) return [];
     const index = steps.with(rows.dimension, row).with(columns.dimension, column);
-    const places = Array.from({ length: axis.size }, (_, i) => index.with(axis.dimension, i).reduce((place, at, dimension) => place * shape[dimension]! + at, 0));
+    const places = Array.from({ length: axis.size }, (_, i) =>
+      index.with(axis.dimension, i).reduce((place, at, dimension) => place * shape[dimension]! + at, 0),
+    );
     return [{ name, colour, values: Float64Array.from(places, (place) => all[place]!) }];
   });
 }
 
 function nameOf(axes: [Axis, Axis], at: Profile["at"], kept: Kept | null): string {
-  return axes.map((axis, side) => `${axis.name} ${at[side] === null ? `index ${kept!.index[axis.dimension]}, not drawn` : placeOf(axis, at[side]!)}`).join(", ");
+  return axes
+    .map(
+      (axis, side) =>
+        `${axis.name} ${at[side] === null ? `index ${kept!.index[axis.dimension]}, not drawn` : placeOf(axis, at[side]!)}`,
+    )
+    .join(", ");
 }
 
 /** The cell of an axis that a place of the array is in. */

@@ -27,7 +27,9 @@ export function Lines({ lines: drawn, axis, look, label }: Props) {
       <div class="figure" ref={box} />
       <ul class="flags" aria-label="Lines">
         {drawn.map(({ name }, i) => (
-          <li key={name}><span class="swatch" style={{ background: colours[i] }} /> {name}</li>
+          <li key={name}>
+            <span class="swatch" style={{ background: colours[i] }} /> {name}
+          </li>
         ))}
       </ul>
     </figure>

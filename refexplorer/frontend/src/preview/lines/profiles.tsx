@@ -33,26 +33,67 @@ export function Profiles({ axes, profiles, values, stepped, steps, all, shape, l
     <>
       <div class="profiles">
         {([1, 0] as const).map((side) => (
-          <Along key={axes[side].dimension} axis={axes[side]} at={profiles.length === 1 ? placeIn(axes, 1 - side, profiles[0]!) : null} lines={linesAlong(side, profiles, axes, values)} of={[values]} look={look} />
+          <Along
+            key={axes[side].dimension}
+            axis={axes[side]}
+            at={profiles.length === 1 ? placeIn(axes, 1 - side, profiles[0]!) : null}
+            lines={linesAlong(side, profiles, axes, values)}
+            of={[values]}
+            look={look}
+          />
         ))}
         {stepped.map((axis) => (
-          <Along key={axis.dimension} axis={axis} at={null} lines={linesAcross(axis, profiles, axes, all, shape, steps)} of={[all, steps.join()]} look={look} />
+          <Along
+            key={axis.dimension}
+            axis={axis}
+            at={null}
+            lines={linesAcross(axis, profiles, axes, all, shape, steps)}
+            of={[all, steps.join()]}
+            look={look}
+          />
         ))}
       </div>
       <ul class="flags" aria-label="Profiles">
         {profiles.map(({ name, colour, kept: own }) => (
           <li key={name}>
             <span class="swatch" style={{ background: colour }} /> {name}{" "}
-            {own !== null && <button type="button" class="link" aria-label={`Remove the profile at ${name}`} onClick={() => remove(own)}>remove</button>}
+            {own !== null && (
+              <button
+                type="button"
+                class="link"
+                aria-label={`Remove the profile at ${name}`}
+                onClick={() => remove(own)}
+              >
+                remove
+              </button>
+            )}
           </li>
         ))}
       </ul>
       <p class="pages">
         {isNew && (
-          <button type="button" class="button" disabled={kept.length >= MOST_KEPT} title={kept.length >= MOST_KEPT ? `${MOST_KEPT} are kept, which is as many as colours tell apart` : "Compare it with others, in this slice and in those that follow (p)"} onClick={keep}>Keep this profile</button>
+          <button
+            type="button"
+            class="button"
+            disabled={kept.length >= MOST_KEPT}
+            title={
+              kept.length >= MOST_KEPT
+                ? `${MOST_KEPT} are kept, which is as many as colours tell apart`
+                : "Compare it with others, in this slice and in those that follow (p)"
+            }
+            onClick={keep}
+          >
+            Keep this profile
+          </button>
         )}
-        {kept.length > 1 && <button type="button" class="button" onClick={() => remove(null)}>Remove all</button>}
-        <span class="quiet" role="status">{kept.length > 0 && `${counted(kept.length, "profile")} kept, drawn of the slice that is shown`}</span>
+        {kept.length > 1 && (
+          <button type="button" class="button" onClick={() => remove(null)}>
+            Remove all
+          </button>
+        )}
+        <span class="quiet" role="status">
+          {kept.length > 0 && `${counted(kept.length, "profile")} kept, drawn of the slice that is shown`}
+        </span>
       </p>
     </>
   );
@@ -72,11 +113,21 @@ function Along({ axis, at, lines: found, of, look }: AlongProps) {
   const width = useWidth(box);
   useLayoutEffect(() => {
     if (width > 0) box.current!.replaceChildren(lines(found, axis, { ...look, width, height: HEIGHT }));
-  }, [...of, width, look.domain.join(), axis.name, axis.first, axis.size, found.map(({ name, colour }) => `${name} ${colour}`).join()]);
+  }, [
+    ...of,
+    width,
+    look.domain.join(),
+    axis.name,
+    axis.first,
+    axis.size,
+    found.map(({ name, colour }) => `${name} ${colour}`).join(),
+  ]);
   const through = at ?? `through ${counted(found.length, "point")}`;
   return (
     <figure aria-label={`Along ${axis.name} ${through}: ${numbersOf(found)}`}>
-      <figcaption class="caption">along {axis.name} {through}</figcaption>
+      <figcaption class="caption">
+        along {axis.name} {through}
+      </figcaption>
       <div class="figure" ref={box} />
     </figure>
   );

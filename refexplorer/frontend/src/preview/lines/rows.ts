@@ -17,6 +17,9 @@ export function rowsOf(values: Float64Array, [rows, columns]: [Axis, Axis]): Lin
   const count = Math.min(rows.size, MOST);
   return Array.from({ length: count }, (_, i) => {
     const row = count === 1 ? 0 : Math.round((i * (rows.size - 1)) / (count - 1));
-    return { name: `${rows.name} ${placeOf(rows, row)}`, values: values.subarray(row * columns.size, (row + 1) * columns.size) };
+    return {
+      name: `${rows.name} ${placeOf(rows, row)}`,
+      values: values.subarray(row * columns.size, (row + 1) * columns.size),
+    };
   });
 }

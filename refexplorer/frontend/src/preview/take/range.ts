@@ -9,7 +9,10 @@ export interface Range {
 }
 
 export function spansOf({ from, to }: Range): [rows: [number, number], columns: [number, number]] {
-  return [0, 1].map((side) => [Math.min(from[side]!, to[side]!), Math.max(from[side]!, to[side]!)]) as [[number, number], [number, number]];
+  return [0, 1].map((side) => [Math.min(from[side]!, to[side]!), Math.max(from[side]!, to[side]!)]) as [
+    [number, number],
+    [number, number],
+  ];
 }
 
 export function holds(range: Range | null, row: number, column: number): boolean {
@@ -18,14 +21,28 @@ export function holds(range: Range | null, row: number, column: number): boolean
   return row >= top && row <= bottom && column >= left && column <= right;
 }
 
-const MOVES: Record<string, [number, number]> = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const MOVES: Record<string, [number, number]> = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+};
 
 /** The range after a key: an arrow moves its end, without Shift with its beginning; null for other keys. */
-export function stepped(range: Range | null, key: string, isHeld: boolean, first: [number, number], last: [number, number]): Range | null {
+export function stepped(
+  range: Range | null,
+  key: string,
+  isHeld: boolean,
+  first: [number, number],
+  last: [number, number],
+): Range | null {
   const move = MOVES[key];
   if (!move) return null;
   if (range === null) return { from: first, to: first };
-  const to = range.to.map((at, side) => Math.max(first[side]!, Math.min(last[side]!, at + move[side]!))) as [number, number];
+  const to = range.to.map((at, side) => Math.max(first[side]!, Math.min(last[side]!, at + move[side]!))) as [
+    number,
+    number,
+  ];
   return { from: isHeld ? range.from : to, to };
 }
 
@@ -34,11 +51,18 @@ export function cut({ from, to }: Range, axes: Axis[]): { axes: Axis[]; places: 
   const [[top, bottom], [left, right]] = spansOf({ from, to });
   const across = axes[1]?.size ?? 1;
   const part = (axis: Axis, start: number, stop: number): Axis => ({
-    ...axis, size: stop - start + 1, first: axis.first + start * axis.step, at: axis.at?.slice(start, stop + 1) ?? null, texts: axis.texts?.slice(start, stop + 1) ?? null,
+    ...axis,
+    size: stop - start + 1,
+    first: axis.first + start * axis.step,
+    at: axis.at?.slice(start, stop + 1) ?? null,
+    texts: axis.texts?.slice(start, stop + 1) ?? null,
   });
   const width = right - left + 1;
   return {
     axes: axes.map((axis, side) => (side === 0 ? part(axis, top, bottom) : part(axis, left, right))),
-    places: Array.from({ length: (bottom - top + 1) * width }, (_, i) => (top + Math.floor(i / width)) * across + left + (i % width)),
+    places: Array.from(
+      { length: (bottom - top + 1) * width },
+      (_, i) => (top + Math.floor(i / width)) * across + left + (i % width),
+    ),
   };
 }

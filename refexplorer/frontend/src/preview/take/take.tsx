@@ -30,7 +30,9 @@ export function Take({ session, reading, axes, steps, figure }: Props) {
   };
   const take = (form: "netcdf" | "csv" | "npy", type: string) => async () => {
     const drawn = axes.map(({ dimension }) => dimension);
-    const slices = reading.slices.map((text, dimension) => (form === "netcdf" || drawn.includes(dimension) ? text : String(indexOf(reading, steps)[dimension])));
+    const slices = reading.slices.map((text, dimension) =>
+      form === "netcdf" || drawn.includes(dimension) ? text : String(indexOf(reading, steps)[dimension]),
+    );
     const { file, bytes } = await session.preview.save(reading.array, slices, form, form === "netcdf" ? [] : drawn);
     save(file, new Blob([bytes], { type }));
   };
@@ -39,16 +41,26 @@ export function Take({ session, reading, axes, steps, figure }: Props) {
     ["SVG", "The picture as it is seen, with axes that stay sharp", async () => save(`${name}.svg`, svgOf(figure()))],
     ["CSV", "Every value of the slice as a table, with their places", take("csv", "text/csv")],
     ["npy", "Every value of the slice as an array of numpy, in its data type", take("npy", "application/octet-stream")],
-    ["NetCDF", "Every value of the part as it is stored, with attributes and coordinates", take("netcdf", "application/x-netcdf")],
+    [
+      "NetCDF",
+      "Every value of the part as it is stored, with attributes and coordinates",
+      take("netcdf", "application/x-netcdf"),
+    ],
   ];
   return (
     <>
       <span class="zoom" role="group" aria-label="Save">
         {files.map(([label, title, make]) => (
-          <button type="button" key={label} class="button" title={title} onClick={() => void run(make)}>{label}</button>
+          <button type="button" key={label} class="button" title={title} onClick={() => void run(make)}>
+            {label}
+          </button>
         ))}
       </span>
-      {said !== null && <span class="bad" role="alert">{said}</span>}
+      {said !== null && (
+        <span class="bad" role="alert">
+          {said}
+        </span>
+      )}
     </>
   );
 }

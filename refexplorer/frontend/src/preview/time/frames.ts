@@ -12,7 +12,11 @@ export interface Frame {
 
 /** A reading with the buffers that came beside it. */
 export function frameOf(reading: ReadingModel, [values, integers]: ArrayBuffer[]): Frame {
-  return { reading, values: values ? new Float64Array(values) : null, integers: integersOf(integers, reading.value_type) };
+  return {
+    reading,
+    values: values ? new Float64Array(values) : null,
+    integers: integersOf(integers, reading.value_type),
+  };
 }
 
 /** Integers, or ticks of times, of a buffer; null where there are none. */

@@ -22,5 +22,9 @@ export function Told({ id, values, axes, reading }: Props) {
     const timer = setTimeout(() => setText(sentences(values, axes, reading)), RESTING);
     return () => clearTimeout(timer);
   }, [values, axes, reading]);
-  return <p id={id} class="unseen">{text}</p>;
+  return (
+    <p id={id} class="unseen">
+      {text}
+    </p>
+  );
 }

@@ -78,11 +78,15 @@ export function Rows<R>({ rows, handle, active, attributes, onKeyDown, header, f
     if (active < 0 || virtual.revealed(active, top, before) !== top) return;
     reveal(active);
   }, [height]);
-  useImperativeHandle(handle, () => ({
-    reveal,
-    page: () => Math.max(1, Math.floor(height / ROW_HEIGHT) - 1),
-    move: (by) => moveTo((now) => now + by * ROW_HEIGHT),
-  }), [moveTo, rows.total, height]);
+  useImperativeHandle(
+    handle,
+    () => ({
+      reveal,
+      page: () => Math.max(1, Math.floor(height / ROW_HEIGHT) - 1),
+      move: (by) => moveTo((now) => now + by * ROW_HEIGHT),
+    }),
+    [moveTo, rows.total, height],
+  );
 
   const offset = (scroller.current?.scrollTop ?? 0) - top;
   const most = virtual.most(geometry);
@@ -106,7 +110,9 @@ export function Rows<R>({ rows, handle, active, attributes, onKeyDown, header, f
       {...{ ...attributes, onKeyDown: onKey }}
       ref={scroller}
     >
-      <div class="rows-head" role="rowgroup">{header}</div>
+      <div class="rows-head" role="rowgroup">
+        {header}
+      </div>
       <div class="rows" role="rowgroup" style={{ height: `${virtual.spacer(geometry)}px` }}>
         {drawn}
       </div>

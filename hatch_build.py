@@ -79,7 +79,7 @@ def build(root: Path) -> None:
 def is_current(root: Path) -> bool:
     """Tell whether all that is made is there, and no source is newer."""
     frontend = root / "refexplorer" / "frontend"
-    static = root / "refexplorer" / "widgets" / "static"
+    static = root / "refexplorer" / "hosts" / "static"
     made = [static / f"{view}.js" for view in views(frontend)]
     made += [static / f"land-{detail}.json" for detail in ("110m", "50m")]
     made.append(root / "refexplorer" / "labextension" / "static" / "remoteEntry.js")

@@ -1,7 +1,7 @@
 """The public names: ``__init__.py`` loads each from its module when it is first used."""
 
-from .rewriting.conversion import Conversion as Conversion
-from .rewriting.converting import convert as convert
+from .verbs.converting import Conversion as Conversion
+from .verbs.converting import convert as convert
 from .checks.advice.costs import AccessCost as AccessCost
 from .checks.advice.advising import Advice as Advice
 from .checks.advice.connections import Connection as Connection
@@ -11,7 +11,7 @@ from .checks.engine import AuditProgress as AuditProgress
 from .checks.render.audit_report import Audit as Audit
 from .checks.render.audit_summary import AuditSummary as AuditSummary
 from .checks.render.check_results import TargetCheck as TargetCheck, TargetChecks as TargetChecks
-from .checks.look.target_states import TargetState as TargetState
+from .checks.look.audit_states import TargetState as TargetState
 from .io.reading.filesystem import ReferenceView as ReferenceView
 from .io.reading.readings import ChunkState as ChunkState, Reading as Reading
 from .io.reading.selection import Estimate as Estimate
@@ -29,8 +29,8 @@ from .checks.states import (
     ObjectState as ObjectState,
 )
 from .checks.terms import CheckLook as CheckLook, CheckTerms as CheckTerms
-from .differing import Difference as Difference, diff as diff
-from .errors import (
+from .verbs.differing import Difference as Difference, diff as diff
+from .core.errors import (
     AccessError as AccessError,
     DecodeError as DecodeError,
     FetchError as FetchError,
@@ -43,17 +43,21 @@ from .errors import (
     SpecError as SpecError,
 )
 from .readers.verdicts import Dialects as Dialects, Verdict as Verdict
-from .explaining import CodeExplanation as CodeExplanation, explain_code as explain_code
+from .verbs.codes import CodeExplanation as CodeExplanation, explain_code as explain_code
 from .formats.icechunk.facts import Container as Container, RepositoryFacts as RepositoryFacts
 from .formats.icechunk.history import (
     RepositoryHistory as RepositoryHistory,
     RepositorySnapshot as RepositorySnapshot,
 )
-from .history import history as history
-from .inferring import Inference as Inference, infer as infer
-from .limits import Limits as Limits
-from .opening import dialects as dialects, expand as expand, open_references as open_references
-from .referenceset import ReferenceSet as ReferenceSet
+from .verbs.history import history as history
+from .verbs.inferring import Inference as Inference, infer as infer
+from .core.limits import Limits as Limits
+from .verbs.opening import (
+    dialects as dialects,
+    expand as expand,
+    open_references as open_references,
+)
+from .verbs.referenceset import ReferenceSet as ReferenceSet
 from .refset.moves import ArrayMove as ArrayMove
 from .refset.differences import KeyChange as KeyChange
 from .refset.differences import FieldChange as FieldChange
@@ -66,8 +70,8 @@ from .refset.target_layout import (
     TargetSummary as TargetSummary,
 )
 from .refset.tree_nodes import Node as Node, NodeType as NodeType, Page as Page
-from .rewriting.repair_result import LeftFinding as LeftFinding, Repair as Repair
-from .rewriting.repairing import repair as repair
+from .verbs.repair.result import LeftFinding as LeftFinding, Repair as Repair
+from .verbs.repair.repairing import repair as repair
 from .spec.codes import Severity as Severity
 from .spec.diagnostics import Diagnostic as Diagnostic
 from .spec.references import (
@@ -82,9 +86,9 @@ from .spec.zarr_metadata import ArrayMeta as ArrayMeta
 from .spec.derivation import TraceStep as TraceStep
 from .spec.expansion import Expansion as Expansion
 from .spec.rules import schema as schema
-from .widgets.editor import TemplateEditor as TemplateEditor
-from .widgets.exercises import Exercises as Exercises
-from .widgets.explorer import (
+from .hosts.notebook.editor import TemplateEditor as TemplateEditor
+from .hosts.notebook.editor import Exercises as Exercises
+from .hosts.notebook.widgets import (
     ArrayPreview as ArrayPreview,
     ChunkGrid as ChunkGrid,
     Explorer as Explorer,

@@ -2,7 +2,7 @@
 
 import sys
 
-from refexplorer.cli import main
+from refexplorer.hosts.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -39,7 +39,7 @@ WHOLE_SUITE = 3_000
 """Tests of a run after which the house is measured, which takes 4 seconds."""
 WHOLE = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.(\w+)", re.MULTILINE)
 """The mark of all tests of a module."""
-CONTROLLED = {"app", "demo", "views", "widgets"}
+CONTROLLED = {"demo", "hosts", "views"}
 """Rooms of tests that make controllers."""
 expect.set_options(timeout=60_000)  # several processes test at once; who passes waits no longer
 

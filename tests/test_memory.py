@@ -39,9 +39,9 @@ SMALL: dict[str, Any] = {
 
 STARTER = """
 import json, os, sys, traceback
-from refexplorer import memory
-memory.reserve_nothing()
-from refexplorer.cli import load_app, main
+from refexplorer.core.limits import limit_arrow_pool
+limit_arrow_pool()
+from refexplorer.hosts.cli import load_app, main
 load_app()
 for line in sys.stdin:
     arguments, out, err = json.loads(line)
@@ -174,7 +174,7 @@ def test_many_whole_files_are_read_in_little_space(tmp_path: Path, space: int) -
     """With a gibibyte to spare Arrow's own allocator reserved it, and the rest was too little."""
     path = tmp_path / "set.json"
     path.write_text(json.dumps({f"x/{n}": [f"s3://bucket/file-{n}.bin"] for n in range(300_000)}))
-    code = "import sys\nfrom refexplorer.cli import main\n"
+    code = "import sys\nfrom refexplorer.hosts.cli import main\n"
     code += "for verb in ('info', 'check'): assert main([verb, sys.argv[1]]) == 0"
     ran = within(space, "-c", code, path)
     assert (ran.returncode, ran.stderr.count("memory")) == (0, 0), ran.stderr
@@ -204,7 +204,7 @@ def bulky(folder: Path) -> Path:
 
 @pytest.mark.child
 def test_a_command_says_how_much_memory_there_was(tmp_path: Path) -> None:
-    load = "from refexplorer.cli import main; main(['check', '/dev/null'])"
+    load = "from refexplorer.hosts.cli import main; main(['check', '/dev/null'])"
     ran = tight(load, "sys.exit(main(['check', sys.argv[1]]))", bulky(tmp_path))
     assert ran.returncode == 2
     said = ran.stderr.splitlines()[-1]
@@ -222,8 +222,9 @@ def test_opening_in_python_says_it_in_an_error_of_ours(tmp_path: Path) -> None:
 @pytest.mark.child
 def test_a_confined_opening_names_the_limit_of_the_process(tmp_path: Path) -> None:
     code = (
-        "import sys\nfrom functools import partial\nfrom refexplorer.confining import *\n"
-        "from refexplorer.opening import open_references\n"
+        "import sys\nfrom functools import partial\n"
+        "from refexplorer.hosts.page.confining import *\n"
+        "from refexplorer.verbs.opening import open_references\n"
         "opening = partial(open_references, sys.argv[1])\n"
         "try: ConfinedOpening(Bounds()).open('it', partial(opening))\n"
         "except LimitError as error: print(error)"

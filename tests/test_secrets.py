@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import refexplorer as rx
-from refexplorer.app.address import is_shareable
-from refexplorer.app.logs import mask_logs
 from refexplorer.checks.look.targets import Auditor
-from refexplorer.errors import SecretsWarning
-from refexplorer.limits import DEFAULT_LIMITS
-from refexplorer.masking import masked_options, masked_text
+from refexplorer.core.errors import SecretsWarning
+from refexplorer.core.limits import DEFAULT_LIMITS
+from refexplorer.core.masking import masked_options, masked_text
+from refexplorer.hosts.page.page import is_shareable
+from refexplorer.hosts.page.server import mask_logs
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.saved.recording import record
 from tests.helpers.commands import run

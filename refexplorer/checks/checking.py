@@ -9,16 +9,22 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from refexplorer.checks.journal import Journal
-from refexplorer.checks.look.asking import CONCURRENCY, Answer, AskedTarget, ask_all, past_end
-from refexplorer.checks.look.recorded_versions import difference
-from refexplorer.checks.look.target_states import TargetState
+from refexplorer.checks.look.audit_states import TargetState
+from refexplorer.checks.look.targets import (
+    CONCURRENCY,
+    Answer,
+    AskedTarget,
+    ask_all,
+    difference,
+    past_end,
+)
 from refexplorer.checks.render.check_results import TargetCheck, TargetChecks
-from refexplorer.formats.icechunk.recorded import Recorded, RecordedVersion
+from refexplorer.core.text import counted
+from refexplorer.formats.icechunk.history import Recorded, RecordedVersion
 from refexplorer.io.access.urls import protocol_of
 from refexplorer.io.fetch.background import Stopped, wait_for
 from refexplorer.io.fetch.failures import Facts
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.markup import counted
 
 if TYPE_CHECKING:
     from refexplorer.refset.target_layout import TargetLayout

@@ -10,14 +10,10 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from refexplorer.checks.look.target_versions import TargetVersion
-from refexplorer.checks.look.targets import Auditor
+from refexplorer.checks.look.targets import Auditor, TargetVersion
 from refexplorer.checks.plan.parts import Part, parts
-from refexplorer.checks.plan.record_files import LostFiles
-from refexplorer.checks.plan.references import AuditedBlock, blocks
-from refexplorer.checks.plan.sampling import Decode, Sample, wanted_of
-from refexplorer.checks.plan.sizes import PlanSizes
-from refexplorer.checks.plan.sorting import Sorter
+from refexplorer.checks.plan.references import AuditedBlock, LostFiles, blocks
+from refexplorer.checks.plan.sorting import Decode, PlanSizes, Sample, Sorter, wanted_of
 from refexplorer.checks.render.audit_report import Audit, report
 from refexplorer.checks.run.crew import (
     ClusterTerms,
@@ -28,10 +24,10 @@ from refexplorer.checks.run.crew import (
     workers_of,
 )
 from refexplorer.checks.run.results import ResultStore
-from refexplorer.errors import LimitError
+from refexplorer.core.errors import LimitError
+from refexplorer.core.limits import Limits
+from refexplorer.core.text import counted
 from refexplorer.io.fetch.background import Stopped
-from refexplorer.limits import Limits
-from refexplorer.markup import counted
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.spec.codes import Severity

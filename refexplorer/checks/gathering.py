@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.compare.axes import FileAxis, OddSteps, of_files, of_held
-from refexplorer.checks.compare.file_compared import ZARR
-from refexplorer.checks.compare.held_values import HeldValues
+from refexplorer.checks.compare.files import ZARR
+from refexplorer.checks.compare.held import HeldValues
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.records import (
@@ -35,7 +35,7 @@ from refexplorer.checks.states import (
     Rank,
 )
 from refexplorer.checks.verify_finding import NAMED_FILES, named, sentence
-from refexplorer.markup import counted
+from refexplorer.core.text import counted
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.diagnostics import Diagnostic, pointer
 

@@ -19,7 +19,7 @@ from refexplorer.checks.states import (
     Rank,
 )
 from refexplorer.checks.terms import CheckLook, CheckTerms
-from refexplorer.markup import counted, escape
+from refexplorer.core.text import counted, escape
 from refexplorer.spec.codes import CODES, Severity
 
 LACKING_CODES = frozenset({"no-reference", "lacking-object", "left-out"})

@@ -7,10 +7,10 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
-from refexplorer.checks.look.target_states import TargetState
+from refexplorer.checks.look.audit_states import TargetState
 from refexplorer.checks.render.check_results import TargetCheck
-from refexplorer.errors import SourceError
-from refexplorer.masking import masked_url
+from refexplorer.core.errors import SourceError
+from refexplorer.core.masking import masked_url
 
 _START = b'{"url": '
 _ASKED = (TargetState.GOOD, TargetState.SHORT)

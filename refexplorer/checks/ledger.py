@@ -20,8 +20,8 @@ from refexplorer.checks.states import (
     ObjectState,
     Rank,
 )
-from refexplorer.errors import LimitError
-from refexplorer.markup import counted, escape
+from refexplorer.core.errors import LimitError
+from refexplorer.core.text import counted, escape
 
 DENSE_CHUNKS = 10**8
 """Chunks of an array that have a byte each; of a larger one only those looked at are kept."""

@@ -7,10 +7,10 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from refexplorer.errors import SecretsWarning
-from refexplorer.formats.files.atomic import write_blocks
-from refexplorer.markup import code, items, shown, table
-from refexplorer.masking import has_mask
+from refexplorer.core.errors import SecretsWarning
+from refexplorer.core.masking import has_mask
+from refexplorer.core.text import code, items, shown, table
+from refexplorer.core.writing import write_blocks
 from refexplorer.spec.codes import CODES
 
 _PAGE = """<!doctype html>

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.core.errors import LimitError, RefexplorerError
+from refexplorer.core.limits import Limits
+from refexplorer.core.text import counted, escape
 from refexplorer.formats.columns.references import BASE64
-from refexplorer.formats.locating import locator_of
+from refexplorer.formats.documents import locator_of
+from refexplorer.formats.finding import note_encoding
 from refexplorer.formats.source import Source
-from refexplorer.formats.source_notes import note_encoding
 from refexplorer.io.decode.chunk_shapes import POINTER, region
 from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe
 from refexplorer.io.decode.pipelines import VALUES
 from refexplorer.io.decode.sizes import is_bounded
-from refexplorer.io.decode.steps import said, steps
-from refexplorer.limits import Limits
-from refexplorer.markup import counted, escape
+from refexplorer.io.decode.steps import error_text, steps
 from refexplorer.readers.comparing import note_readers
 from refexplorer.refset.contents import Internals
 from refexplorer.refset.lint import lint
@@ -35,7 +35,7 @@ from refexplorer.spec.references import Base64, Inline
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 if TYPE_CHECKING:
-    from refexplorer.limits import Limits
+    from refexplorer.core.limits import Limits
 
 _KNOWN: dict[str, set[str]] = {
     "zlib": {"level"}, "gzip": {"level"}, "bz2": {"level"}, "zstd": {"level", "checksum"},
@@ -237,7 +237,7 @@ def _decode(
         return
     except Exception as error:  # codecs raise what they like
         seen.failed.append(key)
-        seen.reason = seen.reason or said(error)
+        seen.reason = seen.reason or error_text(error)
         return
     spans = (slice(0, part.stop - part.start) for part in region(array, index))
     inside = np.asarray(values[tuple(spans)])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
 
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
 from refexplorer.spec.codes import Severity
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from refexplorer.markup import counted, escape
+from refexplorer.core.text import counted, escape
 from refexplorer.spec.codes import CODES
 
 NAMED_FILES = 20

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.checks.compare.held_values import HELD_ELEMENTS, HeldValues
+from refexplorer.checks.compare.held import HELD_ELEMENTS, HeldValues
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.counts import Counts
 from refexplorer.checks.engine import (
@@ -28,9 +28,7 @@ from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.look.files import Verifier
 from refexplorer.checks.plan.parts import DECODING_COST
 from refexplorer.checks.plan.references import AuditedBlock
-from refexplorer.checks.plan.sampling import Sample, wanted_of
-from refexplorer.checks.plan.sizes import PlanSizes
-from refexplorer.checks.plan.sorting import Sorter
+from refexplorer.checks.plan.sorting import PlanSizes, Sample, Sorter, wanted_of
 from refexplorer.checks.records import NAMED_KEYS
 from refexplorer.checks.report import PARQUET, Report
 from refexplorer.checks.run.crew import ClusterTerms
@@ -38,15 +36,15 @@ from refexplorer.checks.run.results import ResultStore
 from refexplorer.checks.states import KeyState
 from refexplorer.checks.terms import CheckTerms, Share, seconds_of
 from refexplorer.checks.verify_finding import named
-from refexplorer.errors import RefexplorerError
-from refexplorer.formats.icechunk.recorded import Recorded
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.limits import Limits
+from refexplorer.core.text import counted, escape
+from refexplorer.formats.icechunk.history import Recorded
 from refexplorer.formats.source import LeftOut
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.fetch.background import Stopped
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.opening import installed_packages
-from refexplorer.limits import Limits
-from refexplorer.markup import counted, escape
 from refexplorer.refset.lint_absent import lint_groups, lint_lost_places
 from refexplorer.refset.lint_metadata import lint_metadata
 from refexplorer.refset.opened_set import OpenedSet

@@ -1,1 +1,1 @@
-"""What every room may use: child processes that can be ended at any time (`processes`)."""
+"""What every room may use: `errors`, `limits`, `text` for people, `files`, child `processes`."""

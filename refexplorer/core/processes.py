@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
 
 Head = dict[str, Any]
 OWN_MEMORY = 2**30

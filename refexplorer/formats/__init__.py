@@ -1,5 +1,6 @@
-"""From bytes and objects to documents or columns, and back.
+"""From bytes and objects to columns of references, and back.
 
-A package for each layout (`json`, `parquet`, `icechunk`) on top of `buffers` and `files`; `finding`
-asks the `forms` what a source is. Begin with `finding`.
+`finding` asks the `forms` what a source is and returns a `source`; each form reads its own:
+`json`, `parquet`, `icechunk`, `zarr_stores`, `dmrpp`, `lindi`, `catalogues` of sets, and the
+`datafiles` (HDF5, GRIB, …) by themselves. All of them make `columns`. Begin with `finding`.
 """

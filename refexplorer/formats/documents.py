@@ -2,22 +2,55 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
-from refexplorer.errors import SpecError
-from refexplorer.formats.buffers.entries import Entries
-from refexplorer.formats.files.compression import Progress
-from refexplorer.formats.json.block_reader import NotInBlocks, read_in_blocks
+from refexplorer.core.errors import SpecError
+from refexplorer.core.files import Progress
+from refexplorer.core.limits import Limits
+from refexplorer.core.text import counted
+from refexplorer.formats.columns.entries import Entries
+from refexplorer.formats.json.blocks import NotInBlocks, read_in_blocks
+from refexplorer.formats.json.positions import Positions, find_in_stream
 from refexplorer.formats.json.text import Noting, is_deep, parse_json
-from refexplorer.formats.locating import locator_of
 from refexplorer.formats.source import Source
-from refexplorer.limits import Limits
-from refexplorer.markup import counted
-from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.diagnostics import Findings, Locator
 from refexplorer.spec.document import Document, read_document
 from refexplorer.spec.templates.compiler import compiler_for
+
+LOCATED = 10
+"""Positions of a large document that are looked up: each costs a look at all of it."""
+
+_LIST_PLACES = re.compile(r"(/[0-9]+)+$")
+
+
+def locator_of(source: Source) -> Locator | None:
+    """Return a function that finds a pointer in the text of a source, read when it is needed."""
+    if source.content is None:
+        return None
+    content, walked, asked = source.content, list[Positions](), count()
+
+    def place(pointer: str) -> tuple[int, int] | None:
+        if pointer and not pointer.startswith("/"):
+            return None
+        if source.is_large:
+            if next(asked) >= LOCATED:
+                return None
+            with content() as stream:
+                there = find_in_stream(stream, pointer)
+            if there is None and pointer != (above := _LIST_PLACES.sub("", pointer)):
+                return place(above)
+            return None if there is None else (there.line, there.column)
+        if not walked:
+            walked.append(Positions(source.text or ""))
+        found = walked[0].locate(source.base + pointer)
+        return None if found is None else (found.line, found.column)
+
+    return place
+
 
 _AROUND = 3
 """Levels of a document that can stand around a value of its references, and one more."""

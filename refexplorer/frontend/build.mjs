@@ -5,7 +5,7 @@ import { build, context } from "esbuild";
 import { compile } from "json-schema-to-typescript";
 import { quantize } from "topojson-client";
 
-const outdir = "../widgets/static";
+const outdir = "../hosts/static";
 // What has a bundle of its own has an index.tsx; hatch_build.py finds them likewise.
 const entries = (await readdir("src", { recursive: true })).filter((path) => /^[^/\\]+[/\\]index\.tsx$/.test(path));
 const options = {

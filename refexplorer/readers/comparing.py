@@ -9,11 +9,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from refexplorer.errors import RefexplorerError
-from refexplorer.formats.files.compression import GZIP, ZSTD
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.files import GZIP, ZSTD
+from refexplorer.core.limits import Limits
+from refexplorer.core.text import counted
 from refexplorer.formats.source import DOCUMENTS, Source
-from refexplorer.limits import Limits
-from refexplorer.markup import counted
 from refexplorer.readers.features import (
     ALWAYS,
     BASES,

@@ -17,6 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.limits import Limits
 from refexplorer.core.processes import (
     OWN_MEMORY,
     Children,
@@ -24,12 +26,10 @@ from refexplorer.core.processes import (
     LostError,
     has_processes,
 )
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.text import counted
 from refexplorer.formats.documents import read_long, read_whole
-from refexplorer.formats.json.block_reader import DocumentEntries
+from refexplorer.formats.json.blocks import DocumentEntries
 from refexplorer.formats.source import Source
-from refexplorer.limits import Limits
-from refexplorer.markup import counted
 from refexplorer.readers.child import installed
 from refexplorer.readers.features import FSSPEC, JINJA, VIRTUALIZARR, Use
 from refexplorer.readers.verdicts import (

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from refexplorer.markup import code, counted, escape, items, shown
-from refexplorer.masking import masks_repr
+from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import code, counted, escape, items, shown
 from refexplorer.spec.references import V0Value
 
 SHOWN = 200

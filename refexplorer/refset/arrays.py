@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.formats.buffers.arrow import flags_of, number_column
-from refexplorer.formats.buffers.spans import runs_of
+from refexplorer.formats.columns.arrow import flags_of, number_column
 from refexplorer.formats.columns.chunk_names import chunk_indices
+from refexplorer.formats.columns.spans import runs_of
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, generated_tables

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.formats.columns.chunk_names import MOST_DIMENSIONS, run_of
 from refexplorer.formats.columns.references import KINDS, RANGE, URL, Columns
 from refexplorer.refset.grid_cells import GridView, Windows, blocks, reduce

@@ -15,9 +15,9 @@ from weakref import WeakSet, WeakValueDictionary
 import numpy as np
 import pyarrow.compute as pc
 
-from refexplorer.errors import InternalError, LimitError
-from refexplorer.formats.buffers.arrow import flags_of, number_column
-from refexplorer.formats.buffers.entries import Entries
+from refexplorer.core.errors import InternalError, LimitError
+from refexplorer.formats.columns.arrow import flags_of, number_column
+from refexplorer.formats.columns.entries import Entries
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.search import KeySearch
@@ -33,8 +33,8 @@ from refexplorer.spec.templates.template import Template, is_template
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from refexplorer.core.limits import Limits
     from refexplorer.formats.source import Source
-    from refexplorer.limits import Limits
     from refexplorer.refset.summary import Summary
     from refexplorer.refset.tree_nodes import Page
     from refexplorer.spec.diagnostics import Diagnostic

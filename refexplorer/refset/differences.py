@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.errors import LimitError
+from refexplorer.core.errors import LimitError
+from refexplorer.core.limits import Limits
+from refexplorer.core.masking import masks_repr
 from refexplorer.formats.columns.chunk_names import chunk_indices
 from refexplorer.formats.columns.references import joined_columns
 from refexplorer.formats.columns.table import Table
-from refexplorer.limits import Limits
-from refexplorer.masking import masks_repr
 from refexplorer.refset.moves import (
     ADDED,
     CHANGES,

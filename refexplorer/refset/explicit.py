@@ -9,9 +9,8 @@ from operator import itemgetter
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.buffers.arrow import number_column, numbers_of, text_column
-from refexplorer.formats.buffers.entries import WHOLE, Entries
-from refexplorer.formats.buffers.spans import spans_of
+from refexplorer.formats.columns.arrow import number_column, numbers_of, text_column
+from refexplorer.formats.columns.entries import WHOLE, Entries
 from refexplorer.formats.columns.references import (
     RANGE,
     URL,
@@ -19,6 +18,7 @@ from refexplorer.formats.columns.references import (
     ColumnsBuilder,
     UrlColumn,
 )
+from refexplorer.formats.columns.spans import spans_of
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.rejected import Rejected
 from refexplorer.spec.diagnostics import Reason

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.formats.buffers.arrow import flags_of, numbers_of, text_column
+from refexplorer.formats.columns.arrow import flags_of, numbers_of, text_column
 from refexplorer.formats.columns.references import Columns, UrlColumn
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.lint_absent import lint_absent, lint_groups

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from refexplorer.core.text import counted
 from refexplorer.formats.columns.table import Table
-from refexplorer.markup import counted
 from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, missing_counts
 from refexplorer.refset.lint_metadata import attributes_of
 from refexplorer.refset.opened_set import OpenedSet

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refexplorer.formats.buffers.spans import BLOCK
+from refexplorer.core.text import counted
 from refexplorer.formats.columns.references import RANGE, Columns
-from refexplorer.markup import counted
+from refexplorer.formats.columns.spans import BLOCK
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import Segment

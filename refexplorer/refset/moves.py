@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow.compute as pc
 
-from refexplorer.formats.buffers.arrow import numbers_of
+from refexplorer.core.masking import masks_repr
+from refexplorer.formats.columns.arrow import numbers_of
 from refexplorer.formats.columns.references import RANGE, URL, Columns, joined_columns
 from refexplorer.formats.columns.table import Table
-from refexplorer.masking import masks_repr
 from refexplorer.refset.tree import Folder, Level, Tree
 from refexplorer.refset.tree_nodes import Node
 from refexplorer.spec.keys import folders_above, prefix

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.errors import LimitError
-from refexplorer.formats.buffers.arrow import flags_of, numbers_of
+from refexplorer.core.errors import LimitError
+from refexplorer.formats.columns.arrow import flags_of, numbers_of
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.segments import Generated, generated_keys
 from refexplorer.spec.diagnostics import Findings, pointer

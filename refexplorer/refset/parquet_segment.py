@@ -12,7 +12,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.buffers.arrow import number_column
+from refexplorer.core.errors import PickledByFields
+from refexplorer.formats.columns.arrow import number_column
 from refexplorer.formats.columns.chunk_names import chunk_keys
 from refexplorer.formats.columns.references import (
     BASE64,
@@ -24,10 +25,9 @@ from refexplorer.formats.columns.references import (
     joined_columns,
 )
 from refexplorer.formats.parquet.footer import BadRecords, Footer
-from refexplorer.formats.parquet.record_columns import RecordColumns
+from refexplorer.formats.parquet.records import RecordColumns
 from refexplorer.formats.parquet.store import ParquetStore, number_of_key
 from refexplorer.formats.source import ZMETADATA
-from refexplorer.pickling import PickledByFields
 from refexplorer.spec.diagnostics import SHOWN_PER_CODE, Diagnostic, Findings, Reason
 from refexplorer.spec.reference_parsing import read_held
 from refexplorer.spec.references import Inline, Reference

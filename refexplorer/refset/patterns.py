@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.errors import RefexplorerError
-from refexplorer.formats.buffers.arrow import flags_of, text_column
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.formats.columns.arrow import flags_of, text_column
 from refexplorer.formats.columns.references import Columns
 
 GLOB_MARKS = re.compile(r"(\[!?\]?[^\]]+\]|[*?])")

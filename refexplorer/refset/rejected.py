@@ -10,11 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.errors import LimitError
-from refexplorer.formats.buffers.arrow import flags_of, text_column
+from refexplorer.core.errors import LimitError, PickledByFields
+from refexplorer.formats.columns.arrow import flags_of, text_column
 from refexplorer.formats.columns.chunk_names import chunk_indices
 from refexplorer.formats.columns.table import KeyIndex
-from refexplorer.pickling import PickledByFields
 from refexplorer.spec.diagnostics import Diagnostic, Reason, pointer
 from refexplorer.spec.gen.dimensions import blocks
 from refexplorer.spec.gen.item import GenItem, said_of_values

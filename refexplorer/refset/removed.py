@@ -9,8 +9,8 @@ from math import prod
 import numpy as np
 import pyarrow.compute as pc
 
-from refexplorer.errors import LimitError
-from refexplorer.formats.buffers.arrow import flags_of, text_column
+from refexplorer.core.errors import LimitError
+from refexplorer.formats.columns.arrow import flags_of, text_column
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.opened_set import OpenedSet, number_of
 from refexplorer.refset.overriding import could_make

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.errors import LimitError
-from refexplorer.formats.buffers.arrow import flags_of, number_column, numbers_of, text_column
-from refexplorer.formats.buffers.spans import BLOCK, Spans, spans_of
+from refexplorer.core.errors import LimitError
+from refexplorer.formats.columns.arrow import flags_of, number_column, numbers_of, text_column
 from refexplorer.formats.columns.chunk_names import chunk_keys
 from refexplorer.formats.columns.references import KINDS
+from refexplorer.formats.columns.spans import BLOCK, Spans, spans_of
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.arrays import has_plain_names
 from refexplorer.refset.opened_set import OpenedSet

@@ -11,11 +11,10 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.errors import LeftOutWarning
-from refexplorer.formats.buffers.arrow import number_column, text_column
-from refexplorer.formats.columns.references import RANGE, URL, Columns, ColumnsBuilder
+from refexplorer.core.errors import LeftOutWarning
+from refexplorer.formats.columns.arrow import number_column, text_column
+from refexplorer.formats.columns.references import RANGE, URL, Columns, ColumnsBuilder, joined
 from refexplorer.formats.columns.table import Table
-from refexplorer.formats.json.writer import joined
 from refexplorer.spec.diagnostics import Diagnostic, Reason, pointer
 from refexplorer.spec.gen.dimensions import as_column
 from refexplorer.spec.gen.item import FEW, BadField, GenItem, Run, entries, failing, runs

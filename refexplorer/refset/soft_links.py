@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.buffers.arrow import number_column, text_column
+from refexplorer.core.limits import Limits
+from refexplorer.formats.columns.arrow import number_column, text_column
 from refexplorer.formats.columns.references import BASE64
 from refexplorer.formats.columns.table import Table
-from refexplorer.limits import Limits
 from refexplorer.refset.overriding import is_within
 from refexplorer.refset.rejected import Rejected
 from refexplorer.spec.diagnostics import Findings, pointer

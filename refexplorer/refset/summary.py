@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from refexplorer.core.limits import Limits
 from refexplorer.formats.columns.references import KINDS, Columns
 from refexplorer.formats.json.positions import find_in_stream, locate
 from refexplorer.formats.source import Source
-from refexplorer.limits import Limits
 from refexplorer.refset.chunk_grid import missing_counts
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from refexplorer.core.masking import masks_repr
 from refexplorer.formats.columns.references import RANGE
-from refexplorer.masking import masks_repr
 from refexplorer.spec.references import Range
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.masking import masked_url
 from refexplorer.formats.columns.references import RANGE, URL, Columns
-from refexplorer.masking import masked_url
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, code_targets, listings

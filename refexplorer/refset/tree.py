@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.buffers.arrow import numbers_of, text_column
-from refexplorer.formats.buffers.spans import BLOCK, Spans, spans_of
+from refexplorer.formats.columns.arrow import numbers_of, text_column
 from refexplorer.formats.columns.chunk_names import in_natural_order, natural
 from refexplorer.formats.columns.references import LARGEST, URL
+from refexplorer.formats.columns.spans import BLOCK, Spans, spans_of
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.segments import Segment
 from refexplorer.refset.tree_nodes import Node, NodeType, leaf, target_of

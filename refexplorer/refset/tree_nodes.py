@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from refexplorer.masking import masks_repr
+from refexplorer.core.masking import masks_repr
 from refexplorer.spec.references import Kind, Range, Reference, Url
 
 

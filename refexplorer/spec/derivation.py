@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 import jinja2
 
-from refexplorer.limits import Limits
-from refexplorer.markup import code, escape, shown, size_text
-from refexplorer.masking import masked, masks_repr, without
+from refexplorer.core.limits import Limits
+from refexplorer.core.masking import masked, masks_repr, without
+from refexplorer.core.text import code, escape, shown, size_text
 from refexplorer.spec.diagnostics import pointer
 from refexplorer.spec.gen.item import FIELDS, GenItem
 from refexplorer.spec.references import Reference

@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
 from itertools import islice
 
-from refexplorer.errors import shorten
-from refexplorer.masking import masked_text
-from refexplorer.pickling import PickledError
+from refexplorer.core.errors import PickledError, shorten
+from refexplorer.core.masking import masked_text
 from refexplorer.spec.codes import CODES, Severity
 
 SHOWN_PER_CODE = 1_000

@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from refexplorer.errors import SpecError
-from refexplorer.limits import DEFAULT_LIMITS, Limits
+from refexplorer.core.errors import SpecError
+from refexplorer.core.limits import DEFAULT_LIMITS, Limits
 from refexplorer.spec.diagnostics import Findings, Hint, Reason, meant, pointer
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.gen.parsing import note_unused_arguments, read_gen

@@ -6,10 +6,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from refexplorer.errors import LimitError
-from refexplorer.limits import Limits
-from refexplorer.markup import counted
-from refexplorer.masking import masks_repr
+from refexplorer.core.errors import LimitError
+from refexplorer.core.limits import Limits
+from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import counted
 from refexplorer.spec.diagnostics import Diagnostic, Findings, Locator, pointer
 from refexplorer.spec.document import Document
 from refexplorer.spec.gen.item import GenItem, runs

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from refexplorer.masking import SIGNED, is_secret
+from refexplorer.core.masking import SIGNED, is_secret
 from refexplorer.spec.keys import ODD_IN_URL, unportable_key, unportable_url
 from refexplorer.spec.templates.template import is_template
 from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from refexplorer.markup import counted
+from refexplorer.core.text import counted
 from refexplorer.spec.keys import odd_json
 from refexplorer.spec.lint import Remark, parse_metadata
 from refexplorer.spec.zarr_metadata import (

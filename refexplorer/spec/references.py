@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from refexplorer.masking import masks_repr
+from refexplorer.core.masking import masks_repr
 
 BASE64_PREFIX = "base64:"
 _BASE64_SPACES = " \t\r\n"

@@ -10,7 +10,7 @@ import json
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
 
 SPECIFICATION = "https://fsspec.github.io/kerchunk/spec.html"
 

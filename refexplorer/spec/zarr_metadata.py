@@ -15,7 +15,7 @@ from math import prod
 
 import numpy as np
 
-from refexplorer.pickling import PickledByFields
+from refexplorer.core.errors import PickledByFields
 
 FIELDS_OF_DTYPE = 1_000
 STRUCTURED = "structured"

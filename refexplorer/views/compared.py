@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from refexplorer.differing import Difference, diff
-from refexplorer.errors import RefexplorerError
-from refexplorer.opening import open_references
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.verbs.differing import Difference, diff
+from refexplorer.verbs.opening import open_references
 
 if TYPE_CHECKING:
-    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.verbs.referenceset import ReferenceSet
 
 OtherProgress = Callable[[int, int], None]
 

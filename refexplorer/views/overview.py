@@ -5,16 +5,16 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from refexplorer.errors import RefexplorerError
-from refexplorer.markup import counted
-from refexplorer.views.preview.libraries import load_xarray
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.text import counted
+from refexplorer.views.preview.values import load_xarray
 from refexplorer.views.wire.answering import Operations, sentence
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer.overview_messages import DatasetView, Describe
 from refexplorer.views.wire.jobs import JobReport, go_on, unheard
 
 if TYPE_CHECKING:
-    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.verbs.referenceset import ReferenceSet
 
 LONGEST = 300_000
 """Most characters of HTML that are shown."""

@@ -11,19 +11,17 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from refexplorer.views.advice.cost_view import CostView
-from refexplorer.views.beside.beside_controller import BesideController
+from refexplorer.views.compare.beside import BesideController
 from refexplorer.views.compare.compare_controller import CompareController
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.geo.map_controller import MapController
-from refexplorer.views.health.files_compared import FilesCompared
-from refexplorer.views.health.health_controller import HealthTable
+from refexplorer.views.health.health_controller import FilesCompared, HealthTable
 from refexplorer.views.key.key_details import KeyDetails
-from refexplorer.views.maps.chunk_map import ChunkMap
-from refexplorer.views.maps.map_changes import ChangesOfChunks
+from refexplorer.views.maps.chunk_map import ChangesOfChunks, ChunkMap
 from refexplorer.views.maps.target_map import TargetMapView
 from refexplorer.views.overview import Overview
-from refexplorer.views.preview.reader import PreviewReader
+from refexplorer.views.preview.preview import PreviewReader
 from refexplorer.views.tree.tree_controller import TreeController
 from refexplorer.views.versions import VersionPicker
 from refexplorer.views.wire.context import PartController, ViewContext

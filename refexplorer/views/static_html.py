@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
-from refexplorer.display.html import notes_html, references_html, tree_html
-from refexplorer.display.picture import picture_html
-from refexplorer.display.text import facts_text
-from refexplorer.markup import counted, escape, moment_text, number_text, shown
-from refexplorer.views.preview.reader import PreviewReader
+from refexplorer.core.text import counted, escape, moment_text, number_text, shown
+from refexplorer.verbs.html import notes_html, picture_html, references_html, tree_html
+from refexplorer.verbs.text import facts_text
+from refexplorer.views.preview.preview import PreviewReader
 from refexplorer.views.wire.context import PartController
 from refexplorer.views.wire.explorer.data_messages import ReadingModel
 from refexplorer.views.wire.notes import known
 
 if TYPE_CHECKING:
-    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.verbs.referenceset import ReferenceSet
     from refexplorer.views.editor.editor_controller import EditorController
     from refexplorer.views.exercises.exercise_controller import ExercisesController
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from refexplorer.differing import diff
-from refexplorer.display.difference import difference_text
-from refexplorer.errors import RefexplorerError
-from refexplorer.history import history
-from refexplorer.opening import open_references
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.verbs.differing import diff, difference_text
+from refexplorer.verbs.history import history
+from refexplorer.verbs.opening import open_references
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.context import RepositoryVersions, ViewContext
 from refexplorer.views.wire.explorer.version_messages import (
@@ -25,7 +24,7 @@ from refexplorer.views.wire.messages import Done
 
 if TYPE_CHECKING:
     from refexplorer.formats.icechunk.history import RepositoryHistory, RepositoryListing
-    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.verbs.referenceset import ReferenceSet
 
 LISTED = 200
 """Snapshots, branches and tags that are listed."""

@@ -64,7 +64,7 @@ def _converted(watch: Watch, path: Path, name: str) -> object:
     import fsspec.implementations.local  # noqa: F401  imports are not what is measured
     import pyarrow.parquet  # noqa: F401
 
-    from refexplorer.rewriting.converting import convert
+    from refexplorer.verbs.converting import convert
 
     return _written(watch, name, lambda output: convert(path, output))
 

@@ -46,7 +46,7 @@ def read_far(watch: Watch, path: Path) -> object:
 
 def first_far(watch: Watch, path: Path) -> object:
     """The first picture of the explorer from far away: its time and stages, not its values."""
-    from refexplorer.views.preview.libraries import load_array_libraries, load_http
+    from refexplorer.views.preview.values import load_array_libraries, load_http
 
     load_array_libraries()
     load_http()

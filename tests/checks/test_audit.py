@@ -18,10 +18,10 @@ import refexplorer as rx
 from refexplorer.checks.engine import AuditProgress
 from refexplorer.checks.look.audit_states import STATES
 from refexplorer.checks.look.chunks import checksum
-from refexplorer.checks.plan import merging
-from refexplorer.checks.plan.overlaps import OVERLAPS, Meetings, overlaps
-from refexplorer.checks.plan.sizes import PlanSizes
-from refexplorer.errors import LimitError, SourceError
+from refexplorer.checks.plan import sorting as merging
+from refexplorer.checks.plan.parts import OVERLAPS, Meetings, overlaps
+from refexplorer.checks.plan.sorting import PlanSizes
+from refexplorer.core.errors import LimitError, SourceError
 from tests.helpers.audits import ARRAY, audit_in_parts, many, rows, table
 from tests.helpers.servers import RangeServer
 

@@ -25,8 +25,8 @@ from refexplorer.checks.engine import AuditProgress
 from refexplorer.checks.look.targets import Auditor
 from refexplorer.checks.plan.parts import Part
 from refexplorer.checks.run.crew import ClusterTerms, Crew, run, workers_of
-from refexplorer.errors import RefexplorerError
-from refexplorer.limits import Limits
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.limits import Limits
 from tests.helpers.audits import audit_in_parts, cluster_of, many, table
 from tests.helpers.servers import RangeServer
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import refexplorer as rx
-from refexplorer.checks.look.target_states import TargetState
-from refexplorer.errors import SourceError
+from refexplorer.checks.look.audit_states import TargetState
+from refexplorer.core.errors import SourceError
 from refexplorer.refset.contents import internals
 from refexplorer.refset.targets import TargetIndex
 from tests.helpers.servers import RangeServer

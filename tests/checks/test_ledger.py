@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from refexplorer.checks import ledger as ledgers
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.states import CHUNK_TERMS, FileState, KeyState, LedgerState, Rank
-from refexplorer.errors import LimitError
+from refexplorer.core.errors import LimitError
 
 STATES = st.sampled_from(list(LedgerState))
 GRIDS = st.lists(st.integers(0, 5), max_size=3).map(tuple)

@@ -10,7 +10,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.states import LedgerState
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
 from tests.helpers.commands import run
 from tests.helpers.planted import Case, drop, put
 

@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
+from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.processes import Child, Head
-from refexplorer.errors import RefexplorerError
 from refexplorer.io.sources import confined as confined_file
 
 pytestmark = pytest.mark.child

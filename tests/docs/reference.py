@@ -17,8 +17,8 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import refexplorer as rx
-from refexplorer.cli import load_app
-from refexplorer.cli.examples import EXAMPLES
+from refexplorer.hosts.cli import load_app
+from refexplorer.hosts.cli.program import EXAMPLES
 from tests.cases import Case, conformance
 from tests.docs.diagnostics import diagnostics_page
 from tests.docs.protocol import protocol_page

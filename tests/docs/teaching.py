@@ -14,7 +14,7 @@ from refexplorer.views.exercises.exercise_models import (
     Wrong,
     exercises,
 )
-from refexplorer.views.text.help import FILTER_HELP
+from refexplorer.views.text.positions import FILTER_HELP
 from tests.cases.jinja import EXPRESSIONS, FILTERS, REFUSED, TESTS
 
 EXAMPLE = """\

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import refexplorer as rx
-from refexplorer.cli import load_app
-from refexplorer.cli.examples import EXAMPLES
+from refexplorer.hosts.cli import load_app
+from refexplorer.hosts.cli.program import EXAMPLES
 from tests.docs.reference import FOLDER, cli_page, pages, python_page
 from tests.docs.teaching import EXAMPLE
 from tests.helpers.commands import run

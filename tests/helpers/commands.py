@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import patch
 
-from refexplorer.cli import main
+from refexplorer.hosts.cli import main
 from tests.helpers.servers import RangeServer
 
 

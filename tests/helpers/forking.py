@@ -20,18 +20,18 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 LOAD_PAGE = """
-import refexplorer.app.server
-from refexplorer.cli import load_app
+import refexplorer.hosts.page.server
+from refexplorer.hosts.cli import load_app
 load_app()
 """
 LOAD_COMMANDS = """
 import asyncio, fsspec.core, pydantic, typer
-import refexplorer.opening, refexplorer.rewriting
-from refexplorer.cli import load_app
+import refexplorer.verbs.opening, refexplorer.verbs.converting
+from refexplorer.hosts.cli import load_app
 load_app()
 pydantic.TypeAdapter, pydantic.ConfigDict  # which are imported late, as all of it is
 """
-COMMAND = "import sys; from refexplorer.cli import main; sys.exit(main())"
+COMMAND = "import sys; from refexplorer.hosts.cli import main; sys.exit(main())"
 """The command line as a program, whose arguments are those of the program."""
 PATIENCE = 100
 """Seconds after which a program that hangs is ended, by SIGALRM."""

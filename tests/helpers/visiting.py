@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from refexplorer.app.page import ServedPage
+from refexplorer.hosts.page.page import ServedPage
 
 
 def hear(page: ServedPage, **message: object) -> None:

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("spec", "formats", "refset", "data", "views", "app", "cli", "widgets")
+ROOMS = ("spec", "formats", "refset", "io", "verbs", "views", "hosts")
 NEEDED = (
     "pytest",
     "hypothesis",

@@ -24,10 +24,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LARGEST = 5_000_000
-NEEDED = ("py.typed", "widgets/static/explorer.js", "widgets/static/editor.js",
-          "widgets/static/page.js", "widgets/static/saved.js",
-          "widgets/saved_page.html", "widgets/saved_page.js",
-          "widgets/static/LICENSES.txt", "app/page.html",
+NEEDED = ("py.typed", "hosts/static/explorer.js", "hosts/static/editor.js",
+          "hosts/static/page.js", "hosts/static/saved.js",
+          "hosts/saved_page.html", "hosts/saved_page.js",
+          "hosts/static/LICENSES.txt", "hosts/page/page.html",
           "demo/sst.v1.json", "demo/sst_2025-07.nc", "demo/sst.parq/.zmetadata",
           "spec/schema.v1.json", "spec/codes.toml", "spec/DIAGNOSTICS.md", "reference/CLI.md",
           "reference/EXERCISES.md", "reference/JINJA.md")  # fmt: skip
@@ -40,7 +40,7 @@ from refexplorer import demo
 assert not rx.__file__.startswith({root!r}), rx.__file__
 refs = rx.open_references(demo.path("sst.v1.json"))
 print(refs, rx.explore(refs).code, float(refs.to_xarray()["sst"][12, 40, 40]))
-from refexplorer.app import page
+from refexplorer.hosts.page import page
 page(refs)
 """
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import refexplorer as rx
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
 from tests.helpers.commands import run
 
 RANK = 70

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.formats.buffers.arrow import text_column
+from refexplorer.formats.columns.arrow import text_column
 from refexplorer.formats.columns.references import ColumnsBuilder
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.patterns import Matcher, literals_of

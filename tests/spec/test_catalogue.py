@@ -13,7 +13,7 @@ from unittest.mock import patch
 import pytest
 
 import refexplorer as rx
-from refexplorer.formats.forms import json_form
+from refexplorer.formats import json_forms
 from refexplorer.spec.codes import CODES, FindingCode, Severity, codes_of
 from refexplorer.spec.diagnostics import SHOWN_PER_CODE, Findings, pointer
 from refexplorer.spec.rules import RULES
@@ -63,7 +63,7 @@ def test_the_example_of_a_code_shows_it_in_a_large_set(code: str, protocol: str)
     is_v1 = document.get("version") == 1
     refs = {**plain, **(document.get("refs", {}) if is_v1 else document), **last}
     text = json.dumps({**document, "refs": refs} if is_v1 else refs)
-    with patch.multiple(json_form, LARGE=1, LONG=1):
+    with patch.multiple(json_forms, LARGE=1, LONG=1):
         found = {found.code for found in rx.open_references(text).diagnostics}
     assert code in found, "extend `ODD_KEY` or `ODD_URL`, and what `UrlColumn.plain_start` takes"
 
@@ -73,7 +73,7 @@ def test_every_code_is_raised_somewhere() -> None:
         name
         for path, text in modules().items()
         if path.relative_to(PACKAGE).parts[0]
-        in ("spec", "formats", "refset", "readers", "data", "checks")
+        in ("spec", "formats", "refset", "readers", "io", "checks")
         for name in re.findall(r'"([A-Za-z0-9_-]+)"', text)
     }
     built = {"bad-offset", "bad-length"}

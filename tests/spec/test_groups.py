@@ -8,7 +8,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 import refexplorer as rx
-from refexplorer.cli import load_app
+from refexplorer.hosts.cli import load_app
 from refexplorer.spec.diagnostics import TOGETHER, grouped
 
 ARRAY = json.dumps(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import refexplorer as rx
 from refexplorer.views.health.health import ChunkHealth
-from refexplorer.views.tree.trouble import TroubleKeys
+from refexplorer.views.tree.rows import TroubleKeys
 from refexplorer.views.wire.failure_log import FailureLog
 from tests.helpers.commands import run
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refexplorer.errors import RefexplorerError, SpecError
+from refexplorer.core.errors import RefexplorerError, SpecError
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.document import read_document
 from refexplorer.spec.expansion import expand_document

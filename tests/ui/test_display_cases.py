@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from refexplorer.markup import escape
+from refexplorer.core.text import escape
 from tests.cases import hostile
 from tests.helpers.browsing import open_file
 from tests.helpers.hosts import PanelPage

@@ -14,7 +14,7 @@ SLOWLY = """
 import time
 import refexplorer as rx
 from refexplorer.formats.json import block_reader
-from refexplorer.widgets import opening_bar
+from refexplorer.hosts.notebook import opening_bar
 opening_bar.AFTER = 0
 block_reader.BLOCK = 2**14  # many small reads
 read = block_reader.match_ranges

@@ -34,7 +34,7 @@ HOLDING = """{
 FORGETFUL = """
 import panel.io.document
 panel.io.document.write_events = panel.io.document.schedule_write_events = lambda *_: None
-from refexplorer.cli import main
+from refexplorer.hosts.cli import main
 main()
 """
 """The page, with a Panel that loses all that it sends by itself: on a busy server it loses some."""

@@ -46,9 +46,9 @@ from refexplorer.checks.advice.selections import (
     part_of,
     tasks_of,
 )
+from refexplorer.core.text import counted, escape, size_text
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.source import DOCUMENTS, Source
-from refexplorer.markup import counted, escape, size_text
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.zarr_metadata import ArrayMeta
 

@@ -10,14 +10,14 @@ from statistics import median
 
 import numpy as np
 
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import size_text
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import StorageOptions, shown
 from refexplorer.io.fetch.many import CONCURRENCY
 from refexplorer.io.fetch.ranges import MERGE_BYTES, MERGE_GAP
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.markup import size_text
-from refexplorer.masking import masks_repr
 from refexplorer.refset.chunk_grid import ChunkReferences
 from refexplorer.refset.contents import SetLike
 from refexplorer.refset.opened_set import OpenedSet

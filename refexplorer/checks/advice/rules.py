@@ -11,9 +11,9 @@ import numpy as np
 from refexplorer.checks.advice.connections import OURS, ZARR, Connection
 from refexplorer.checks.advice.costs import LEAST_RECORD, AccessCost, ArrayCosts
 from refexplorer.checks.advice.selections import PartOfArray
+from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import counted, size_text
 from refexplorer.formats.columns.table import Table
-from refexplorer.markup import counted, size_text
-from refexplorer.masking import masks_repr
 from refexplorer.refset.writing.rechunking import is_divisible
 from refexplorer.spec.zarr_metadata import ArrayMeta
 

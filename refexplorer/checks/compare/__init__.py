@@ -1,1 +1,1 @@
-"""A set against one of its files (`file_compared`): ranges, `placing`, metadata, values."""
+"""A set against one of its files (`files`): ranges, `placing`, `metadata`, `values`."""

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from refexplorer.checks.compare.cf import calendar_of, is_time
-from refexplorer.checks.compare.held_values import (
+from refexplorer.checks.compare.held import (
     ComparedValues,
     HeldArray,
+    MatchedFile,
     compared,
     first_difference,
     marked,
 )
-from refexplorer.checks.compare.matched_file import MatchedFile
-from refexplorer.checks.compare.metadata_compared import (
+from refexplorer.checks.compare.metadata import (
     dimension_differences,
     packing_differences,
     said,

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.look.audit_states import DECODED, FORBIDDEN, UNDECODABLE, UNREADABLE
-from refexplorer.errors import AccessError, DecodeError, LimitError, RefexplorerError
+from refexplorer.core.errors import AccessError, DecodeError, LimitError, RefexplorerError
+from refexplorer.core.limits import Limits
 from refexplorer.formats.columns.references import BASE64, INLINE, URL
-from refexplorer.io.decode.steps import Step, said, steps
+from refexplorer.io.decode.steps import Step, error_text, steps
 from refexplorer.io.fetch.background import Stopped
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.limits import Limits
 from refexplorer.spec.references import Base64, Inline, Range, Reference, Url
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
@@ -79,7 +79,7 @@ def _of_bytes(data: bytes, path: str, steps_of: Callable[[str], list[Step]]) -> 
             label = f"{step.label}: "
             values = step.run(values)
     except Exception as error:  # a codec raises what it likes
-        return DecodedChunk(UNDECODABLE, message=f"{label}{said(error)}")
+        return DecodedChunk(UNDECODABLE, message=f"{label}{error_text(error)}")
     assert isinstance(values, np.ndarray)
     return DecodedChunk(DECODED, values.nbytes, checksum(values))
 

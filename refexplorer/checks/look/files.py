@@ -9,18 +9,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.compare.file_compared import FileComparison
-from refexplorer.checks.compare.grouping import FileReferences
-from refexplorer.checks.compare.held_values import HeldValues
-from refexplorer.checks.compare.messages_compared import FORM as GRIB
-from refexplorer.checks.compare.messages_compared import MessageComparison
+from refexplorer.checks.compare.files import FileComparison
+from refexplorer.checks.compare.held import HeldValues
+from refexplorer.checks.compare.messages import FORM as GRIB
+from refexplorer.checks.compare.messages import MessageComparison
+from refexplorer.checks.compare.placing import FileReferences
 from refexplorer.checks.compare.set_array import SetArray
-from refexplorer.checks.compare.values_compared import compare_values
-from refexplorer.checks.look.asking import UNWRITTEN, ask, past_end
-from refexplorer.checks.look.recorded_versions import difference
-from refexplorer.checks.look.target_versions import TargetVersion, as_metadata, versions_asked
-from refexplorer.checks.plan.parts import Part
-from refexplorer.checks.plan.word_columns import coded
+from refexplorer.checks.compare.values import compare_values
+from refexplorer.checks.look.targets import (
+    UNWRITTEN,
+    TargetVersion,
+    as_metadata,
+    ask,
+    difference,
+    past_end,
+    versions_asked,
+)
+from refexplorer.checks.plan.parts import Part, coded
 from refexplorer.checks.records import (
     DIFFERS,
     FAILED,
@@ -36,18 +41,18 @@ from refexplorer.checks.records import (
     table,
 )
 from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
-from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.core.errors import AccessError, RefexplorerError
+from refexplorer.core.limits import Limits
+from refexplorer.core.text import counted
 from refexplorer.formats.columns.references import RANGE
 from refexplorer.formats.datafiles.data_file import SizedDataFile, Unread
-from refexplorer.formats.icechunk.recorded import Recorded
+from refexplorer.formats.icechunk.history import Recorded
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import protocol_of
 from refexplorer.io.fetch.background import Stopped, wait_for
 from refexplorer.io.fetch.failures import NotThere
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.opening import open_native
-from refexplorer.limits import Limits
-from refexplorer.markup import counted
 from refexplorer.spec.codes import CODES, Severity
 
 RAW = "The file is one chunk of plain values, and has no metadata to compare."

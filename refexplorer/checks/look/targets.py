@@ -2,31 +2,226 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.look.asking import Answer, ask_all, past_end
-from refexplorer.checks.look.audit_states import GOOD, PAST_END, STATES
+from refexplorer.checks.look.audit_states import GOOD, PAST_END, STATES, TargetState
 from refexplorer.checks.look.chunks import DecodedChunk, decoded
-from refexplorer.checks.look.target_versions import (
-    TargetVersion,
-    as_metadata,
-    version_of,
-    versions_asked,
-)
-from refexplorer.checks.plan.overlaps import OVERLAPS
-from refexplorer.checks.plan.parts import Part
+from refexplorer.checks.plan.parts import OVERLAPS, Part
+from refexplorer.core.errors import AccessError
+from refexplorer.core.limits import Limits
+from refexplorer.core.masking import masked_url
+from refexplorer.core.text import escape
 from refexplorer.formats.columns.references import LARGEST, RANGE, URL
+from refexplorer.formats.icechunk.history import RecordedVersion
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.fetch.background import wait_for
-from refexplorer.io.fetch.failures import Facts
+from refexplorer.io.fetch.failures import AS_S3, Denied, Facts, NotThere, cause
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.limits import Limits
+
+_SHOWN = 60
+
+
+def difference(
+    recorded: Sequence[RecordedVersion], facts: Facts, has_other_tags: bool = False
+) -> tuple[bool | None, str | None]:
+    """Say whether a target is still what it was, and what is different."""
+    etag = None if has_other_tags else _plain(facts.etag)
+    now = seconds_of(facts.modified)
+    compared = True
+    for version in recorded:
+        if version.etag is not None and etag is not None:
+            if _plain(version.etag) != etag:
+                return False, (
+                    f"It changed since references to it were written: its ETag was "
+                    f"{_shown(version.etag)} and is {_shown(etag)} now."
+                )
+        elif version.modified is not None and now is not None:
+            if int(now) > version.modified:
+                return False, (
+                    "It changed since references to it were written: it was last modified at "
+                    f"{_time(now)}, after {_time(version.modified)}."
+                )
+        else:
+            compared = False
+    if compared:
+        return True, None
+    return None, "Its store does not tell what Icechunk recorded, so the version is not compared."
+
+
+def seconds_of(modified: str | None) -> float | None:
+    """Return a time as a store writes it in seconds since 1970; None if it cannot be read."""
+    if modified is None:
+        return None
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            found = read(modified)
+        except ValueError:
+            continue
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    return None
+
+
+def _plain(etag: str | None) -> str | None:
+    """Return an ETag without quotes and without the mark of a weak one."""
+    return None if etag is None else etag.removeprefix("W/").strip('"')
+
+
+def _shown(etag: str) -> str:
+    return escape(_plain(etag) or "", _SHOWN)
+
+
+def _time(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(int(seconds), UTC).isoformat(" ", "seconds")
+    except (OverflowError, ValueError, OSError):
+        return f"second {seconds:.0f}"
+
+
+CONCURRENCY = 16
+"""Targets that are asked at a time."""
+NO_SIZE = "The store does not report its size."
+NO_RANGES = "The server does not support byte ranges: every read begins at the start of the file."
+UNWRITTEN = "There is no such file (404): the chunk reads as the fill value."
+_NO_NAME = "The set does not name this target: it has to be given when the set is opened."
+
+
+class Answer(NamedTuple):
+    """The answer of a store about a target."""
+
+    facts: Facts | None  # None if there are none
+    cause: str | None = None  # Why there are none, in a sentence
+    forbidden: bool = False  # Whether it was not asked, since it is not allowed
+    grant: str | None = None  # What to pass in ``allow=`` so that it is asked
+    # Whether it is a chunk that was never written, where nobody could list those that were
+    unwritten: bool = False
+
+    @property
+    def state(self) -> TargetState:
+        """The state of the target before its ranges are compared."""
+        if self.facts is not None:
+            return TargetState.GOOD
+        if self.unwritten:
+            return TargetState.UNWRITTEN
+        return TargetState.FORBIDDEN if self.forbidden else TargetState.UNREACHABLE
+
+    @property
+    def message(self) -> str | None:
+        """A sentence on a fault, or on something worth knowing."""
+        if self.facts is None:
+            return self.cause
+        if self.facts.size is None:
+            return NO_SIZE
+        return None if self.facts.ranges else NO_RANGES
+
+
+AskedTarget = tuple[str | None, Callable[[Answer], None]]
+"""A target, as in the references (None is the one that the reader names), and what takes its
+answer."""
+
+
+async def ask_all(
+    targets: Targets,
+    wanted: Iterable[AskedTarget],
+    concurrency: int = CONCURRENCY,
+    unlisted: str | None = None,
+) -> None:
+    """Ask for size and version of many targets; runs on fsspec's event loop."""
+    wanted = iter(wanted)
+
+    async def work() -> None:
+        for url, take in wanted:
+            take(await ask(targets, url, unlisted))
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(max(1, concurrency)):
+            group.create_task(work())
+
+
+async def ask(targets: Targets, url: str | None, unlisted: str | None = None) -> Answer:
+    """Ask for size and version of a target, as `ask_all`."""
+    if url is None:
+        return Answer(None, _NO_NAME)
+    try:
+        place = targets.policy.place(url)
+        try:
+            return Answer(await targets.facts(place))
+        except AccessError:
+            raise
+        except Exception as error:  # each protocol has errors of its own
+            words = cause(error, place)
+            said = f"{words[:1].upper()}{words[1:]}."
+            if unlisted is None or not url.startswith(unlisted):
+                return Answer(None, said)
+            if isinstance(error, NotThere):
+                return Answer(None, UNWRITTEN, unwritten=True)
+            return Answer(None, f"{said} {AS_S3}" if isinstance(error, Denied) else said)
+    except AccessError as error:
+        return Answer(None, str(error), forbidden=True, grant=error.grant or None)
+
+
+def past_end(offsets: np.ndarray, lengths: np.ndarray, sizes: np.ndarray | int) -> np.ndarray:
+    """Say which ranges reach past the ends of their targets, shape ``(n,)`` bool."""
+    if isinstance(sizes, int) and sizes > LARGEST:
+        offsets = offsets.astype(object)
+    found: np.ndarray = lengths > sizes - offsets  # a sum might not fit into 64 bits
+    return found
+
+
+METADATA_KEY = b"refexplorer.targets"
+TargetVersion = tuple[int | None, str | None, str | None]
+"""Size in bytes, ETag and time of the last change, as its store reports them."""
+
+
+def versions_asked(
+    targets: Targets,
+    urls: Sequence[str],
+    keep_on: Callable[[], bool] | None = None,
+    unlisted: str | None = None,
+) -> dict[str, TargetVersion | None]:
+    """Ask for the versions of targets, several at a time; None for those without an answer."""
+    answers: dict[str, Answer] = {}
+    asked = [(url, partial(answers.__setitem__, url)) for url in urls]
+    if asked:
+        wait_for(ask_all(targets, asked, unlisted=unlisted), keep_on)
+    return {url: version_of(answer) for url, answer in answers.items()}
+
+
+def version_of(answer: Answer) -> TargetVersion | None:
+    """Return the version of a target that answered."""
+    facts = answer.facts
+    return None if facts is None else (facts.size, facts.etag, facts.modified)
+
+
+def as_metadata(versions: Mapping[str, TargetVersion | None]) -> dict[bytes, bytes]:
+    """Return versions as metadata of a table."""
+    return {METADATA_KEY: json.dumps({masked_url(url): v for url, v in versions.items()}).encode()}
+
+
+def from_metadata(metadata: Mapping[bytes, bytes]) -> dict[str, TargetVersion | None] | None:
+    """Return what `as_metadata` wrote; None if there is nothing of it."""
+    try:
+        found = json.loads(metadata[METADATA_KEY])
+        return {url: None if kept is None else tuple(kept) for url, kept in found.items()}
+    except (KeyError, ValueError, AttributeError, TypeError):
+        return None
+
+
+def is_same(kept: TargetVersion | None, now: TargetVersion | None) -> bool:
+    """Say whether a target is known to be as it was; a store without versions does not tell."""
+    if kept is None or now is None:
+        return kept is now
+    return kept == now and any(kept[1:])
+
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
 RESULTS = pa.schema(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from refexplorer.checks.look.audit_states import STATES
 from refexplorer.checks.report_page import bar, number, report_page, titled
-from refexplorer.markup import code, items, shown
+from refexplorer.core.text import code, items, shown
 
 if TYPE_CHECKING:
-    from refexplorer.checks.plan.record_files import LostFiles
+    from refexplorer.checks.plan.references import LostFiles
     from refexplorer.checks.render.audit_summary import ArrayAudit, AuditSummary
 
 SHOWN = 50

@@ -14,23 +14,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from refexplorer.checks.look.audit_states import STATES
-from refexplorer.checks.look.recorded_versions import difference
-from refexplorer.checks.look.targets import RESULTS
-from refexplorer.checks.plan.record_files import LostFiles
-from refexplorer.checks.plan.word_columns import coded, places_of
+from refexplorer.checks.look.targets import RESULTS, difference
+from refexplorer.checks.plan.parts import coded, places_of
+from refexplorer.checks.plan.references import LostFiles
 from refexplorer.checks.render.audit_html import SHOWN, page
 from refexplorer.checks.render.audit_summary import AuditSummary
 from refexplorer.checks.render.audit_tally import COUNTED, Tally
 from refexplorer.checks.render.audited_targets import TARGET_COLUMNS, target_table
 from refexplorer.checks.report_page import write_report
 from refexplorer.checks.run.results import PARQUET, ResultStore, seen_table
-from refexplorer.errors import LimitError
-from refexplorer.formats.files.atomic import writing
-from refexplorer.formats.icechunk.recorded import Recorded
+from refexplorer.core.errors import LimitError
+from refexplorer.core.masking import KEYS, masked, masked_url
+from refexplorer.core.text import escape
+from refexplorer.core.writing import writing
+from refexplorer.formats.icechunk.history import Recorded
 from refexplorer.io.access.urls import protocol_of
 from refexplorer.io.fetch.failures import Facts
-from refexplorer.markup import escape
-from refexplorer.masking import KEYS, masked, masked_url
 from refexplorer.refset.chunk_grid import DENSE_CHUNKS
 
 _CHARS = 200
@@ -120,7 +119,7 @@ class Audit:
         Returns
         -------
         pyarrow.Table
-            As `refexplorer.checks.plan.record_files.LostFile` has them; the first thousand.
+            As `refexplorer.checks.plan.references.LostFile` has them; the first thousand.
         """
         return pa.Table.from_pylist([asdict(file) for file in self.summary.lost.files], FILES)
 
@@ -131,7 +130,7 @@ class Audit:
         -------
         numpy.ndarray
             int8, of the shape of the grid of chunks: places in
-            `refexplorer.checks.look.audit_states.STATES`, -1 without a reference, or not audited.
+            `refexplorer.checks.look.chunks.STATES`, -1 without a reference, or not audited.
 
         Raises
         ------

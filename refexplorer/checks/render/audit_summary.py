@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from refexplorer.checks.look.audit_states import SHORT_WORDS, STATE_WORDS
-from refexplorer.checks.look.target_states import TARGET_WORDS, TargetState
-from refexplorer.checks.plan.record_files import LostFiles
+from refexplorer.checks.look.audit_states import SHORT_WORDS, STATE_WORDS, TARGET_WORDS, TargetState
+from refexplorer.checks.plan.references import LostFiles
 from refexplorer.checks.render.audit_html import SHOWN, summary_html
-from refexplorer.markup import counted, escape, size_text
-from refexplorer.masking import masks_repr
+from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import counted, escape, size_text
 
 _CHARS = 200
 

@@ -16,10 +16,9 @@ from refexplorer.checks.look.audit_states import (
     UNREACHABLE,
     UNWRITTEN,
 )
-from refexplorer.checks.plan.overlaps import OVERLAPS
-from refexplorer.checks.plan.word_columns import coded, places_of
+from refexplorer.checks.plan.parts import OVERLAPS, coded, places_of
 from refexplorer.checks.render.audit_summary import ArrayAudit, AuditProblem
-from refexplorer.formats.buffers.arrow import flags_of
+from refexplorer.formats.columns.arrow import flags_of
 from refexplorer.formats.columns.references import LARGEST, exact_sum
 
 KEPT_PROBLEMS = 1000

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.look.audit_states import STATES, TARGET_STATE_OF, TARGET_STATES
-from refexplorer.checks.plan.word_columns import places_of
-from refexplorer.formats.buffers.arrow import number_column
+from refexplorer.checks.plan.parts import places_of
+from refexplorer.formats.columns.arrow import number_column
 
 TARGET_COLUMNS = ("number", "target", "state", "message", "target_size", "etag", "modified")
 """The columns of results that are read."""

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
-from refexplorer.checks.look.target_states import TARGET_WORDS, TargetState
+from refexplorer.checks.look.audit_states import TARGET_WORDS, TargetState
 from refexplorer.checks.report_page import report_page, write_report
-from refexplorer.markup import code, counted, escape, shown, size_text, table
-from refexplorer.masking import masks_repr
+from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import code, counted, escape, shown, size_text, table
 
 _SHOWN = 200
 _URL_SHOWN = 120

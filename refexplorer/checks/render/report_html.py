@@ -13,7 +13,7 @@ from refexplorer.checks.headlines import Headline
 from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, UNCOMPARED
 from refexplorer.checks.report_page import bar, explained_code, number, report_page, titled
 from refexplorer.checks.states import CHUNK_TERMS
-from refexplorer.markup import code, counted, items, shown
+from refexplorer.core.text import code, counted, items, shown
 from refexplorer.spec.diagnostics import Diagnostic
 
 SHOWN = 50

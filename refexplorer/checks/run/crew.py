@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 
 from refexplorer.checks.plan.parts import Part
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.fetch.background import POLL, Stopped
 
 WAITING_PARTS = 2

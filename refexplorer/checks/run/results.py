@@ -18,11 +18,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from refexplorer.checks.look.target_versions import TargetVersion, from_metadata, is_same
+from refexplorer.checks.look.targets import TargetVersion, from_metadata, is_same
 from refexplorer.checks.plan.parts import Part
-from refexplorer.errors import SourceError
-from refexplorer.formats.files.atomic import refuse_url, writing
-from refexplorer.masking import masked_text, masked_url
+from refexplorer.core.errors import SourceError
+from refexplorer.core.masking import masked_text, masked_url
+from refexplorer.core.writing import refuse_url, writing
 
 _COUNTING = dict.fromkeys(("chunk", "number", "offset"), "DELTA_BINARY_PACKED")
 _REPEATED = ["array", "target", "length", "state", "overlap", "message", "target_size", "etag",

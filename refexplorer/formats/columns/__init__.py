@@ -1,5 +1,5 @@
 """References, keys and names of chunks as columns: no Python object for each of them.
 
-`references` and `table` hold them, `chunk_names` goes between keys and chunk indices. Begin with
-`table`.
+`entries` are read into `references` and `spans`; a `table` holds both, `chunk_names` goes between
+keys and chunk indices. Begin with `table`.
 """

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.formats.buffers.arrow import distinct, flags_of, number_column, text_column
-from refexplorer.formats.buffers.spans import BLOCK, WORD, spans_of
+from refexplorer.core.errors import PickledByFields
+from refexplorer.formats.columns.arrow import distinct, flags_of, number_column, text_column
 from refexplorer.formats.columns.references import Columns, ColumnsBuilder
-from refexplorer.pickling import PickledByFields
+from refexplorer.formats.columns.spans import BLOCK, WORD, spans_of
 from refexplorer.spec.lint import is_metadata
 from refexplorer.spec.references import Base64, Inline, Reference
 from refexplorer.spec.zarr_metadata import METADATA_NAMES

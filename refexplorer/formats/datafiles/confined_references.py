@@ -21,7 +21,9 @@ from functools import cache
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
-from refexplorer import memory
+from refexplorer.core.errors import LeftOutWarning, SourceError
+from refexplorer.core.files import Progress
+from refexplorer.core.limits import is_out_of_memory
 from refexplorer.core.processes import (
     OWN_MEMORY,
     Answering,
@@ -34,12 +36,10 @@ from refexplorer.core.processes import (
     limit_memory,
     serve,
 )
-from refexplorer.errors import LeftOutWarning, SourceError
 from refexplorer.formats.datafiles.streams import RangeStream, WatchedStream
-from refexplorer.formats.files.compression import Progress
 
 if TYPE_CHECKING:
-    from refexplorer.formats.buffers.entries import Entries
+    from refexplorer.formats.columns.entries import Entries
     from refexplorer.formats.datafiles.data_file import (
         DataFile,
         FileChunks,
@@ -173,7 +173,7 @@ def _answer(file: DataFileSource, progress: Progress | None) -> tuple[Head, byte
 
 
 def _failed(file: DataFileSource, why: str) -> SourceError:
-    from refexplorer.markup import escape  # takes numpy, and a child is started before that
+    from refexplorer.core.text import escape  # takes numpy, and a child is started before that
 
     return SourceError(
         f"{escape(file.name)} is a data file, and no references can be made to it: "
@@ -307,7 +307,7 @@ def _columns(chunks: FileChunks) -> tuple[int, bytes, bytes, bytes]:
 
 
 def _clause(error: BaseException) -> str:
-    if memory.is_lacking(error):
+    if is_out_of_memory(error):
         return "there is not enough memory"
     words = getattr(error, "strerror", None) or str(error)
     return str(words).strip().partition("\n")[0].rstrip(". ") or type(error).__name__

@@ -8,7 +8,7 @@ from typing import IO, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from refexplorer.markup import escape
+from refexplorer.core.text import escape
 
 _SHOWN = 5
 

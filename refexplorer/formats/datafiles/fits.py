@@ -16,6 +16,7 @@ from typing import IO, Any
 import numpy as np
 from astropy.io import fits
 
+from refexplorer.core.text import escape
 from refexplorer.formats.datafiles.data_file import (
     FileArray,
     FileChunks,
@@ -25,7 +26,6 @@ from refexplorer.formats.datafiles.data_file import (
     gaps,
     why_of,
 )
-from refexplorer.markup import escape
 
 EXTENSIONS = 10_000
 _TYPES = {8: "u1", 16: ">i2", 32: ">i4", 64: ">i8", -32: ">f4", -64: ">f8"}

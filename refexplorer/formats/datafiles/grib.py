@@ -16,6 +16,7 @@ from typing import IO, Any
 import eccodes
 import numpy as np
 
+from refexplorer.core.text import escape
 from refexplorer.formats.datafiles.data_file import (
     FileArray,
     FileChunks,
@@ -25,7 +26,6 @@ from refexplorer.formats.datafiles.data_file import (
     UnreadReason,
     gaps,
 )
-from refexplorer.markup import escape
 
 MESSAGES = 100_000
 _MAGIC = b"GRIB"

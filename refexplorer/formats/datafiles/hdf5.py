@@ -16,6 +16,7 @@ import h5py
 import numpy as np
 from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5p, h5r, h5s, h5t, h5z
 
+from refexplorer.core.text import escape
 from refexplorer.formats.datafiles.data_file import (
     FileArray,
     FileChunks,
@@ -23,15 +24,14 @@ from refexplorer.formats.datafiles.data_file import (
     Unread,
     UnreadReason,
 )
-from refexplorer.formats.datafiles.hdf5_chunks import chunk_table
 from refexplorer.formats.datafiles.hdf5_metadata import (
     attribute_value,
+    chunk_table,
     dtype_of,
     fill_value_of,
     filters_of,
     plain,
 )
-from refexplorer.markup import escape
 
 OBJECTS = 100_000
 """Links of a file that are followed."""

@@ -2,15 +2,147 @@
 
 from __future__ import annotations
 
+import math
+from array import array
 from collections.abc import Iterator
-from typing import Any
+from contextlib import suppress
+from typing import IO, Any
 
 import h5py
 import numpy as np
 from h5py import h5a, h5d, h5p, h5s, h5t
 
-from refexplorer.formats.datafiles.data_file import NO_PLAIN_FORM, FileFilter, Unread
-from refexplorer.markup import counted, escape, size_text
+from refexplorer.core.text import counted, escape, size_text
+from refexplorer.formats.datafiles.data_file import NO_PLAIN_FORM, FileChunks, FileFilter, Unread
+
+_INT64 = 2**63 - 1
+_WITHOUT_USERBLOCK = h5py.version.hdf5_version_tuple < (1, 14, 4)
+"""Whether HDF5 counts the places of chunks from behind what a file begins with (HDFGroup/hdf5#3003)
+and those of contiguous data from the start of the file."""
+_TRIED = 64
+"""Chunks that are read to find out whether HDF5 gives their places in the grid."""
+
+
+def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> FileChunks:
+    """Return the table of chunks; numbers by the eight bytes, as there may be millions."""
+    starts, offsets, lengths, masks = array("Q"), array("Q"), array("Q"), array("L")
+    size = file.seek(0, 2)
+
+    def take(found: h5d.StoreInfo) -> bool | None:
+        starts.extend(found[0])
+        masks.append(found[1])
+        offsets.append(found[2])
+        lengths.append(found[3])
+        return True if len(masks) > size else None  # h5py cannot bear that this raises
+
+    dataset.chunk_iter(take)
+    plist = dataset.get_create_plist()
+    chunk = plist.get_chunk()
+    before = userblock if _WITHOUT_USERBLOCK else 0
+    places, sizes = _int64(offsets) + before, _int64(lengths)
+    if len(places) and int((places + sizes).max()) > size:
+        raise ValueError("some end after the file")
+    indices, between = np.divmod(_int64(starts).reshape(-1, len(chunk)), np.array(chunk, np.int64))
+    if between.any() or not (_is_ascending(indices) or _may_be_turned(dataset)):
+        raise ValueError("some are between those of the grid, or not in its order")
+    found = FileChunks(indices, places, sizes, np.array(masks, np.uint32))
+    _check_plain(found, plist.get_nfilters(), math.prod(chunk) * dataset.get_type().get_size())
+    return _turned(dataset, chunk, found, file)
+
+
+def _is_ascending(indices: np.ndarray) -> bool:
+    """Say whether chunks are listed in the order of the grid, and none twice.
+
+    HDF5 seeks them in this order: it does not find those beside one that is not, and reads the
+    fill value.
+    """
+    steps = np.diff(indices, axis=0)
+    first = (steps != 0).argmax(axis=1)
+    return bool((steps[np.arange(len(steps)), first] > 0).all())
+
+
+def _may_be_turned(dataset: h5d.DatasetID) -> bool:
+    """Say whether HDF5 may list chunks in another order: see `_turned`."""
+    most = dataset.get_space().get_simple_extent_dims(True)
+    unlimited = [axis for axis, size in enumerate(most) if size == h5s.UNLIMITED]
+    return len(unlimited) == 1 and unlimited[0] > 0
+
+
+def _check_plain(chunks: FileChunks, filters: int, size: int) -> None:
+    """Refuse chunks without filters that are no chunks: HDF5 reads memory beyond a shorter one."""
+    assert chunks.masks is not None
+    every = 2**filters - 1
+    if (chunks.masks > every).any():
+        raise ValueError("some skip filters that there are not")
+    if (chunks.lengths[chunks.masks == every] != size).any():
+        raise ValueError("some without filters have another size than the others")
+
+
+def _int64(numbers: array[int]) -> np.ndarray:
+    found = np.frombuffer(numbers, np.uint64)
+    if len(found) and found.max() > _INT64:
+        raise ValueError("some are beyond the end of any file")
+    return found.astype(np.int64)
+
+
+def _turned(
+    dataset: h5d.DatasetID, chunk: tuple[int, ...], chunks: FileChunks, file: IO[bytes]
+) -> FileChunks:
+    """Return chunks with their true indices.
+
+    Where the one unlimited dimension is not the first, HDF5 1.10 and newer number the chunks with
+    that dimension first, but up to 2.0 `H5Dchunk_iter` and `H5Dget_chunk_info` give the indices
+    that a number has in C order. Files of older formats have them right.
+    """
+    most = dataset.get_space().get_simple_extent_dims(True)
+    unlimited = [axis for axis, size in enumerate(most) if size == h5s.UNLIMITED]
+    if len(unlimited) != 1 or unlimited[0] == 0 or not len(chunks.offsets):
+        return chunks
+    (axis,) = unlimited
+    given = chunks.indices
+    if given[:, :axis].any():
+        return chunks  # C order would count beyond all ends before that
+    counts = [-(-size // length) for size, length in zip(most, chunk, strict=True)]
+    after = tuple(counts[axis + 1 :])
+    numbers = given[:, axis] * math.prod(after)
+    if after:
+        numbers += np.ravel_multi_index(tuple(given[:, axis + 1 :].T), after)
+    others = (*counts[:axis], *after)
+    first, rest = np.divmod(numbers, math.prod(others))
+    columns = list(np.unravel_index(rest, others))
+    columns.insert(axis, first)
+    turned = np.stack(columns, axis=1)
+    different = np.flatnonzero((turned != given).any(axis=1))
+    if not len(different) or not _is_turned(dataset, chunk, chunks, turned, different, file):
+        return chunks
+    return FileChunks(turned, chunks.offsets, chunks.lengths, chunks.masks)
+
+
+def _is_turned(
+    dataset: h5d.DatasetID,
+    chunk: tuple[int, ...],
+    chunks: FileChunks,
+    turned: np.ndarray,
+    different: np.ndarray,
+    file: IO[bytes],
+) -> bool:
+    """Find out which indices are right by what HDF5 reads there, which is never wrong."""
+
+    def stored(index: np.ndarray) -> bytes | None:
+        with suppress(OSError, RuntimeError, ValueError):  # there is no such chunk
+            return bytes(dataset.read_direct_chunk(tuple((index * chunk).tolist()))[1])
+        return None
+
+    for row in different[:_TRIED].tolist():
+        file.seek(int(chunks.offsets[row]))
+        data = file.read(int(chunks.lengths[row]))
+        is_given, is_turned = (stored(each[row]) == data for each in (chunks.indices, turned))
+        if is_given != is_turned:
+            return is_turned
+    raise Unread(
+        "library", "HDF5 does not say where its chunks are in the grid, and they look alike."
+    )
+
 
 ATTRIBUTE_BYTES = 2**20
 """Of one attribute; texts of varying length take more than is counted here."""

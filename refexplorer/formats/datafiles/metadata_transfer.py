@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from refexplorer.core.text import size_text
 from refexplorer.formats.datafiles.data_file import (
     DataFile,
     FileArray,
@@ -20,7 +21,6 @@ from refexplorer.formats.datafiles.data_file import (
     FileObject,
     Unread,
 )
-from refexplorer.markup import size_text
 
 METADATA_BYTES = 2**26
 """All that is said of the arrays of a file, beside the byte ranges of their chunks."""

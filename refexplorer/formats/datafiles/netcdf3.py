@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from refexplorer.core.text import escape, size_text
 from refexplorer.formats.datafiles.data_file import (
     FileArray,
     FileChunks,
     FileObject,
     Unread,
 )
-from refexplorer.markup import escape, size_text
 
 if TYPE_CHECKING:
     from refexplorer.formats.datafiles.data_file import BlockSource

@@ -18,8 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.formats.buffers.arrow import number_column, text_column, text_scalar
-from refexplorer.formats.buffers.entries import Entries, EntriesBuilder
+from refexplorer.core.text import counted, size_text
+from refexplorer.formats.columns.arrow import number_column, text_column, text_scalar
+from refexplorer.formats.columns.entries import Entries, EntriesBuilder
 from refexplorer.formats.datafiles.data_file import (
     NO_PLAIN_FORM,
     DataFile,
@@ -29,15 +30,13 @@ from refexplorer.formats.datafiles.data_file import (
     Unread,
     with_used_filters,
 )
-from refexplorer.formats.datafiles.dimension_names import (
-    at_full_length,
-    axis_names,
-    dimension_names,
-)
 from refexplorer.formats.datafiles.zarr_terms import (
     array_metadata,
+    at_full_length,
+    axis_names,
     base64_text,
     declared_fill,
+    dimension_names,
     grid_of,
     index_text,
     is_same_value,
@@ -45,7 +44,6 @@ from refexplorer.formats.datafiles.zarr_terms import (
     json_text,
     kind_of,
 )
-from refexplorer.markup import counted, size_text
 
 INLINE_BYTES = 2**16
 """Most bytes of one array that are kept inline."""

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from refexplorer.errors import LimitError, SourceError
-from refexplorer.formats.files.compression import Progress
+from refexplorer.core.errors import LimitError, SourceError
+from refexplorer.core.files import Progress
 
 BLOCK = 2**17
 """Bytes of one request at least: metadata of a file lies in many small pieces, often near."""

@@ -14,6 +14,7 @@ from typing import IO, Any, Literal
 import numpy as np
 import tifffile
 
+from refexplorer.core.text import counted, escape
 from refexplorer.formats.datafiles.data_file import (
     FileArray,
     FileChunks,
@@ -22,7 +23,6 @@ from refexplorer.formats.datafiles.data_file import (
     Unread,
     why_of,
 )
-from refexplorer.markup import counted, escape
 
 PAGES = 100_000
 """Pages of a series that are read."""

@@ -9,22 +9,58 @@ from __future__ import annotations
 import base64
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.errors import LimitError, SourceError
-from refexplorer.formats.buffers.arrow import flags_of, number_column, text_column
-from refexplorer.formats.buffers.entries import EntriesBuilder
-from refexplorer.formats.icechunk.chunk_names import KeyEncoding
-from refexplorer.formats.json.writer import joined
-from refexplorer.limits import Limits
+from refexplorer.core.errors import LimitError, SourceError
+from refexplorer.core.limits import Limits
+from refexplorer.formats.columns.arrow import flags_of, number_column, text_column, text_scalar
+from refexplorer.formats.columns.entries import EntriesBuilder
+from refexplorer.formats.columns.references import joined
 
 if TYPE_CHECKING:
-    from icechunk import IcechunkStore
+    from icechunk import IcechunkStore, Repository, Session
+
+
+@dataclass(frozen=True, slots=True)
+class KeyEncoding:
+    """How an array calls its chunks: what keys begin with, and what joins the numbers."""
+
+    start: str  # What every key begins with
+    is_default: bool  # Whether the numbers follow a ``c``
+    separator: str  # Between numbers
+
+    @classmethod
+    def of(cls, folder: str, metadata: str) -> KeyEncoding:
+        """Return that of the array in a folder, by the text of its ``zarr.json``.
+
+        Where that cannot be read it is Zarr's default: the metadata is told to be wrong later.
+        """
+        try:
+            found = json.loads(metadata).get("chunk_key_encoding", {})
+            is_default = found.get("name") != "v2"
+            separator = found.get("configuration", {}).get("separator", "/" if is_default else ".")
+        except (ValueError, AttributeError, RecursionError):
+            is_default, separator = True, "/"
+        prefix = f"{folder}/" if folder else ""
+        separator = separator if isinstance(separator, str) else "/"
+        return cls(f"{prefix}c" if is_default else prefix, is_default, separator)
+
+    def keys(self, indices: np.ndarray) -> pa.LargeStringArray:
+        """Return the keys of chunks by their indices, shape ``(n, rank)``."""
+        if not indices.shape[1]:
+            key = self.start if self.is_default else f"{self.start}0"
+            return pa.repeat(text_scalar(key), len(indices))
+        parts: list[pa.LargeStringArray | str] = []
+        for column in indices.T:
+            parts += [self.separator, number_column(column).cast(pa.large_string())]
+        return joined(self.start, *(parts if self.is_default else parts[1:]))
+
 
 _BATCH = 100_000
 """Chunks that are taken together."""
@@ -142,3 +178,67 @@ def outside(urls: pa.LargeStringArray, starts: list[str]) -> pa.LargeStringArray
         held = flags_of(pc.starts_with(rest, start)) if len(rest) else np.empty(0, np.bool_)
         rest = rest.take(number_column(np.flatnonzero(~held)))
     return rest
+
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotNode:
+    """A group or an array."""
+
+    id: str  # As Icechunk writes it
+    path: str  # Without a slash before it; the root is ``""``
+    manifests: tuple[str, ...]  # Ids of those that hold its chunks; a group has none
+
+    @property
+    def key(self) -> str:
+        """The key of its metadata."""
+        return f"{self.path}/zarr.json".lstrip("/")
+
+
+def nodes_of(repository: Repository, session: Session, name: str) -> list[SnapshotNode]:
+    """Return the nodes of a snapshot; Icechunk 1 tells them as JSON text, 2 as a dict."""
+    told: Any = awaited(_inspected(repository, session))
+    snapshot: dict[str, Any] = json.loads(told) if isinstance(told, str) else told
+    return [_node(node, name) for node in snapshot["nodes"]]
+
+
+async def _inspected(repository: Repository, session: Session) -> Any:
+    """Return what Icechunk tells; its other way stops every thread while it waits for a server."""
+    return await repository.inspect_snapshot_async(session.snapshot_id)
+
+
+def awaited(work: Coroutine[Any, Any, Answer]) -> Answer:
+    """Run a coroutine in a thread: a notebook has a loop of its own already."""
+    import asyncio  # every command would wait for it, and for threads
+    from concurrent.futures import ThreadPoolExecutor
+
+    run: Callable[[Coroutine[Any, Any, Answer]], Answer] = asyncio.run
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(run, work).result()
+
+
+def _node(node: dict[str, Any], name: str) -> SnapshotNode:
+    path = node["path"].strip("/")
+    if node["node_type"] == "group":
+        return SnapshotNode(node["id"], path, ())
+    if node["node_type"] != "array" or "manifest_refs" not in node:
+        raise SourceError(
+            f"{name} has a node {node['path']!r} of an unknown kind ({node['node_type']}), or one "
+            "without its manifests; refexplorer knows groups and arrays of Icechunk 1 and 2."
+        )
+    manifests = tuple(manifest["id"] for manifest in node["manifest_refs"])
+    return SnapshotNode(node["id"], path, manifests)
+
+
+async def metadata_of(session: Session, nodes: Sequence[SnapshotNode]) -> dict[str, str]:
+    """Return the text of the metadata of nodes by its key."""
+    from zarr.core.buffer import default_buffer_prototype
+
+    found: dict[str, str] = {}
+    for node in nodes:
+        data = await session.store.get(node.key, default_buffer_prototype())
+        if data is not None:
+            found[node.key] = data.to_bytes().decode()
+    return found

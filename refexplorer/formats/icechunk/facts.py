@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from refexplorer.masking import masks_repr
+from refexplorer.core.errors import SourceError
+from refexplorer.core.masking import masks_repr
 
 TargetKind: TypeAlias = Literal["native", "virtual"]
 
@@ -110,3 +113,115 @@ class RepositoryFacts:
                 f"{self.example}), and Icechunk refuses to read them until one is added"
             )
         return "; ".join(said) + "."
+
+
+MARKS = ("repo", "refs/branch.main/ref.json")
+"""Files of each repository, of version 2 and 1 of the specification, that no listing is needed
+for."""
+_LOCAL = "local_file_system_object_store_provider"
+_S3_KEYS = {"key": "access_key_id", "secret": "secret_access_key", "token": "session_token"}
+_S3_ENVIRONMENT = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE")
+_GCS_ENVIRONMENT = "GOOGLE_APPLICATION_CREDENTIALS"
+_GCS_WAYS = ("google_default", "cloud", "cache", "browser")
+"""What gcsfs has beside the path of a file."""
+_S3_REGION = ("AWS_REGION", "AWS_DEFAULT_REGION")
+_STORAGE = 2
+"""Position in what a session writes into its pickle."""
+
+
+def storage_of(place: str, options: Mapping[str, Any]) -> Any:
+    """Return Icechunk's storage for a path or URL."""
+    import icechunk
+
+    function, arguments, named = storage_call(place, options)
+    if not hasattr(icechunk, function):
+        raise SourceError(
+            f"icechunk {icechunk.__version__} has no storage for {place.partition(':')[0]} URLs; "
+            "open a session of the repository instead, or a copy on disk."
+        )
+    return getattr(icechunk, function)(*arguments, **named)
+
+
+def storage_call(
+    place: str, options: Mapping[str, Any]
+) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+    """Return the function that makes the storage, and its arguments; as `storage_of`."""
+    if "://" not in place:
+        return "local_filesystem_storage", (place,), {}
+    protocol, _, rest = place.partition("://")
+    bucket, _, prefix = rest.strip("/").partition("/")
+    if protocol == "s3":
+        return "s3_storage", (), {"bucket": bucket, "prefix": prefix} | _s3(options)
+    if protocol in ("gs", "gcs"):
+        return "gcs_storage", (), {"bucket": bucket, "prefix": prefix} | _gcs(options)
+    if protocol == "file":
+        return "local_filesystem_storage", ("/" + rest.partition("/")[2],), {}
+    headers = options.get("headers") or options.get("client_kwargs", {}).get("headers")
+    return "http_storage", (place,), {"headers": headers} if headers else {}
+
+
+def _s3(options: Mapping[str, Any]) -> dict[str, Any]:
+    client = options.get("client_kwargs", {})
+    endpoint, region = options.get("endpoint_url"), client.get("region_name")
+    endpoint = endpoint or client.get("endpoint_url")
+    found: dict[str, Any] = {"requester_pays": True} if options.get("requester_pays") else {}
+    if endpoint:
+        found |= {"endpoint_url": endpoint, "force_path_style": True}
+        found["allow_http"] = endpoint.startswith("http:")
+    if region or os.environ.keys().isdisjoint(_S3_REGION):
+        found["region"] = region or "us-east-1"  # Icechunk sends nothing without any
+    given = {name: options[fsspec] for fsspec, name in _S3_KEYS.items() if options.get(fsspec)}
+    if given:
+        return found | given
+    anonymous = options.get("anon")
+    if anonymous is None:  # else Icechunk would ask the machine for credentials that it has not
+        anonymous = os.environ.keys().isdisjoint(_S3_ENVIRONMENT)
+    return found | ({"anonymous": True} if anonymous else {"from_env": True})
+
+
+def _gcs(options: Mapping[str, Any]) -> dict[str, Any]:
+    token, endpoint = options.get("token"), options.get("endpoint_url")
+    found = {"config": {"google_base_url": endpoint}} if endpoint else {}
+    if token is None and _GCS_ENVIRONMENT not in os.environ:
+        token = "anon"  # else Icechunk would ask the machine for credentials that it has not
+    if token == "anon":
+        return {**found, "anonymous": True}
+    if isinstance(token, Mapping):
+        return {**found, "service_account_key": json.dumps({**token})}
+    if (bearer := getattr(token, "token", None)) is not None:
+        return {**found, "bearer_token": bearer}
+    if isinstance(token, str) and token not in _GCS_WAYS:
+        return {**found, "application_credentials": token}
+    return {**found, "from_env": True}
+
+
+def place_of(session: Any) -> str | None:
+    """Return the path or URL of the repository of a session; None if it has none that is known.
+
+    The object itself tells of its storage only what it writes into its pickle.
+    """
+    from msgspec import msgpack
+
+    try:
+        told = msgpack.decode(session._session.as_bytes())
+        storage = told[_STORAGE]
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return None
+    found = _fields(storage)
+    if found.get("object_store_provider_type") == _LOCAL:
+        return found.get("path")
+    if found.get("bucket") and found.get("type") in ("S3Storage", "S3"):
+        return "/".join(["s3:/", found["bucket"], *filter(None, [found.get("prefix")])])
+    return None
+
+
+def _fields(told: Any) -> dict[str, Any]:
+    """Return the texts in a tree of mappings, the outer ones first."""
+    found: dict[str, Any] = {}
+    if isinstance(told, Mapping):
+        for name, value in told.items():
+            if isinstance(value, Mapping):
+                found = _fields(value) | found
+            elif isinstance(value, str):
+                found[name] = value
+    return found

@@ -19,17 +19,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from refexplorer.errors import SourceError
-from refexplorer.formats.buffers.entries import Entries, EntriesBuilder
-from refexplorer.formats.files.local_files import Files
-from refexplorer.formats.icechunk.chunk_names import KeyEncoding
-from refexplorer.formats.icechunk.columns import add_snapshot, is_columnar, outside
-from refexplorer.formats.icechunk.facts import NATIVE_STARTS, NOWHERE, Container, RepositoryFacts
+from refexplorer.core.errors import SourceError
+from refexplorer.core.files import Files
+from refexplorer.core.limits import Limits
+from refexplorer.core.text import escape
+from refexplorer.formats.columns.entries import Entries, EntriesBuilder
+from refexplorer.formats.icechunk.columns import (
+    KeyEncoding,
+    add_snapshot,
+    awaited,
+    is_columnar,
+    metadata_of,
+    nodes_of,
+    outside,
+)
+from refexplorer.formats.icechunk.facts import (
+    NATIVE_STARTS,
+    NOWHERE,
+    Container,
+    RepositoryFacts,
+    place_of,
+    storage_of,
+)
 from refexplorer.formats.icechunk.manifests import chunks_of
-from refexplorer.formats.icechunk.nodes import awaited, metadata_of, nodes_of
-from refexplorer.formats.icechunk.storage import place_of, storage_of
-from refexplorer.limits import Limits
-from refexplorer.markup import escape
 
 if TYPE_CHECKING:
     from icechunk import Repository, Session, Storage

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refexplorer.errors import SourceError
-from refexplorer.formats.files.atomic import check_free, refused
-from refexplorer.formats.files.write_lock import writing_alone
-from refexplorer.formats.icechunk.columns import is_columnar
-from refexplorer.formats.icechunk.nodes import awaited
+from refexplorer.core.errors import SourceError
+from refexplorer.core.text import escape
+from refexplorer.core.writing import check_free, refused, writing_alone
+from refexplorer.formats.icechunk.columns import awaited, is_columnar
+from refexplorer.formats.icechunk.facts import storage_of
 from refexplorer.formats.icechunk.repository import MAIN, is_repository, told
-from refexplorer.formats.icechunk.storage import storage_of
-from refexplorer.markup import escape
 
 if TYPE_CHECKING:
     from icechunk import IcechunkStore, Repository, Session, Storage

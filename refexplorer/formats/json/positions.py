@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from refexplorer.formats.files.compression import Readable
+from refexplorer.core.files import Readable
 from refexplorer.spec.diagnostics import parts_of
 
 _BLOCK = 4 * 2**20

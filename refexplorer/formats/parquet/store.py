@@ -17,13 +17,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.errors import SpecError
-from refexplorer.formats.files.compression import read_within
+from refexplorer.core.errors import PickledByFields, SpecError
+from refexplorer.core.files import read_within
+from refexplorer.core.limits import Limits
 from refexplorer.formats.json.text import decode_text, parse_json
-from refexplorer.formats.parquet.record_file import RecordFile
+from refexplorer.formats.parquet.records import RecordFile
 from refexplorer.formats.source import ZMETADATA
-from refexplorer.limits import Limits
-from refexplorer.pickling import PickledByFields
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.keys import folders_above
 from refexplorer.spec.lint import parse_metadata

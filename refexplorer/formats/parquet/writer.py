@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from refexplorer.errors import RefexplorerError
-from refexplorer.formats.buffers.arrow import number_column, text_column
-from refexplorer.formats.files.atomic import Check, unchecked
-from refexplorer.formats.files.write_lock import writing_alone
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.text import escape
+from refexplorer.core.writing import Check, unchecked, writing_alone
+from refexplorer.formats.columns.arrow import number_column, text_column
 from refexplorer.formats.source import ZMETADATA
-from refexplorer.markup import escape
 from refexplorer.spec.lint import parse_metadata
 from refexplorer.spec.references import Base64, Inline, Reference
 from refexplorer.spec.zarr_metadata import ArrayMeta

@@ -7,7 +7,8 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from refexplorer.errors import AccessError
+from refexplorer.core.errors import AccessError
+from refexplorer.core.text import escape
 from refexplorer.io.access.urls import (
     OBJECT_STORES,
     Place,
@@ -20,7 +21,6 @@ from refexplorer.io.access.urls import (
     resolve,
     shown,
 )
-from refexplorer.markup import escape
 
 _NAME_SHOWN = 200
 

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from refexplorer.errors import DecodeError, LimitError
-from refexplorer.markup import size_text
+from refexplorer.core.errors import DecodeError, LimitError
+from refexplorer.core.text import size_text
 from refexplorer.spec.zarr_metadata import STRUCTURED
 
 if TYPE_CHECKING:
-    from refexplorer.limits import Limits
+    from refexplorer.core.limits import Limits
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
 WHOLE_CHUNKS = 256

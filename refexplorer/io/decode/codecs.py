@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 
-from refexplorer.errors import DecodeError
+from refexplorer.core.errors import DecodeError
 
 METADATA_NAMES = frozenset({".zarray", "zarr.json", ".zmetadata"})
 """Last parts of the keys whose text names codecs."""

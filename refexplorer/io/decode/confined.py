@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refexplorer import memory
+from refexplorer.core.errors import DecodeError, LimitError
+from refexplorer.core.limits import memory_limit
 from refexplorer.core.processes import (
     OWN_MEMORY,
     Answering,
@@ -21,9 +22,8 @@ from refexplorer.core.processes import (
     limit_memory,
     serve,
 )
-from refexplorer.errors import DecodeError, LimitError
+from refexplorer.core.text import size_text
 from refexplorer.io.decode.pipelines import as_bytes, stages
-from refexplorer.markup import size_text
 from refexplorer.spec.zarr_metadata import read_array
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _asked(
 
 
 def _most_memory(limit: int) -> str:
-    most = memory.limit()
+    most = memory_limit()
     if most is None or most >= _memory_for(limit):
         return "a chunk may take"
     return f"the {size_text(most)} that this process may take (`ulimit -v`)"

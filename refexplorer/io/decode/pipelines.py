@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refexplorer.errors import DecodeError
+from refexplorer.core.errors import DecodeError
+from refexplorer.core.text import counted, size_text
 from refexplorer.io.decode.codecs import is_installed, missing
-from refexplorer.markup import counted, size_text
 from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, read_array
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from typing import Any, Protocol
 import numpy as np
 import zstandard
 
-from refexplorer.errors import DecodeError, LimitError
-from refexplorer.markup import size_text
+from refexplorer.core.errors import DecodeError, LimitError
+from refexplorer.core.text import size_text
 
 Settings = Mapping[str, Any]
 # four bytes of versions and flags, then decoded size, block size and encoded size, four each

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from refexplorer import memory
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.limits import is_out_of_memory, memory_message
 from refexplorer.io.decode.chunk_shapes import POINTER, check_size
 from refexplorer.io.decode.confined import check_confined, decode_confined
 from refexplorer.io.decode.pipelines import (
@@ -30,7 +30,7 @@ from refexplorer.io.decode.sizes import (
 )
 
 if TYPE_CHECKING:
-    from refexplorer.limits import Limits
+    from refexplorer.core.limits import Limits
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _SLACK = 2**20
@@ -86,13 +86,13 @@ def steps(array: ArrayMeta, limits: Limits) -> list[Step]:
     ]
 
 
-def said(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """Say an error of a codec in one sentence."""
     text = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else ""
     if isinstance(error, RefexplorerError):
         return f"{text}."
-    if memory.is_lacking(error):
-        return memory.too_little()
+    if is_out_of_memory(error):
+        return memory_message()
     if "checksum" in text:
         return f"The checksum does not match, so the bytes are not those that were written: {text}."
     return (

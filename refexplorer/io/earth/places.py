@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
 
 _PART = r"(\d+(?:\.\d*)?)\s*"
 _NUMBER = rf"([+-]?\d+(?:\.\d*)?)\s*°?\s*(?:{_PART}['\u2032]\s*)?(?:{_PART}[\"\u2033]\s*)?"

@@ -11,7 +11,7 @@ from codecs import getincrementaldecoder
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from refexplorer.errors import FetchError
+from refexplorer.core.errors import FetchError
 from refexplorer.io.access.urls import Place, shown
 
 SELF_DESCRIBING = frozenset({"gzip", "x-gzip", "zstd"})

@@ -14,8 +14,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from fsspec.asyn import get_loop
 
-from refexplorer import memory
-from refexplorer.errors import FetchError
+from refexplorer.core.errors import FetchError
+from refexplorer.core.limits import is_out_of_memory
 
 POLL = 0.1
 """Seconds between two looks at whether to go on."""
@@ -56,7 +56,7 @@ def wait_for(
         loop = get_loop()
     except RuntimeError as error:
         work.close()
-        if memory.is_lacking(error):
+        if is_out_of_memory(error):
             raise
         raise NoLoopError(
             "Targets that are not local files cannot be read where no thread can be started."

@@ -17,8 +17,8 @@ from itertools import accumulate
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from refexplorer import memory
-from refexplorer.errors import FetchError, LimitError, RefexplorerError
+from refexplorer.core.errors import FetchError, LimitError, RefexplorerError
+from refexplorer.core.limits import is_out_of_memory
 from refexplorer.io.access.urls import shown
 from refexplorer.io.fetch.background import Stopped
 
@@ -172,7 +172,7 @@ def cause(error: BaseException, place: Place) -> str:
         return f"the package {package} is not installed" if package else f"{error}".rstrip(".")
     if isinstance(error, FileNotFoundError):
         return "there is no such file"
-    if memory.is_lacking(error):
+    if is_out_of_memory(error):
         return "there is not enough memory"
     if isinstance(error, IsADirectoryError):
         return "it is a folder, not a file"

@@ -16,14 +16,14 @@ from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.spec import AbstractBufferedFile
 
-from refexplorer.errors import AccessError, LimitError, SlowSourceError, SourceError
-from refexplorer.formats.finding.several import is_web
-from refexplorer.formats.finding.source_finding import read_path, read_source
-from refexplorer.formats.finding.url_finding import DOCUMENTS
-from refexplorer.formats.forms.form import options_for
-from refexplorer.formats.forms.other_files import PROBE, kind_of, refuse_other, refuse_zarr
-from refexplorer.formats.forms.zarr_web import WEB_MARKS
-from refexplorer.formats.icechunk.storage import MARKS
+from refexplorer.core.errors import AccessError, LimitError, SlowSourceError, SourceError
+from refexplorer.core.limits import Limits
+from refexplorer.formats.catalogues import is_web
+from refexplorer.formats.finding import DOCUMENTS, read_path, read_source
+from refexplorer.formats.icechunk.facts import MARKS
+from refexplorer.formats.other_files import PROBE, kind_of, refuse_other, refuse_zarr
+from refexplorer.formats.source import options_for
+from refexplorer.formats.zarr_stores import WEB_MARKS
 from refexplorer.io.access.policy import AccessPolicy, is_public
 from refexplorer.io.access.urls import (
     Options,
@@ -39,15 +39,13 @@ from refexplorer.io.fetch.failures import ReadTime, TooLate, cause
 from refexplorer.io.fetch.http import HttpReader
 from refexplorer.io.fetch.local import open_resolved
 from refexplorer.io.fetch.stores import RemoteReader
-from refexplorer.limits import Limits
 
 if TYPE_CHECKING:
-    from refexplorer.formats.files.compression import Progress
-    from refexplorer.formats.forms.form import Locate
-    from refexplorer.formats.source import Source
+    from refexplorer.core.files import Progress
+    from refexplorer.core.limits import Limits
+    from refexplorer.formats.source import Locate, Source
     from refexplorer.io.access.urls import Place
     from refexplorer.io.fetch.failures import Pieces
-    from refexplorer.limits import Limits
 
 _PIECE = 2**20
 _BULK = ("chunks",)

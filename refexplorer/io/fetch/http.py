@@ -16,7 +16,7 @@ import aiohttp
 from fsspec.asyn import get_loop
 from yarl import URL
 
-from refexplorer.errors import AccessError, FetchError, RefexplorerError
+from refexplorer.core.errors import AccessError, FetchError, RefexplorerError
 from refexplorer.io.access.address_guard import guarded_connector
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import Options, Place, parse, protocol_of, shown

@@ -9,13 +9,13 @@ from functools import cache
 from itertools import groupby
 from time import monotonic
 
-from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.core.errors import LimitError, RefexplorerError
+from refexplorer.core.text import size_text
 from refexplorer.io.fetch.background import POLL, NoLoopError, Stopped, wait_for
 from refexplorer.io.fetch.failures import Pieces
 from refexplorer.io.fetch.local import LocalFile
 from refexplorer.io.fetch.ranges import RangeRequest, Wanted, merged
 from refexplorer.io.fetch.targets import Targets, complete, explained, held
-from refexplorer.markup import size_text
 from refexplorer.spec.references import Base64, Inline, Reference
 
 CONCURRENCY = 24

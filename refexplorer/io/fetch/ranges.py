@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 
+from refexplorer.core.masking import masks_repr
 from refexplorer.io.access.urls import Place, shown
 from refexplorer.io.fetch.failures import Pieces
-from refexplorer.masking import masks_repr
 
 MERGE_GAP = 2**16
 """Bytes that are read and thrown away to save a request: at 10 MB/s they take 6 ms, less than the

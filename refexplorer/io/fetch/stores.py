@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from refexplorer.errors import FetchError
+from refexplorer.core.errors import FetchError
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import OBJECT_STORES, Options, Place
 from refexplorer.io.fetch import stores as versioned

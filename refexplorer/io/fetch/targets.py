@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
-from refexplorer.errors import (
+from refexplorer.core.errors import (
     AccessError,
     DecodeError,
     FetchError,
@@ -16,13 +16,13 @@ from refexplorer.errors import (
     RefexplorerError,
     cause_of,
 )
+from refexplorer.core.limits import Limits
+from refexplorer.core.masking import secrets_of, without
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import Options, Place, StorageOptions, shown
 from refexplorer.io.fetch.failures import Denied, Facts, NotThere, Pieces, ReadTime, TooLate, cause
 from refexplorer.io.fetch.local import LocalReader
 from refexplorer.io.fetch.ranges import Gathering, Wanted
-from refexplorer.limits import Limits
-from refexplorer.masking import secrets_of, without
 from refexplorer.spec.references import Base64, Inline, Range, Reference
 
 if TYPE_CHECKING:

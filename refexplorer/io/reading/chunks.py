@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refexplorer.errors import AccessError, DecodeError, RefexplorerError
+from refexplorer.core.errors import AccessError, DecodeError, RefexplorerError
 from refexplorer.io.decode.chunk_shapes import Index, check_size, region
 from refexplorer.io.decode.pipelines import VALUES
 from refexplorer.io.decode.sizes import is_bounded

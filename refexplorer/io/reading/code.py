@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.errors import RefexplorerError
-from refexplorer.formats.files.compression import GZIP, ZSTD
-from refexplorer.formats.icechunk.facts import Container, RepositoryFacts
-from refexplorer.formats.icechunk.storage import storage_call
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.files import GZIP, ZSTD
+from refexplorer.core.masking import MASK, masked_options, masked_text
+from refexplorer.formats.icechunk.facts import Container, RepositoryFacts, storage_call
 from refexplorer.formats.parquet.store import why_lost
 from refexplorer.io.access.urls import Options, parse, protocol_of, resolve
 from refexplorer.io.decode.codecs import names_v2, registering, registration
-from refexplorer.masking import MASK, masked_options, masked_text
 from refexplorer.refset.contents import SetLike
 
 if TYPE_CHECKING:

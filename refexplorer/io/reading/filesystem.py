@@ -16,7 +16,13 @@ from typing import Any
 
 from fsspec import AbstractFileSystem
 
-from refexplorer.errors import DecodeError, FetchError, InternalError, RefexplorerError, cause_of
+from refexplorer.core.errors import (
+    DecodeError,
+    FetchError,
+    InternalError,
+    RefexplorerError,
+    cause_of,
+)
 from refexplorer.io.decode.codecs import METADATA_NAMES, refuse_unsafe
 from refexplorer.io.fetch.background import Stopped
 from refexplorer.io.fetch.failures import AS_S3, Denied, NotThere, said_of

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from refexplorer.core.masking import masks_repr
 from refexplorer.io.decode.chunk_shapes import Index
-from refexplorer.masking import masks_repr
 
 if TYPE_CHECKING:
     import numpy as np

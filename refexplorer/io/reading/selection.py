@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refexplorer.errors import DecodeError, LimitError, RefexplorerError
+from refexplorer.core.errors import DecodeError, LimitError, RefexplorerError
+from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import counted, size_text
 from refexplorer.io.access.urls import Place, protocol_of
 from refexplorer.io.decode.chunk_shapes import Index, chunks_along, overlap, place_count
 from refexplorer.io.fetch.many import Advance
@@ -19,8 +21,6 @@ from refexplorer.io.fetch.ranges import Wanted, merged
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.chunks import ArrayDecoder, ArrayValues, array_at, read_chunks
 from refexplorer.io.reading.readings import ChunkState, Reading, overall
-from refexplorer.markup import counted, size_text
-from refexplorer.masking import masks_repr
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.references import Base64, Inline, Range, Url
 

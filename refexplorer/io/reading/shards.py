@@ -9,15 +9,15 @@ from math import prod
 
 import numpy as np
 
-from refexplorer.errors import AccessError, DecodeError, FetchError, RefexplorerError
+from refexplorer.core.errors import AccessError, DecodeError, FetchError, RefexplorerError
+from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import counted, escape, size_text
 from refexplorer.io.decode.chunk_shapes import Index
 from refexplorer.io.decode.pipelines import ABSENT, ShardCodec
 from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.filesystem import NoReference, of_unlisted
 from refexplorer.io.reading.readings import ChunkState
-from refexplorer.markup import counted, escape, size_text
-from refexplorer.masking import masks_repr
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.references import Base64, Range, Reference, Url
 

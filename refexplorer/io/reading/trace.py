@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refexplorer.errors import AccessError, DecodeError, FetchError, RefexplorerError
+from refexplorer.core.errors import AccessError, DecodeError, FetchError, RefexplorerError
+from refexplorer.core.masking import masks_repr, secrets_of
+from refexplorer.core.text import code, counted, escape, items, shown
 from refexplorer.io.decode.chunk_shapes import Index
 from refexplorer.io.reading.readings import ChunkState
-from refexplorer.markup import code, counted, escape, items, shown
-from refexplorer.masking import masks_repr, secrets_of
 from refexplorer.spec.derivation import SHOWN, TraceStep
 from refexplorer.spec.references import Range, Url
 
@@ -289,7 +289,7 @@ class Tracer:
             return []
 
     def _step(self, name: str, run: Callable[[], Any], clock: Callable[[], float]) -> Any:
-        from refexplorer.io.decode.steps import said
+        from refexplorer.io.decode.steps import error_text
         from refexplorer.io.reading.filesystem import NoReference
 
         started = clock()
@@ -298,7 +298,7 @@ class Tracer:
         except (AccessError, NoReference):
             raise
         except Exception as error:  # a codec raises what it likes
-            self._add(name, clock() - started, None, said(error))
+            self._add(name, clock() - started, None, error_text(error))
             return None
         self._add(name, clock() - started, data, None, _form(data))
         return data

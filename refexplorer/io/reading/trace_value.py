@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numcodecs.registry import get_codec
 
-from refexplorer.errors import AccessError, DecodeError, RefexplorerError
+from refexplorer.core.errors import AccessError, DecodeError, RefexplorerError
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.cf import decode_as_xarray, decoding_attributes
 from refexplorer.io.reading.chunks import ArrayDecoder, array_at

@@ -15,10 +15,10 @@ from contextlib import contextmanager, suppress
 from contextvars import Context
 from typing import Any
 
-from refexplorer import memory
-from refexplorer.errors import DecodeError, RefexplorerError
+from refexplorer.core.errors import DecodeError, RefexplorerError
+from refexplorer.core.limits import is_out_of_memory, memory_message
+from refexplorer.core.text import escape
 from refexplorer.io.access.urls import shown
-from refexplorer.markup import escape
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.lint import is_metadata, parse_metadata
 from refexplorer.spec.references import Range, Url
@@ -205,8 +205,8 @@ def _origin_text(refs: SetLike, key: str) -> str:
 
 def sentence_of(error: BaseException) -> str:
     """Return the first line of what another package says, with a full stop."""
-    if memory.is_lacking(error):
-        return memory.too_little()
+    if is_out_of_memory(error):
+        return memory_message()
     said = str(error).strip().partition("\n")[0]
     return escape(said or type(error).__name__, _SHOWN).rstrip(".") + "."
 

@@ -28,7 +28,7 @@ from zarr.core.array import create_codec_pipeline
 from zarr.core.codec_pipeline import BatchedCodecPipeline
 from zarr.registry import register_pipeline
 
-from refexplorer.errors import DecodeError, FetchError, LimitError, RefexplorerError
+from refexplorer.core.errors import DecodeError, FetchError, LimitError, RefexplorerError
 from refexplorer.io.decode.chunk_shapes import check_size
 from refexplorer.io.decode.codecs import METADATA_NAMES, require_codecs
 from refexplorer.io.decode.steps import Admission

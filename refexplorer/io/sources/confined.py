@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import IO, TYPE_CHECKING, Any, cast
 
+from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.processes import (
     OWN_MEMORY,
     Answering,
@@ -25,7 +26,7 @@ from refexplorer.core.processes import (
     limit_memory,
     serve,
 )
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.text import size_text
 from refexplorer.formats.datafiles.confined_references import reader
 from refexplorer.formats.datafiles.data_file import Unread, why_of
 from refexplorer.formats.datafiles.metadata_transfer import (
@@ -39,7 +40,6 @@ from refexplorer.formats.datafiles.metadata_transfer import (
 from refexplorer.formats.datafiles.streams import RangeStream
 from refexplorer.io.fetch.local import open_resolved
 from refexplorer.io.sources.target_file import BLOCK
-from refexplorer.markup import size_text
 
 if TYPE_CHECKING:
     import numpy as np

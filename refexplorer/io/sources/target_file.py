@@ -7,12 +7,12 @@ from contextlib import ExitStack
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from refexplorer.errors import cause_of
+from refexplorer.core.errors import cause_of
+from refexplorer.core.text import size_text
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.datafiles.streams import SeekableBytes
 from refexplorer.io.access.urls import shown
 from refexplorer.io.fetch.targets import Targets, explained
-from refexplorer.markup import size_text
 from refexplorer.spec.references import Range, Url
 
 if TYPE_CHECKING:

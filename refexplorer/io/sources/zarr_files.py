@@ -16,7 +16,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from refexplorer.errors import AccessError, DecodeError, FetchError, LimitError
+from refexplorer.core.errors import AccessError, DecodeError, FetchError, LimitError
+from refexplorer.core.limits import Limits
+from refexplorer.core.text import escape
 from refexplorer.formats.datafiles.data_file import (
     FileArray,
     FileChunks,
@@ -31,8 +33,6 @@ from refexplorer.io.decode.codecs import is_installed, refuse_unsafe
 from refexplorer.io.decode.steps import steps
 from refexplorer.io.fetch.failures import Passing
 from refexplorer.io.sources.target_file import TargetFile
-from refexplorer.limits import Limits
-from refexplorer.markup import escape
 from refexplorer.spec.zarr_metadata import BadMetadata, read_array
 
 if TYPE_CHECKING:

@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.errors import RefexplorerError
-from refexplorer.formats.columns.references import Columns
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.files import Progress
+from refexplorer.formats.columns.references import Columns, json_text
 from refexplorer.formats.columns.table import Table
-from refexplorer.formats.files.compression import Progress
-from refexplorer.formats.json.writer import json_text
 from refexplorer.refset.inference.groups import (
     Group,
     additive_grids,

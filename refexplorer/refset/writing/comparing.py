@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow.compute as pc
 
-from refexplorer.errors import RefexplorerError
-from refexplorer.formats.buffers.arrow import flags_of
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.writing import refused
+from refexplorer.formats.columns.arrow import flags_of
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
 from refexplorer.formats.columns.references import BASE64, INLINE, Columns, joined_columns
 from refexplorer.formats.columns.table import Table
-from refexplorer.formats.files.atomic import refused
 from refexplorer.refset.moves import SAME, compare
 from refexplorer.refset.opened_set import BLOCK
 from refexplorer.spec.keys import folders_above

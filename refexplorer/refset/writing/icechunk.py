@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.errors import RefexplorerError
-from refexplorer.formats.buffers.entries import EntriesBuilder
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.limits import Limits
+from refexplorer.formats.columns.entries import EntriesBuilder
 from refexplorer.formats.columns.references import BASE64, INLINE, RANGE, URL
 from refexplorer.formats.columns.table import Table, build_table
-from refexplorer.formats.icechunk.columns import add_snapshot
-from refexplorer.formats.icechunk.nodes import awaited
+from refexplorer.formats.icechunk.columns import add_snapshot, awaited
 from refexplorer.formats.icechunk.writer import RepositoryWriter, writing_repository
-from refexplorer.limits import Limits
 from refexplorer.refset.opened_set import BLOCK
 from refexplorer.refset.writing.comparing import (
     ArraysByPath,

@@ -12,13 +12,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.errors import RefexplorerError, SourceError
-from refexplorer.formats.buffers.arrow import text_column, text_scalar
-from refexplorer.formats.columns.references import RANGE, URL, Columns
+from refexplorer.core.errors import RefexplorerError, SourceError
+from refexplorer.core.files import plain
+from refexplorer.core.limits import Limits
+from refexplorer.formats.columns.arrow import text_column, text_scalar
+from refexplorer.formats.columns.references import (
+    RANGE,
+    URL,
+    Columns,
+    json_text,
+    members,
+    placed,
+    range_values,
+)
 from refexplorer.formats.columns.table import Table
-from refexplorer.formats.files.compression import plain
-from refexplorer.formats.json.writer import json_text, members, placed, range_values
-from refexplorer.limits import Limits
 from refexplorer.refset.opened_set import BLOCK, OpenedSet, block_of, tables
 from refexplorer.refset.writing.comparing import check_in_any_order, check_in_order, differs
 from refexplorer.refset.writing.references import retargeted

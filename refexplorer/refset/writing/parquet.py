@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from refexplorer.errors import LeftOutWarning, RefexplorerError
+from refexplorer.core.errors import LeftOutWarning, RefexplorerError
+from refexplorer.core.limits import Limits
+from refexplorer.core.text import counted, escape
+from refexplorer.core.writing import Check, refused, unchecked
 from refexplorer.formats.columns.chunk_names import chunk_keys
 from refexplorer.formats.columns.references import BASE64, INLINE, RANGE, Columns, joined_columns
 from refexplorer.formats.columns.table import Table, build_table
-from refexplorer.formats.files.atomic import Check, refused, unchecked
 from refexplorer.formats.parquet.store import ParquetStore, read_store, why_lost
 from refexplorer.formats.parquet.writer import Chunks, check_free, write_store
-from refexplorer.limits import Limits
-from refexplorer.markup import counted, escape
 from refexplorer.refset.parquet_segment import RecordPart
 from refexplorer.refset.writing.comparing import (
     ArraysByPath,

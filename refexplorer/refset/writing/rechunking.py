@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.errors import RefexplorerError
-from refexplorer.formats.buffers.arrow import number_column
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.formats.columns.arrow import number_column
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
-from refexplorer.formats.columns.references import RANGE, Columns, joined_columns
+from refexplorer.formats.columns.references import RANGE, Columns, joined_columns, json_text
 from refexplorer.formats.columns.table import Table, build_table
-from refexplorer.formats.json.writer import json_text
 from refexplorer.refset.arrays import arrays_of
 from refexplorer.refset.writing.references import columns_of, replaced
 from refexplorer.spec.keys import prefix

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refexplorer.pickling import PickledByFields
+from refexplorer.core.errors import PickledByFields
 from refexplorer.spec.diagnostics import Findings, meant, pointer
 from refexplorer.spec.keys import RESERVED, is_speakable
 

@@ -16,10 +16,9 @@ from itertools import product
 
 import numpy as np
 
-from refexplorer.errors import LimitError
-from refexplorer.limits import Limits
-from refexplorer.masking import masks_repr
-from refexplorer.pickling import PickledByFields
+from refexplorer.core.errors import LimitError, PickledByFields
+from refexplorer.core.limits import Limits
+from refexplorer.core.masking import masks_repr
 from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.gen.dimensions import (
     BLOCK,

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from refexplorer.limits import Limits
+from refexplorer.core.limits import Limits
 from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.gen.dimensions import Dimension, as_column, read_dimensions
 from refexplorer.spec.gen.item import FIELDS, LISTED_KEYS, GenItem, failing, fails, said_of_values

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refexplorer.limits import Limits
+from refexplorer.core.limits import Limits
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.compiler import compile_form
 from refexplorer.spec.templates.syntax import TemplateProblem, Value, text_of, weigh

@@ -12,7 +12,7 @@ import jinja2
 from jinja2 import meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from refexplorer.limits import DEFAULT_LIMITS, Limits
+from refexplorer.core.limits import DEFAULT_LIMITS, Limits
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.parsing import (
     BUILT_IN,

@@ -17,7 +17,7 @@ import jinja2
 from jinja2 import nodes
 from jinja2.filters import do_float, do_int, do_round, do_title, do_trim
 
-from refexplorer.limits import Limits
+from refexplorer.core.limits import Limits
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.syntax import (
     BINARY,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from refexplorer.limits import Limits
+from refexplorer.core.limits import Limits
 from refexplorer.spec.diagnostics import Problem
 
 Value = object

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 
-from refexplorer.limits import DEFAULT_LIMITS, Limits
-from refexplorer.masking import masks_repr
+from refexplorer.core.limits import DEFAULT_LIMITS, Limits
+from refexplorer.core.masking import masks_repr
 from refexplorer.spec.diagnostics import COMPARED, meant
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.syntax import TemplateProblem, Value, text_of, too_big

@@ -1,1 +1,1 @@
-"""The view of what reading costs: `cost_view` answers, `touches` shades the chunks."""
+"""The view of what reading costs: `cost_view` answers, and shades the chunks."""

@@ -1,4 +1,1 @@
-"""Python for what a person did and sees.
-
-`statements` has one line for each action, `cells` what makes a picture again.
-"""
+"""Python for what a person did and sees: `cells` that make a picture again."""

@@ -1,5 +1,4 @@
-"""The set beside another one.
+"""The set next to another one.
 
-Begin with `compare_controller`; `chunk_values` reads one chunk in both sets, `other_chunks` makes
-what reads the other one.
+Begin with `compare_controller`; `chunk_values` reads one chunk in both sets, `beside` all values.
 """

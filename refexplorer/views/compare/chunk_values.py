@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec.structs import replace
 
-from refexplorer.display.difference import reference_text
-from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.core.errors import AccessError, RefexplorerError
+from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.chunks import ArrayValues
 from refexplorer.io.reading.readings import ChunkState
-from refexplorer.views.preview.region_reader import DecodedChunks, hide_unread
+from refexplorer.verbs.differing import reference_text
 from refexplorer.views.preview.regions import (
     Region,
     chunks_touched,
@@ -22,8 +23,10 @@ from refexplorer.views.preview.regions import (
     slices,
 )
 from refexplorer.views.preview.values import (
+    DecodedChunks,
     Decoding,
     Physical,
+    hide_unread,
     integer_bytes,
     integers_of,
     physical,
@@ -32,16 +35,18 @@ from refexplorer.views.preview.values import (
     type_name,
 )
 from refexplorer.views.wire.answering import floats
+from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer.compare_messages import (
     ComparedChunk,
     ComparedSide,
     ValueDifference,
 )
+from refexplorer.views.wire.failure_log import FailureLog
 from refexplorer.views.wire.jobs import JobAnswer, JobReport
 
 if TYPE_CHECKING:
-    from refexplorer.referenceset import ReferenceSet
     from refexplorer.spec.zarr_metadata import ArrayMeta
+    from refexplorer.verbs.referenceset import ReferenceSet
 
 _CHUNKS_NAMED = 3
 _TEXT = 200
@@ -243,3 +248,23 @@ def _span(parts: list[ArrayValues]) -> tuple[float | None, float | None]:
     """Return the least and the greatest of the finite values."""
     finite = np.concatenate([np.empty(0), *(part[np.isfinite(part)] for part in parts)])
     return (float(finite.min()), float(finite.max())) if finite.size else (None, None)
+
+
+class OtherChunks:
+    """Makes what reads the other set: from its own folder, and from all that was allowed."""
+
+    def __init__(self, context: ViewContext) -> None:
+        self._context = context
+        self._kept: tuple[ReferenceSet, tuple[str, ...], DecodedChunks] | None = None
+
+    def of(self, other: ReferenceSet) -> DecodedChunks:
+        """Return what reads a set; the same as before while nothing else was allowed."""
+        policy, sets = self._context.targets.policy, self._context.comparison.sets
+        granted = (*other.allowed, *policy.granted, *(() if sets is None else sets.grants(other)))
+        kept = self._kept
+        if kept is None or kept[0] is not other or kept[1] != granted:
+            own = AccessPolicy(other.source.location, granted, served=policy.served)
+            targets = Targets(own, other.storage_options, other.limits)
+            kept = other, granted, DecodedChunks(other, targets, FailureLog())
+            self._kept = kept
+        return kept[2]

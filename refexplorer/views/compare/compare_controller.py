@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from refexplorer.display.difference import MARKS, reference_text, sentences, title
-from refexplorer.errors import RefexplorerError
-from refexplorer.markup import escape
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.text import escape
 from refexplorer.refset.moves import CHANGES
-from refexplorer.views.compare.chunk_values import ChunkSide, compare_chunk
-from refexplorer.views.compare.other_chunks import OtherChunks
-from refexplorer.views.maps.map_changes import kinds_of
-from refexplorer.views.preview.libraries import load_array_libraries
-from refexplorer.views.preview.region_reader import DecodedChunks
+from refexplorer.verbs.differing import MARKS, reference_text, sentences, title
+from refexplorer.views.compare.chunk_values import ChunkSide, OtherChunks, compare_chunk
+from refexplorer.views.maps.chunk_map import kinds_of
+from refexplorer.views.preview.values import DecodedChunks, load_array_libraries
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer.compare_messages import (
@@ -33,10 +31,10 @@ from refexplorer.views.wire.jobs import JobAnswer, JobReport, go_on
 from refexplorer.views.wire.messages import Done
 
 if TYPE_CHECKING:
-    from refexplorer.differing import Difference
-    from refexplorer.referenceset import ReferenceSet
     from refexplorer.refset.differences import KeyChange
     from refexplorer.spec.references import Reference
+    from refexplorer.verbs.differing import Difference
+    from refexplorer.verbs.referenceset import ReferenceSet
 
 ROWS = 1000
 """Most rows that one answer carries."""

@@ -6,39 +6,45 @@ import json
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import structs
 
 from refexplorer import demo
-from refexplorer.errors import RefexplorerError
-from refexplorer.limits import Limits
-from refexplorer.markup import counted
-from refexplorer.opening import open_references
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.limits import Limits
+from refexplorer.core.text import counted
 from refexplorer.readers.features import BASES
 from refexplorer.readers.running import KeysRead, sample_of
-from refexplorer.referenceset import ReferenceSet
 from refexplorer.refset.contents import internals
+from refexplorer.spec.codes import CODES, codes_of
 from refexplorer.spec.diagnostics import Diagnostic
-from refexplorer.views.editor.code_page import code_page
-from refexplorer.views.editor.derivation import derive
-from refexplorer.views.editor.editor_rows import EditorRows
-from refexplorer.views.editor.exporting import seek, write_v0
-from refexplorer.views.editor.other_readers import readers
-from refexplorer.views.editor.shortening import Shortening
-from refexplorer.views.editor.specification import Specification
-from refexplorer.views.editor.trying import generators, key_of, template_fields
-from refexplorer.views.editor.uses import uses
-from refexplorer.views.text.editor_diagnostics import (
+from refexplorer.verbs.codes import explain_code
+from refexplorer.verbs.opening import dialects, open_references
+from refexplorer.verbs.referenceset import ReferenceSet
+from refexplorer.views.editor.editor_rows import (
+    EditorRows,
+    derive,
+    generators,
+    key_of,
+    template_fields,
+    uses,
+)
+from refexplorer.views.editor.shortening import Shortening, seek, write_v0
+from refexplorer.views.editor.specification import Specification, cited
+from refexplorer.views.text.fixes import (
     diagnostic_of_error,
     diagnostics_of_set,
     sentence_of,
     wrapping,
 )
-from refexplorer.views.text.formatting import formatted
-from refexplorer.views.text.help import FILTER_HELP, PART_HELP
-from refexplorer.views.text.text_positions import TextPositions
-from refexplorer.views.text.windows import window_of
+from refexplorer.views.text.positions import (
+    FILTER_HELP,
+    PART_HELP,
+    TextPositions,
+    formatted,
+    window_of,
+)
 from refexplorer.views.wire.answering import (
     Buffers,
     Message,
@@ -91,8 +97,49 @@ from refexplorer.views.wire.editor.rule_messages import (
     CodeExplained,
     ExplainCode,
     Readers,
+    ReaderVerdict,
 )
 from refexplorer.views.wire.messages import Done, SourceChanged
+from refexplorer.views.wire.models import CodePage
+
+if TYPE_CHECKING:
+    from refexplorer.verbs.referenceset import ReferenceSet
+
+
+def code_page(code: str) -> CodePage:
+    """Return what there is to know about a code."""
+    found, more = explain_code(code), CODES[code]
+    is_store = code in codes_of("parquet")
+    return CodePage(
+        found.code,
+        found.meaning,
+        found.readers,
+        found.cause,
+        more.mend,
+        # who uses a page cannot open a set in Python
+        found.example if more.has_set or is_store else "",
+        more.has_set and not is_store,
+        cited(more.rule) if more.rule else None,
+    )
+
+
+_EXAMPLES = 5
+
+
+def readers(refs: ReferenceSet, templates: Mapping[str, str]) -> tuple[ReaderVerdict, ...]:
+    """Judge the text of a set by the rules of each reader, the specification first."""
+    text = (refs.source.text or "").encode()
+    return tuple(
+        ReaderVerdict(
+            verdict.reader,
+            verdict.outcome,
+            verdict.summary,
+            (*map(str, verdict.reasons), *verdict.notes),
+            tuple(map(str, verdict.examples[:_EXAMPLES])),
+        )
+        for verdict in dialects(text, templates=templates)
+    )
+
 
 Shown = TypeVar("Shown", bound=Replaced)
 ROWS = 1000

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.io.reading.trace import Trace
 from refexplorer.readers.running import KeysRead
 from refexplorer.refset.contents import internals
 from refexplorer.refset.removed import removed_keys
+from refexplorer.spec.derivation import TraceStep
+from refexplorer.spec.diagnostics import parts_of
+from refexplorer.spec.gen.dimensions import Dimension
+from refexplorer.spec.gen.item import FIELDS, BadField
 from refexplorer.spec.references import (
     BASE64_PREFIX,
     Base64,
@@ -21,10 +27,16 @@ from refexplorer.spec.references import (
     Reference,
     Url,
 )
-from refexplorer.views.wire.editor.row_messages import EditorRow
+from refexplorer.spec.templates.compiler import compile_template
+from refexplorer.spec.templates.syntax import TemplateProblem
+from refexplorer.spec.templates.template import is_template
+from refexplorer.views.text.positions import TextPositions
+from refexplorer.views.wire.editor.editor_messages import Axis, Generator, TemplateField
+from refexplorer.views.wire.editor.row_messages import Derivation, EditorRow, Uses
+from refexplorer.views.wire.models import Derived, Piece
 
 if TYPE_CHECKING:
-    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.verbs.referenceset import ReferenceSet
 
 _TEXT_SHOWN = 500
 
@@ -151,3 +163,195 @@ def _of_value(row: EditorRow, value: object) -> EditorRow:
             return replace(row, kind=Kind.RANGE, url=value[0], offset=value[1], length=value[2])
     text = json.dumps(value, ensure_ascii=False, default=str)
     return replace(row, kind=Kind.INLINE, text=text[:_TEXT_SHOWN])
+
+
+_FIELDS = 50
+_ITEMS = 50
+_LISTED = 1_000
+_TEXT_SHOWN_TRYING = 1_000
+
+
+def template_fields(
+    positions: TextPositions, given: Mapping[str, str]
+) -> tuple[TemplateField, ...]:
+    """Return the first templates of a document, and what is given in their place."""
+    written = positions.section("templates")
+    return tuple(
+        TemplateField(name, _text(source), given.get(name))
+        for name, source in list(written.items())[:_FIELDS]
+    )
+
+
+def generators(refs: ReferenceSet) -> tuple[Generator, ...]:
+    """Return the first gen items of a set with the dimensions of each."""
+    return tuple(
+        Generator(item.number, tuple(_axis(d) for d in item.dimensions))
+        for item in internals(refs).generated[:_ITEMS]
+    )
+
+
+def key_of(refs: ReferenceSet, number: int, places: Mapping[str, int]) -> str:
+    """Return the key that a gen item makes."""
+    item = next((one for one in internals(refs).generated if one.number == number), None)
+    if item is None:
+        raise RefexplorerError(f"gen[{number}] generates no keys.")
+    try:
+        values = {d.name: d.values[int(places.get(d.name, 0))] for d in item.dimensions}
+        return item.rendered("key", values)
+    except (IndexError, OverflowError):
+        raise RefexplorerError(f"gen[{number}] has no such combination of dimensions.") from None
+    except BadField as bad:
+        raise RefexplorerError(str(bad)) from None
+
+
+def places_of(refs: ReferenceSet, key: str) -> tuple[tuple[str, int], ...]:
+    """Return which value of each dimension made a key, counted from 0."""
+    values = values_of(refs, key)
+    if not values:
+        return ()
+    origin = refs.origin(key)
+    item = next(one for one in internals(refs).generated if origin == f"gen[{one.number}]")
+    return tuple((d.name, d.index(values[d.name]) or 0) for d in item.dimensions)
+
+
+def _axis(dimension: Dimension) -> Axis:
+    values, name = dimension.values, dimension.name
+    if isinstance(values, range):
+        return Axis(name, dimension.size, values.start, values.step, None)
+    return Axis(name, dimension.size, None, None, values[:_LISTED])
+
+
+def _text(source: str) -> str:
+    """Return a template's text; one that is no text is shown as it is written."""
+    try:
+        value = json.loads(source)
+    except ValueError:
+        value = source
+    return (value if isinstance(value, str) else source)[:_TEXT_SHOWN_TRYING]
+
+
+TEXT_SHOWN = 600
+"""Characters of a source or a result that one step carries."""
+_PIECES_SHOWN = 100
+
+
+def derive(
+    refs: ReferenceSet, key: str, positions: TextPositions | None, rows: EditorRows
+) -> Derivation:
+    """Explain a key of a set."""
+    trace = refs.explain(key)
+    steps = steps_of(trace, positions)
+    number = refs.number(key)
+    made_at = places_of(refs, key)
+    return Derivation(key, number, rows.index(number), str(trace.origin), steps, made_at)
+
+
+def steps_of(
+    trace: Trace,
+    positions: TextPositions | None = None,
+    seen: Callable[[str], str] = str,
+) -> tuple[Derived, ...]:
+    """Return the steps of a trace as they are shown."""
+    return tuple(_derived(step, positions, seen) for step in trace.steps)
+
+
+def _derived(
+    step: TraceStep, positions: TextPositions | None, seen: Callable[[str], str]
+) -> Derived:
+    place = None if positions is None else positions.value(step.pointer)
+    first, last = place or (None, None)
+    variables = tuple((name, _cut(seen(str(value)))) for name, value in step.variables.items())
+    pieces = tuple(_pieces(step, positions, seen))
+    return Derived(step.name, step.pointer, variables, pieces, _cut(seen(step.result)), first, last)
+
+
+def _pieces(
+    step: TraceStep, positions: TextPositions | None, seen: Callable[[str], str]
+) -> Iterator[Piece]:
+    """Yield the source of a step in pieces, each expression one of its own."""
+    shown = step.substitutions[:_PIECES_SHOWN]
+    parts = [(one.start, one.end) for one in shown]
+    found = None if positions is None or not parts else positions.inside(step.pointer, parts)
+    done = 0
+    for number, one in enumerate(shown):
+        if one.start > done:
+            yield Piece(_cut(seen(step.source[done : one.start])), None, None, None)
+        first, last = found[number] if found else (None, None)
+        yield Piece(_cut(seen(one.text)), _cut(seen(one.result)), first, last)
+        done = one.end
+    if done < len(step.source):
+        yield Piece(_cut(seen(step.source[done:])), None, None, None)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TEXT_SHOWN else text[:TEXT_SHOWN] + "…"
+
+
+_RANGES = 200
+"""Runs of rows that one answer carries, from the first one on."""
+_NOTHING = Uses(None, ())
+
+
+def uses(refs: ReferenceSet, pointer: str) -> Uses:
+    """Return the rows that come from what a JSON pointer names."""
+    parts = parts_of(pointer)
+    if refs.source.form == "V0":
+        return _of_key(refs, parts[0]) if parts else _NOTHING
+    if len(parts) < 2:
+        return _NOTHING
+    section, name = parts[:2]
+    if section == "refs":
+        return _of_key(refs, name)
+    if section == "gen":
+        return Uses(f"gen[{name}]", _ranges([refs.numbers(f"gen[{name}]")]))
+    if section == "templates":
+        return Uses(f"templates/{name}", _ranges(_of_template(refs, name)))
+    return _NOTHING
+
+
+def _of_key(refs: ReferenceSet, key: str) -> Uses:
+    try:
+        number = refs.number(key)
+    except KeyError:
+        return _NOTHING
+    # a gen item may have made the same key again: then the entry is not what the row shows
+    return _NOTHING if refs.origin(key) != "refs" else Uses(key, ((number, number + 1),))
+
+
+def _of_template(refs: ReferenceSet, name: str) -> Iterator[range]:
+    document = json.loads(refs.source.text or "{}")
+    entries, items = document.get("refs"), document.get("gen")
+    explicit = refs.numbers("refs")
+    using: dict[str, bool] = {}
+    for number, key in enumerate(refs.keys_at(explicit.start, explicit.stop), explicit.start):
+        written = entries.get(key)
+        url = written[0] if isinstance(written, list) and written else None
+        if isinstance(url, str):
+            if url not in using:
+                using[url] = _names(url, name)
+            if using[url]:
+                yield range(number, number + 1)
+    for place, item in enumerate(items if isinstance(items, list) else ()):
+        if isinstance(item, dict) and any(_names(item.get(field), name) for field in FIELDS):
+            yield refs.numbers(f"gen[{place}]")
+
+
+def _names(text: object, name: str) -> bool:
+    """Say whether a jinja-str uses a name."""
+    if not isinstance(text, str) or name not in text or not is_template(text):
+        return False
+    try:
+        return name in compile_template(text).names
+    except TemplateProblem:
+        return False
+
+
+def _ranges(found: Iterable[range]) -> tuple[tuple[int, int], ...]:
+    """Join what touches; sorted."""
+    joined: list[tuple[int, int]] = []
+    for one in sorted((r.start, r.stop) for r in found if r.start < r.stop):
+        if joined and one[0] <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], one[1]))
+        else:
+            joined.append(one)
+    return tuple(joined[:_RANGES])

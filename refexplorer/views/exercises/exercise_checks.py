@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from refexplorer.errors import RefexplorerError
-from refexplorer.markup import counted
-from refexplorer.opening import dialects
-from refexplorer.referenceset import ReferenceSet
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.text import counted
 from refexplorer.spec.codes import codes_of
 from refexplorer.spec.diagnostics import Diagnostic, parts_of, pointer
 from refexplorer.spec.references import Url
+from refexplorer.verbs.opening import dialects
+from refexplorer.verbs.referenceset import ReferenceSet
+from refexplorer.views.exercises.answers import GivenAnswer, difference
 from refexplorer.views.exercises.exercise_models import (
     Exercise,
     ExerciseCheck,
@@ -30,9 +31,7 @@ from refexplorer.views.exercises.exercise_models import (
     exercises_of,
     read_exercise,
 )
-from refexplorer.views.exercises.given_answer import GivenAnswer
-from refexplorer.views.exercises.same_references import difference
-from refexplorer.views.text.editor_diagnostics import sentence_of
+from refexplorer.views.text.fixes import sentence_of
 
 _GONE = object()
 _TYPES = {dict: "object", list: "array", str: "string", bool: "boolean"}

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from enum import IntEnum
 from functools import cached_property
 
 from msgspec.structs import replace
 
-from refexplorer.errors import RefexplorerError, SpecError
-from refexplorer.markup import counted
-from refexplorer.opening import open_references
+from refexplorer.core.errors import RefexplorerError, SpecError
+from refexplorer.core.text import counted
 from refexplorer.spec.diagnostics import Diagnostic
+from refexplorer.verbs.opening import open_references
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.editor.specification import cited, taught
+from refexplorer.views.exercises.answers import GivenAnswer
 from refexplorer.views.exercises.exercise_checks import Fault, judge
 from refexplorer.views.exercises.exercise_models import Exercise, exercises
-from refexplorer.views.exercises.given_answer import GivenAnswer
-from refexplorer.views.exercises.stages import QUESTIONS, TellingStage, notes_told, told
-from refexplorer.views.text.editor_diagnostics import sentence_of
+from refexplorer.views.text.fixes import sentence_of
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.editor.editor_messages import (
     Edit,
+    EditorDiagnostic,
     EditReply,
     GreetEditor,
     Remarks,
@@ -46,6 +47,59 @@ from refexplorer.views.wire.editor.exercise_models import (
     Task,
 )
 from refexplorer.views.wire.editor.rule_messages import AskRules, SpecificationRules, TaughtRule
+
+
+class TellingStage(IntEnum):
+    """What was asked for so far."""
+
+    NOTHING = 0
+    THAT = 1
+    WHERE = 2
+    WHAT = 3
+    HINT = 4
+
+
+QUESTIONS = ("Is something wrong?", "Where?", "What?", "Hint", "Another hint")
+"""What is asked for next, at each stage and then again and again."""
+
+
+def told(fault: Fault, stage: TellingStage) -> str:
+    """Return what is said of a fault at a stage."""
+    if stage is TellingStage.NOTHING:
+        return "Not solved yet."
+    if stage is TellingStage.THAT:
+        return "Something is wrong with this set."
+    if stage is TellingStage.WHERE:
+        return f"Something is wrong here: {fault.where or 'the set as a whole'}."
+    return (
+        fault.sentence if stage is TellingStage.WHAT else f"{fault.sentence} {fault.hint}".rstrip()
+    )
+
+
+def notes_told(
+    notes: Sequence[EditorDiagnostic], stage: TellingStage
+) -> tuple[EditorDiagnostic, ...]:
+    """Return what is shown of notes at a stage: nothing, places, the notes, their remedies."""
+    if stage < TellingStage.WHERE:
+        return ()
+    if stage is TellingStage.WHERE:
+        return tuple(
+            replace(
+                note,
+                code="hidden",
+                meaning="Something is wrong here.",
+                message="Something is wrong here.",
+                hint=None,
+                fixes=(),
+                rule=None,
+            )
+            for note in notes
+            if note.severity != "info"
+        )
+    if stage is TellingStage.WHAT:
+        return tuple(replace(note, hint=None, fixes=()) for note in notes)
+    return tuple(notes)
+
 
 _FAILED = "The text cannot be read yet: "
 _UNJUDGED = Result(None, "", None)

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from refexplorer import demo
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
 from refexplorer.spec.diagnostics import meant
 from refexplorer.spec.rules import RULES
 

@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
 
+from refexplorer.core.masking import masked, masked_text, may_have_secrets
+from refexplorer.core.text import counted
 from refexplorer.io.access.policy import AccessPolicy, allowed_names
 from refexplorer.io.access.urls import StorageOptions
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.markup import counted
-from refexplorer.masking import masked, masked_text, may_have_secrets
 from refexplorer.refset.contents import internals
 from refexplorer.refset.segments import Generated
 from refexplorer.spec.references import Kind
-from refexplorer.views.code.statements import code
+from refexplorer.views.code.cells import code
 from refexplorer.views.compared import Comparison, OtherSets
-from refexplorer.views.editor.code_page import code_page
-from refexplorer.views.key.absent import absent_item
-from refexplorer.views.key.inspector import item
-from refexplorer.views.key.surroundings import surroundings
+from refexplorer.views.editor.editor_controller import code_page
+from refexplorer.views.key.inspector import absent_item, item, surroundings
 from refexplorer.views.maps.chunk_map import ARRAYS_LISTED
 from refexplorer.views.registry import PARTS
 from refexplorer.views.tree.tree_controller import known_path
@@ -61,7 +59,7 @@ from refexplorer.views.wire.messages import Cancel, Done
 from refexplorer.views.wire.notes import known, notes
 
 if TYPE_CHECKING:
-    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.verbs.referenceset import ReferenceSet
 
 C = TypeVar("C", bound=PartController)
 _DATA = frozenset({

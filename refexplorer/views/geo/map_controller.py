@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 from msgspec.structs import replace
 
-from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.core.errors import AccessError, LimitError, RefexplorerError
+from refexplorer.core.text import counted
 from refexplorer.io.earth.georeferencing import (
     Georeference,
     NoPlaceError,
     array_folders,
     georeference,
 )
-from refexplorer.io.earth.places import EarthPlaces, parse_point
-from refexplorer.markup import counted
-from refexplorer.views.geo.coordinates_read import missing_cost, places_of_array
-from refexplorer.views.geo.land import land
-from refexplorer.views.preview.libraries import load_array_libraries
-from refexplorer.views.preview.region_reader import DecodedChunks
+from refexplorer.io.earth.places import (
+    AxesPlaces,
+    EarthPlaces,
+    GridPlaces,
+    ProjectedPlaces,
+    parse_point,
+)
+from refexplorer.io.reading.readings import ChunkState
+from refexplorer.io.reading.selection import estimate_keys
+from refexplorer.spec.references import Base64, Inline
+from refexplorer.views.preview.regions import chunks_touched, whole
+from refexplorer.views.preview.values import DecodedChunks, Decoding, load_array_libraries, physical
 from refexplorer.views.wire.answering import Operations, floats
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer.map_messages import (
@@ -33,9 +42,80 @@ from refexplorer.views.wire.explorer.map_messages import (
     ShowLand,
 )
 from refexplorer.views.wire.jobs import JobAnswer, JobReport
+from refexplorer.views.wire.models import EstimateModel
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
+    from refexplorer.verbs.referenceset import ReferenceSet
+
+MOST = 2**23
+"""Values of a coordinate: 2,900 by 2,900 of two dimensions, 64 MB each when decoded."""
+
+
+def missing_cost(
+    refs: ReferenceSet, found: Georeference, chunks: DecodedChunks
+) -> EstimateModel | None:
+    """Return what reading the coordinates takes; None if all are in the set or here already."""
+    keys: list[str] = []
+    for side in (found.y, found.x):
+        size = math.prod(side.shape)
+        if size > MOST:
+            raise LimitError(
+                f"There is no map: {side.path} has {size:,} values, more than the {MOST:,} that "
+                "are read to place an array."
+            )
+        keys += [
+            side.chunk_key(index)
+            for index in chunks_touched(side, whole(side))
+            if not chunks.holds(side.path, index)
+        ]
+    if all(isinstance(refs.get(key), Inline | Base64 | None) for key in keys):
+        return None
+    told = estimate_keys(refs, keys)
+    return EstimateModel(told.bytes, told.requests, told.targets, told.label, told.chunks)
+
+
+def places_of_array(found: Georeference, chunks: DecodedChunks, report: JobReport) -> EarthPlaces:
+    """Read the coordinates."""
+    y, x = (_numbers(side, chunks, report) for side in (found.y, found.x))
+    if found.form == "axes":
+        return AxesPlaces(y, x)
+    if found.form == "grid":
+        return GridPlaces(y, x)
+    units = found.x.attributes.get("units")
+    return ProjectedPlaces(y, x, found.mapping or {}, units if isinstance(units, str) else "")
+
+
+def _numbers(side: ArrayMeta, chunks: DecodedChunks, report: JobReport) -> np.ndarray:
+    found = chunks.read(side, whole(side), report)
+    if found.count(ChunkState.FAILED) or found.values is None:
+        said = f": {found.message}" if found.message else "."
+        raise RefexplorerError(f"There is no map: {side.path} could not be read{said}")
+    if found.count(ChunkState.FILL):
+        raise RefexplorerError(
+            f"There is no map: chunks of {side.path} have no reference, and a fill value is no "
+            "place."
+        )
+    numbers = physical(side, found, Decoding(times=False)).numbers
+    if numbers is None:
+        raise RefexplorerError(f"There is no map: {side.path} has no numbers.")
+    return np.asarray(numbers, "<f8").reshape(side.shape)
+
+
+Detail = Literal["110m", "50m"]
+# beside the bundles, which are built and shipped the same way
+_FOLDER = Path(__file__).parents[2] / "hosts" / "static"
+
+
+def land(detail: Detail) -> bytes:
+    """Return the outlines, drawn for a map of a scale of 1 to 110 or 50 million."""
+    path = _FOLDER / f"land-{detail}.json"
+    if not path.is_file():
+        raise RefexplorerError(
+            f"{path.name} is not there: the front end was not built; run `python hatch_build.py`."
+        )
+    return path.read_bytes()
+
 
 ARRAYS = 500
 """Arrays that are looked at to list those that have a place."""

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from refexplorer.core.errors import shorten
+from refexplorer.core.masking import secrets_among, without
+from refexplorer.formats.json.positions import Positions
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.decode.chunk_shapes import is_small, region
 from refexplorer.io.decode.pipelines import shard_layout
+from refexplorer.refset.contents import internals
+from refexplorer.refset.tree_nodes import NodeType
 from refexplorer.spec.references import Base64, Inline, Range, Reference, Url
-from refexplorer.views.code.statements import code
+from refexplorer.views.code.cells import code
 from refexplorer.views.wire.explorer.key_messages import ArrayItem, ChunkItem, PathItem
-from refexplorer.views.wire.notes import notes_about
+from refexplorer.views.wire.notes import note, notes_about
 
 if TYPE_CHECKING:
-    from refexplorer.referenceset import ReferenceSet
     from refexplorer.spec.zarr_metadata import ArrayMeta
+    from refexplorer.verbs.referenceset import ReferenceSet
 
 TEXT_SHOWN = 64 * 1024
 RAW_SHOWN = 4096
@@ -117,3 +125,76 @@ def _plain(fill: object) -> object:
     if isinstance(fill, float) and not math.isfinite(fill):
         return str(fill)
     return fill if fill is None or isinstance(fill, str | int | float | bool) else _json(fill)
+
+
+ORIGIN = "absent"
+"""The origin in the row of an absent chunk."""
+REJECTED = "rejected"
+"""What a rejected key has in its place."""
+
+
+def origin_of(refs: ReferenceSet, key: str) -> str:
+    """Return what stands in place of the origin of a key that is not in the set."""
+    return ORIGIN if refs.left_out(key) is None else REJECTED
+
+
+def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> PathItem | None:
+    """Describe a key that is not in the set: a chunk, or a rejected key; else None."""
+    if refs.get(key) is not None:
+        return None
+    error, chunk = refs.left_out(key), _chunk_item(refs, key, policy)
+    if error is None:
+        return chunk
+    if chunk is None and internals(refs).opened.tree.folder(key) is not None:
+        return None
+    found = chunk or PathItem(key, key.rpartition("/")[2], NodeType.KEY, code(refs, key))
+    notes = (note(refs, error), *(found.notes or ()))
+    return replace(found, origin=REJECTED, notes=notes)
+
+
+def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> PathItem | None:
+    """Describe a chunk by its array; None if the key is no chunk of an array."""
+    owner = refs.array_of(key)
+    if owner is None or not refs.array(owner[0]).contains(owner[1]):
+        return None
+    array, index = refs.array(owner[0]), owner[1]
+    shape = tuple(part.stop - part.start for part in region(array, index))
+    return replace(
+        item(refs, array.path, policy),
+        path=key,
+        name=key.removeprefix(array.folder),
+        type=NodeType.KEY,
+        size=None,
+        origin=ORIGIN,
+        chunk=ChunkItem(array.path, index, shape),
+        code=code(refs, key, policy.granted),
+    )
+
+
+LONGEST_TEXT = 2_000_000
+"""Characters of a text that is read again to show a part of it."""
+_LINES = 3
+_CHARS = 200
+
+
+def surroundings(refs: ReferenceSet, pointer: str) -> tuple[tuple[int, str], ...] | None:
+    """Return the lines around a place, each with its number, from 1; long ones are cut."""
+    source = refs.source
+    if source.is_large or source.content is None or not (text := source.text):
+        return None
+    if len(text) > LONGEST_TEXT:
+        return None
+    whole = (found.pointer for found in refs.diagnostics if shorten(found.pointer) == pointer)
+    place = Positions(text).locate(source.base + next(whole, pointer))
+    if place is None:
+        return None
+    texts = [template.text for template in refs.templates.values()]
+    urls = internals(refs).target_index.urls if texts else ()
+    hide = partial(without, secrets=secrets_among(texts, urls))
+    lines = text.splitlines()
+    first = max(0, place.line - _LINES)
+    before = hide(lines[place.line - 1][: place.column])
+    shown = [hide(line) for line in lines[first : place.line + _LINES - 1]]
+    start = max(0, len(before) - _CHARS // 2)
+    cut = [line[start : start + _CHARS] if len(line) > _CHARS else line for line in shown]
+    return tuple(enumerate(cut, first + 1))

@@ -7,19 +7,19 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.errors import AccessError, RefexplorerError
+from refexplorer.core.errors import AccessError, RefexplorerError
+from refexplorer.core.masking import without
 from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.failures import said_of
 from refexplorer.io.fetch.many import Advance, FetchProgress, fetch_many
 from refexplorer.io.fetch.targets import held
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.trace import Trace, trace_key
-from refexplorer.masking import without
 from refexplorer.spec.references import Base64, Inline, Range, Url
 from refexplorer.views.code.cells import PictureLook, cell
-from refexplorer.views.editor.derivation import steps_of
-from refexplorer.views.preview.libraries import load_array_libraries
+from refexplorer.views.editor.editor_rows import steps_of
 from refexplorer.views.preview.regions import parse
+from refexplorer.views.preview.values import load_array_libraries
 from refexplorer.views.wire.answering import Operations, floats
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer.key_messages import (
@@ -43,7 +43,7 @@ from refexplorer.views.wire.jobs import JobAnswer, JobReport
 from refexplorer.views.wire.messages import Request
 
 if TYPE_CHECKING:
-    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.verbs.referenceset import ReferenceSet
 
 PAGE = 2**16
 """Most bytes of a page."""

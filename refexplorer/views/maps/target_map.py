@@ -11,13 +11,13 @@ from msgspec import UNSET
 
 from refexplorer.checks.checking import check_targets
 from refexplorer.checks.journal import Journal
-from refexplorer.errors import RefexplorerError
-from refexplorer.formats.buffers.arrow import numbers_of, text_column
-from refexplorer.markup import counted
-from refexplorer.masking import masked_url
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.masking import masked_url
+from refexplorer.core.text import counted
+from refexplorer.formats.columns.arrow import numbers_of, text_column
 from refexplorer.refset.contents import internals
 from refexplorer.refset.target_layout import TargetLayout, TargetRange
-from refexplorer.views.code.statements import code_of_check
+from refexplorer.views.code.cells import code_of_check
 from refexplorer.views.maps.target_listing import Known, TargetListing
 from refexplorer.views.wire.answering import Buffers, Operations, floats
 from refexplorer.views.wire.context import ViewContext

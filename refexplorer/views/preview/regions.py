@@ -6,9 +6,12 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from refexplorer.errors import LimitError, RefexplorerError
+import numpy as np
+
+from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.io.decode.chunk_shapes import (
     WHOLE_CHUNKS,
     Index,
@@ -16,10 +19,126 @@ from refexplorer.io.decode.chunk_shapes import (
     place_count,
     region,
 )
-from refexplorer.views.preview.labels import is_label
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
+
+_COLOURS = frozenset({"rgb", "rgba", "color", "colour", "colors", "colours"})
+_SAMPLES = frozenset({"band", "bands", "channel", "channels", "sample", "samples", "s", "c"})
+"""Of bytes these are colours; of reflectances, say, they may be any bands."""
+
+
+def channels_of(array: ArrayMeta) -> int | None:
+    """Return the dimension of three or four that is drawn as colours, or None.
+
+    Its name says so, or it is that of samples of bytes, or the last of bytes without a name.
+    """
+    names = array.dimensions or ()
+    is_bytes = _is_bytes(array.dtype)
+    for axis, size in enumerate(array.shape):
+        others = [each for at, each in enumerate(array.shape) if at != axis and each > 1]
+        if size not in (3, 4) or len(others) < 2:
+            continue
+        name = (names[axis] if axis < len(names) else "").lower()
+        is_last = not name and axis == len(array.shape) - 1
+        if name in _COLOURS or (is_bytes and (name in _SAMPLES or is_last)):
+            return axis
+    return None
+
+
+def _is_bytes(dtype: str) -> bool:
+    try:
+        return np.dtype(dtype) == np.uint8
+    except TypeError:
+        return False
+
+
+_DATE = r"\d{4}-\d{2}(?:-\d{2}(?:T\d{2})?)?"
+_NUMBER = r"-?\d+\.\d*"
+_DATES = re.compile(rf"\s*({_DATE})?\s*(?:(:)\s*({_DATE})?\s*)?", re.ASCII)
+_NEAREST = re.compile(rf"\s*~\s*({_DATE}(?::\d{{2}}){{,2}})\s*", re.ASCII)
+_NUMBERS = re.compile(rf"\s*({_NUMBER})?\s*(?:(:)\s*({_NUMBER})?\s*)?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The coordinate of a dimension."""
+
+    numbers: np.ndarray[Any, np.dtype[np.float64]]  # As float64, times as milliseconds since 1970
+    times: bool  # Whether they are times
+
+
+def is_label(text: str) -> bool:
+    """Say whether a text names places by a date, or by a number with a decimal point."""
+    return _NEAREST.fullmatch(text) is not None or any(
+        found is not None and bool(found[1] or found[3])
+        for found in (_DATES.fullmatch(text), _NUMBERS.fullmatch(text))
+    )
+
+
+def places_of(text: str, name: str, labels: Labels) -> range:
+    """Return the places that a label selects: all of a month, the nearest to a number.
+
+    Of a range both ends are part, as in xarray's ``sel``.
+    """
+    if labels.times and (nearest := _NEAREST.fullmatch(text)) is not None:
+        return _nearest(labels.numbers, _begin(nearest[1], times=True))
+    found = (_DATES if labels.times else _NUMBERS).fullmatch(text)
+    if found is None or not (found[1] or found[3]):
+        what = "times" if labels.times else "numbers"
+        raise RefexplorerError(f"{name}: {text!r} is no label: its coordinate has {what}.")
+    numbers = labels.numbers
+    if not labels.times and not found[2]:
+        return _nearest(numbers, float(found[1]))
+    low = -np.inf if not found[1] else _begin(found[1], labels.times)
+    high = _end(found, labels.times)
+    # an end that is written as a date is all of it, one of a number the number itself
+    inside = numbers >= low
+    inside &= numbers < high if labels.times else numbers <= high
+    if not labels.times and found[1] and found[3] and low > high:
+        inside = (numbers <= low) & (numbers >= high)
+    places = np.flatnonzero(inside)
+    if not places.size:
+        raise RefexplorerError(f"{name}: {text} selects nothing of {_span(labels)}.")
+    if places[-1] - places[0] + 1 != places.size:
+        raise RefexplorerError(
+            f"{name}: what {text} selects does not lie side by side, since the coordinate does not "
+            "run one way; write indices."
+        )
+    return range(int(places[0]), int(places[-1]) + 1)
+
+
+def _nearest(numbers: np.ndarray[Any, np.dtype[np.float64]], wanted: float) -> range:
+    at = int(np.nanargmin(np.abs(numbers - wanted)))
+    return range(at, at + 1)
+
+
+def _begin(text: str, times: bool) -> float:
+    return _milliseconds(np.datetime64(text)) if times else float(text)
+
+
+def _end(found: re.Match[str], times: bool) -> float:
+    text = found[3] if found[2] else found[1]
+    if not text:
+        return np.inf
+    if not times:
+        return float(text)
+    date = np.datetime64(text)
+    # NumPy 2.5 wants the unit of what is added to a date.
+    return _milliseconds((date.astype(np.int64) + 1).astype(date.dtype))
+
+
+def _milliseconds(date: np.datetime64) -> float:
+    return float(date.astype("datetime64[ms]").astype(np.int64))
+
+
+def _span(labels: Labels) -> str:
+    low, high = np.nanmin(labels.numbers), np.nanmax(labels.numbers)
+    if not labels.times:
+        return f"{low:g} to {high:g}"
+    dates = [np.datetime64(int(each), "ms").astype("datetime64[s]") for each in (low, high)]
+    return f"{dates[0]} to {dates[1]}"
+
 
 Region = tuple[range, ...]
 """The places along each dimension."""

@@ -6,17 +6,21 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.spec.codes import CODES
 from refexplorer.views.editor.editor_controller import ROWS, EditorController
-from refexplorer.views.saved.packing import Packer
-from refexplorer.views.saved.recorder import Recorder, defaults_of
+from refexplorer.views.exercises.exercise_controller import ExercisesController
+from refexplorer.views.exercises.exercise_models import Exercise
+from refexplorer.views.saved.recorder import Packer, Recorder, defaults_of
 from refexplorer.views.wire.answering import Message
 from refexplorer.views.wire.editor.editor_messages import (
+    Edit,
     GreetEditor,
     SeekRemarks,
     SeekStart,
     WriteV0,
 )
+from refexplorer.views.wire.editor.exercise_messages import ShowHint, Solve
 from refexplorer.views.wire.editor.row_messages import Explain, SeekUses, ShowRows
 from refexplorer.views.wire.editor.rule_messages import (
     AskReaders,
@@ -112,3 +116,74 @@ def _below(pointer: str, value: Any) -> Iterator[str]:
     for name, member in members:
         escaped = str(name).replace("~", "~0").replace("/", "~1")
         yield from _below(f"{pointer}/{escaped}", member)
+
+
+_SHOWN = 200
+"""Rows of each text, for each of some nine readers; with 1,000 a gen of 10^12 keys took 20 s."""
+_EXPLAINED = 20
+"""Rows of each text of which the page says how they are made."""
+
+
+def record_exercise(exercise: Exercise, facts: Message) -> str:
+    """Judge the texts that an exercise has, and pack what is said of each."""
+    packer = Packer()
+    texts = (
+        exercise.start,
+        exercise.solution,
+        *(answer.text for answer in exercise.right),
+        *(answer.text for answer in exercise.wrong),
+    )
+    states = [_judged(exercise, text, packer) for text in dict.fromkeys(texts)]
+    content = {
+        **facts,
+        "document": exercise.start,
+        "part": _part_of_recorded_exercise(len(states)),
+        "answers": {},
+        "defaults": {tag_of(kind): defaults_of(kind) for kind in ASKED},
+        "states": states,
+        "solution": exercise.solution,
+        "uncounted": _uncounted(exercise),
+    }
+    return packer.packed(content)
+
+
+def _judged(exercise: Exercise, text: str, packer: Packer) -> Message:
+    """Return what is said of one text, at each stage of help."""
+    recorder = Recorder(_controller(exercise), packer)
+    recorder.keep(GreetEditor())
+    reply, _ = recorder.ask(Edit(text))
+    rows = keep_text(recorder, text, _SHOWN, _EXPLAINED)
+    stages: list[Message] = []
+    told: Message = reply
+    while True:
+        notes, _ = recorder.ask(SeekRemarks())
+        for code in {note["code"] for note in notes["notes"]} & CODES.keys():
+            recorder.keep(ExplainCode(code))
+        stages.append({"task": told["task"], "result": told["result"], "notes": notes})
+        if told["task"]["ask"] is None:
+            break
+        told, _ = recorder.ask(ShowHint())
+    answers = recorder.answers
+    return {"document": text, "reply": reply, "stages": stages, "rows": rows, "answers": answers}
+
+
+def _uncounted(exercise: Exercise) -> str:
+    """Return what is said of a right answer once the solution was shown."""
+    controller = _controller(exercise)
+    recorder = Recorder(controller, Packer())
+    recorder.ask(Solve())
+    reply, _ = recorder.ask(Edit(exercise.solution))
+    said: dict[str, Any] = reply["result"]
+    return str(said["sentence"])
+
+
+def _controller(exercise: Exercise) -> ExercisesController:
+    return ExercisesController(exercise.name, (), [exercise])
+
+
+def _part_of_recorded_exercise(texts: int) -> str:
+    return (
+        f"{texts} texts are judged here, in any spacing: the one to begin with, solutions, and "
+        "common mistakes. Another text is judged by the set that it makes, which takes Python. "
+        f"Where a text makes more than {_SHOWN} keys, the first {_SHOWN} are here."
+    )

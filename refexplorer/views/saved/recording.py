@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 from refexplorer.views.registry import described
-from refexplorer.views.saved.packing import Packer
-from refexplorer.views.saved.recorded_tree import RecordedTree, record_tree
-from refexplorer.views.saved.recorder import Recorder, defaults_of, name_of
+from refexplorer.views.saved.recorder import Packer, Recorder, defaults_of, name_of
+from refexplorer.views.tree.tree_controller import ROWS
 from refexplorer.views.wire.answering import Message
 from refexplorer.views.wire.explorer.chunks_messages import ShowGrid
 from refexplorer.views.wire.explorer.cost_messages import ShowCost, ShowTouches
@@ -39,13 +39,74 @@ from refexplorer.views.wire.explorer.tree_messages import (
     TreeReveal,
     TreeRows,
     TreeState,
+    TreeToggle,
 )
 from refexplorer.views.wire.explorer.version_messages import ListVersions
 from refexplorer.views.wire.messages import tag_of
 
 if TYPE_CHECKING:
-    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.verbs.referenceset import ReferenceSet
     from refexplorer.views.explorer.explorer_controller import ExplorerController
+
+
+@dataclass
+class RecordedTree:
+    """The rows of a tree, level by level."""
+
+    # For each folder that was looked into, how many children it has and the first of them
+    levels: dict[str, dict[str, Any]] = field(default_factory=dict)
+    rows: int = 0  # How many were kept
+    whole: bool = True  # Whether all of them were
+
+    @property
+    def paths(self) -> Iterator[str]:
+        """The paths of the rows, level by level."""
+        for level in self.levels.values():
+            for row in level["rows"]:
+                yield row["path"]
+
+
+def record_tree(recorder: Recorder, most: int, most_of_level: int) -> RecordedTree:
+    """Walk the tree as the controller shows it by now, with all of it closed."""
+    tree = RecordedTree()
+    folders = deque([""])
+    while folders:
+        path = folders.popleft()
+        first, total = _open(recorder, path)
+        count = min(total, most_of_level, most - tree.rows)
+        tree.whole &= count == total
+        if count <= 0 < total:
+            continue
+        rows = [_without(row, "open") for row in _rows(recorder, first, count)]
+        tree.levels[path] = {"total": total, "rows": rows}
+        tree.rows += count
+        folders += [row["path"] for row in rows if row["type"] != "key" and int(row["children"])]
+        if path:
+            recorder.ask(TreeToggle(path=path, open=False))
+    return tree
+
+
+def _open(recorder: Recorder, path: str) -> tuple[int, int]:
+    """Return the number of the first child of a folder, and how many there are.
+
+    What is below it is closed: the folders above it alone were opened since the last look.
+    """
+    if not path:
+        return 0, int(recorder.ask(TreeRows(start=0, n=0))[0]["total"])
+    closed, _ = recorder.ask(TreeReveal(path=path))
+    opened, _ = recorder.ask(TreeToggle(path=path, open=True))
+    return int(opened["index"]) + 1, int(opened["total"]) - int(closed["total"])
+
+
+def _without(row: Message, name: str) -> Message:
+    return {each: value for each, value in row.items() if each != name}
+
+
+def _rows(recorder: Recorder, first: int, count: int) -> Iterator[Message]:
+    for start in range(first, first + count, ROWS):
+        n = min(ROWS, first + count - start)
+        yield from recorder.ask(TreeRows(start=start, n=n))[0]["rows"]
+
 
 _LEAST_OF_LEVEL = 20
 _PAGE = 1_000

@@ -9,11 +9,177 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
+from msgspec import structs
+
+from refexplorer.core.errors import RefexplorerError, SpecError
+from refexplorer.formats.json.positions import TEXT
+from refexplorer.formats.json.text import CURLY, ODD_SPACES, last_open
+from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.diagnostics import pointer
-from refexplorer.views.text.json_mending import TextEdit, mend_json
-from refexplorer.views.text.text_positions import TextPositions
+from refexplorer.views.text.positions import TextPositions
+from refexplorer.views.wire.editor.editor_messages import Change, EditorDiagnostic, Fix
 from refexplorer.views.wire.models import Note
+from refexplorer.views.wire.notes import SHOWN, note
+
+if TYPE_CHECKING:
+    from refexplorer.verbs.referenceset import ReferenceSet
+
+TextEdit = tuple[int, int, str]
+"""Offsets of the characters to replace, end exclusive, and what to write in their place."""
+_TOKEN = re.compile(rf"{TEXT}|[{{}}\[\]]", re.DOTALL)
+_PYTHON = {"True": "true", "False": "false", "None": "null", "undefined": "null"}
+
+
+def _outside(pattern: str) -> re.Pattern[str]:
+    """Compile what is looked for outside of texts, as the first group."""
+    return re.compile(rf"{TEXT}|{pattern}", re.DOTALL)
+
+
+def _number(written: str) -> str:
+    """Write a number as JSON has it."""
+    digits = written.replace("_", "").removeprefix("+")
+    if re.fullmatch(r"-?0[xXoObB]\w+", digits):
+        return str(int(digits, 0))
+    digits = re.sub(r"^(-?)\.", r"\g<1>0.", digits)
+    return re.sub(r"\.(?!\d)", ".0", digits)
+
+
+_SLIPS: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
+    (
+        "Replace ' by \"",
+        _outside(r"(?:\b[bBuU])?'((?:[^'\"\\\n]|\\.)*)'"),
+        json.dumps,
+    ),
+    (
+        'Write the straight "',
+        _outside(rf"[{CURLY}]([^\"{CURLY}\\\n]*)[{CURLY}]"),
+        json.dumps,
+    ),
+    (
+        'Write one " on either side',
+        re.compile(rf'"""((?:[^"\\]|"(?!""))*)"""|{TEXT}', re.DOTALL),
+        json.dumps,
+    ),
+    ("Write true, false and null", _outside(rf"\b({'|'.join(_PYTHON)})\b"), _PYTHON.__getitem__),
+    ("Remove the comments", _outside(r"(//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z))"), lambda comment: ""),
+    ("Put the names in quotes", _outside(r"([A-Za-z_$][\w$]*)(?=\s*:)"), json.dumps),
+    (
+        "Write the numbers as JSON",
+        _outside(
+            r"(?<![\w.])([-+]?0[xXoObB][\da-fA-F]+|-?\d+(?:_\d+)+|\+\d[\d.]*|-?\.\d+|"
+            r"-?\d+\.(?![\d.]))"
+        ),
+        _number,
+    ),
+    ("Write lists", _outside(r"([()])"), {"(": "[", ")": "]"}.__getitem__),
+    ("Remove what stands before the quotes", _outside(r'\b([bBuU])(?=")'), lambda mark: ""),
+    ("Write ordinary spaces", _outside(f"([{ODD_SPACES}])"), lambda space: " "),
+    (
+        "Remove what is not of the document",
+        _outside(r"((?:\A|\n)\s*(?:```\w*|>>>)|\A\s*[A-Za-z_][\w. ]*=)"),
+        lambda mark: "",
+    ),
+)
+_CLOSING = {"{": "}", "[": "]"}
+_ENDS = "}]"
+_MEANT = {
+    "=": ":",
+    "\uff1d": ":",
+    "\uff1a": ":",
+    ";": ",",
+    "\uff1b": ",",
+    "\uff0c": ",",
+    "\u3001": ",",
+    "\t": "\\t",
+    "\\": "\\\\",
+}
+"""What is written in place of a character where the text stops being JSON."""
+
+
+def mend_json(text: str, at: int) -> Iterator[tuple[str, list[TextEdit]]]:
+    """Yield what each fix does, and its edits: offsets of characters and what to write there."""
+    failed = _failure(text)
+    candidates = ((label, [(start, end, new)]) for label, start, end, new in _candidates(text, at))
+    tried = {text}
+    for label, edits in (*_slips(text), *candidates):
+        mended = _applied(text, edits)
+        if mended in tried or not mended.lstrip().startswith(("{", "[")):
+            continue
+        tried.add(mended)
+        later, moved = _failure(mended), len(mended) - len(text)
+        # What comes after an edit moves by its characters without having been mended.
+        if failed is not None and (
+            later is None or later - min(moved, 0) > max(failed, edits[-1][1]) + max(moved, 0)
+        ):
+            yield label, edits
+
+
+def _applied(text: str, edits: list[TextEdit]) -> str:
+    pieces, place = [], 0
+    for start, end, insert in edits:
+        pieces += [text[place:start], insert]
+        place = end
+    return "".join([*pieces, text[place:]])
+
+
+def _slips(text: str) -> Iterator[tuple[str, list[TextEdit]]]:
+    """Yield what mends a slip wherever it is made: quotes and words of Python, comments."""
+    for label, pattern, written in _SLIPS:
+        found = (each for each in pattern.finditer(text) if each[1] is not None)
+        if edits := [(*each.span(), written(each[1])) for each in found]:
+            yield label, edits
+
+
+def _candidates(text: str, at: int) -> Iterator[tuple[str, int, int, str]]:
+    line_end = at + len(text[at:].partition("\n")[0])
+    close = len(text[:line_end].rstrip(" ,\t\r]}"))
+    yield 'Close the text with "', close, close, '"'
+    end = len(text.rstrip())
+    # what was only begun is not to be an empty text
+    if not text[:end].endswith('"') and (open_ := _open_brackets(f'{text[:end]}"')):
+        yield f'Close with "{open_}', end, end, f'"{open_}'
+    before = len(text[:at].rstrip())
+    last, here = text[before - 1 : before], text[at : at + 1]
+    if open_ := _open_brackets(text):
+        yield f"Close with {open_}", len(text.rstrip()), len(text.rstrip()), open_
+    yield "Insert a comma", before, before, ","
+    if last == ",":
+        yield "Remove the comma", before - 1, before, ""
+    if here == ",":
+        yield "Remove the comma", at, at + 1, ""
+    elif here in _ENDS:
+        if (around := last_open(text, at)) is not None and _CLOSING[around] != here:
+            yield f"Insert {_CLOSING[around]}", before, before, _CLOSING[around]
+        yield f"Remove the {here}", at, at + 1, ""
+    if here in _MEANT:
+        yield f"Write {_MEANT[here]}", at, at + 1, _MEANT[here]
+    yield "Insert a colon", before, before, ":"
+
+
+def _open_brackets(text: str) -> str:
+    """Return the brackets that close those still open at the end."""
+    closing: list[str] = []
+    for found in _TOKEN.finditer(text):
+        mark = found[0]
+        if mark in _CLOSING:
+            closing.append(_CLOSING[mark])
+        elif mark in _ENDS and closing and closing[-1] == mark:
+            closing.pop()
+    return "".join(reversed(closing))
+
+
+def _failure(text: str) -> int | None:
+    """Return the offset where the text stops being JSON, None if it is JSON."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return error.pos
+    except (ValueError, RecursionError):
+        return 0
+    return None
+
 
 Mend = tuple[str, list[TextEdit]]
 """What a fix does, in a few words, and its edits."""
@@ -190,3 +356,82 @@ _FIXES: dict[str, Callable[[TextPositions, Note, int, int], Iterator[Mend]]] = {
     "bad-section": _list_gen,
     "single-braces": _double_braces,
 }
+
+
+_HINTS = {
+    "readers-differ": "See above how others read it.",
+    "template-limit": "A template here is for a URL: make it shorter.",
+}
+"""What to do in the editor, where the set itself names a command or Python."""
+_LIMIT = re.compile(
+    r"(?<=\.) `Limits\.\w+` raises the limit\.|; `Limits\.\w+` raises the limit(?=\.)|"
+    r", or raise `Limits\.\w+`(?=\.)"
+)
+"""What names a limit: it is an argument of a call, and the editor makes none."""
+
+
+def diagnostics_of_set(positions: TextPositions, refs: ReferenceSet) -> list[EditorDiagnostic]:
+    """Place the first notes of a set in the text that it was read from."""
+    return [
+        _at_pointer(note(refs, found), positions, found.pointer)
+        for found in refs.diagnostics[:SHOWN]
+    ]
+
+
+def diagnostic_of_error(positions: TextPositions, error: RefexplorerError) -> EditorDiagnostic:
+    """Place an error that refuses the whole text: at its pointer, else at its line."""
+    said, text = sentence_of(error), positions.text
+    if not isinstance(error, SpecError):
+        return _placed(_error("not-json", said), positions)
+    refusal = _error(error.code, said, error.pointer, error.line, error.column)
+    if error.pointer or error.line is None or error.column is None:
+        return _at_pointer(refusal, positions, error.pointer)
+    lines = text.splitlines(keepends=True)
+    start = min(sum(map(len, lines[: error.line - 1])) + error.column - 1, max(len(text) - 1, 0))
+    return _placed(refusal, positions, start, min(start + 1, len(text)))
+
+
+def wrapping(positions: TextPositions) -> Fix:
+    """Return the fix that makes a version 0 document one of version 1."""
+    label, edits = wrap(positions.text)
+    return Fix(label, tuple(_change(edit, positions) for edit in edits))
+
+
+def sentence_of(error: RefexplorerError) -> str:
+    """Leave out the name of the source: there is only one text."""
+    said = _LIMIT.sub("", str(error).removeprefix("bytes: "))
+    return "The text is empty." if said == "bytes is empty." else said
+
+
+def _error(
+    code: str, said: str, pointer: str = "", line: int | None = None, column: int | None = None
+) -> Note:
+    meaning = CODES[code].meaning
+    return Note(code, Severity.ERROR, meaning, said, None, pointer, line, column, 1, None)
+
+
+def _at_pointer(noted: Note, positions: TextPositions, pointer: str) -> EditorDiagnostic:
+    span = positions.span(pointer)
+    return _placed(noted, positions, *((span.start, span.end) if span else (0, 0)))
+
+
+def _placed(
+    noted: Note, positions: TextPositions, start: int = 0, end: int = 0
+) -> EditorDiagnostic:
+    """Place a note between two offsets of characters; one of severity info on its first line."""
+    mends = tuple(
+        Fix(label, tuple(_change(edit, positions) for edit in edits))
+        for label, edits in fixes(positions, noted, start, end)
+    )
+    hint = _HINTS.get(noted.code, _LIMIT.sub("", noted.hint or "") or None)
+    said = structs.asdict(noted) | {"hint": hint}
+    line_end = positions.text.find("\n", start, end) if noted.severity is Severity.INFO else -1
+    first, last = positions.units(start), positions.units(end if line_end < 0 else line_end)
+    last = last if first >= 0 else -1
+    rule = CODES[noted.code].rule or None
+    return EditorDiagnostic(**said, from_=first, to=last, fixes=mends, rule=rule)
+
+
+def _change(edit: TextEdit, positions: TextPositions) -> Change:
+    start, end, insert = edit
+    return Change(positions.units(start), positions.units(end), insert)

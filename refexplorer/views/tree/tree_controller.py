@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
 
-from refexplorer.errors import RefexplorerError
-from refexplorer.formats.buffers.arrow import text_column
-from refexplorer.markup import counted
+from refexplorer.core.errors import LimitError, RefexplorerError
+from refexplorer.core.text import counted
+from refexplorer.formats.columns.arrow import text_column
 from refexplorer.refset.contents import internals
 from refexplorer.refset.patterns import GLOB_MARKS, Matcher
 from refexplorer.refset.tree_nodes import NodeType
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.views.code.statements import code_of_search
-from refexplorer.views.health.health import ChunkHealth
-from refexplorer.views.health.state_keys import keys_in_state
-from refexplorer.views.key.absent import REJECTED
-from refexplorer.views.tree.changed_keys import ChangedKeys, ChangeMarks
-from refexplorer.views.tree.target_keys import TargetKeys
-from refexplorer.views.tree.timed_search import collect
-from refexplorer.views.tree.trouble import TroubleKeys
-from refexplorer.views.tree.visible_rows import AllKeys, TreeListing, VisibleTree, node_of, row
+from refexplorer.views.code.cells import code_of_search
+from refexplorer.views.health.health import ChunkHealth, keys_in_state
+from refexplorer.views.key.inspector import REJECTED
+from refexplorer.views.tree.rows import (
+    AllKeys,
+    ChangedKeys,
+    ChangeMarks,
+    TargetKeys,
+    TreeListing,
+    TroubleKeys,
+    VisibleTree,
+    node_of,
+    row,
+)
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.explorer.tree_messages import (
@@ -44,8 +51,48 @@ from refexplorer.views.wire.explorer.tree_messages import (
 from refexplorer.views.wire.jobs import JobAnswer, JobReport, go_on
 
 if TYPE_CHECKING:
-    from refexplorer.differing import Difference
-    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.verbs.differing import Difference
+    from refexplorer.verbs.referenceset import ReferenceSet
+
+CAP = 100_000
+SECONDS = 2.0
+"""A pattern may match none of 10^12 generated keys: who types waits no longer than this."""
+
+
+def collect(
+    matches: Iterator[str], cap: int = CAP, seconds: float = SECONDS
+) -> tuple[list[str], bool]:
+    """Return the first matches, and whether there may be more."""
+    found: list[str] = []
+    errors: list[Exception] = []
+    stop = threading.Event()
+    until = monotonic() + seconds
+
+    def run() -> None:
+        try:
+            for match in matches:
+                if stop.is_set() or len(found) == cap or monotonic() > until:
+                    stop.set()
+                    return
+                found.append(match)
+        except LimitError:
+            stop.set()
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True, name="refexplorer-search")
+    try:
+        thread.start()
+    except RuntimeError:  # no thread can be started, as in a browser: the next match is waited for
+        run()
+    else:
+        thread.join(seconds)
+    capped = thread.is_alive() or stop.is_set()
+    stop.set()
+    if errors:
+        raise errors[0]
+    return found[:cap], capped
+
 
 ROWS = 1000
 """Most rows that one answer carries."""

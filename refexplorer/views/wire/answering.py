@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from refexplorer import memory
-from refexplorer.errors import RefexplorerError
-from refexplorer.masking import masked_text
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.limits import is_out_of_memory, memory_message
+from refexplorer.core.masking import masked_text
 from refexplorer.views.wire.json_form import from_wire, to_wire
 from refexplorer.views.wire.messages import Event, Request, tag_of
 
@@ -82,6 +82,6 @@ def sentence(error: Exception) -> str:
     """Say an error as a person reads it; what was not foreseen says so."""
     if isinstance(error, RefexplorerError):
         return str(error)
-    if memory.is_lacking(error):
-        return memory.too_little()
+    if is_out_of_memory(error):
+        return memory_message()
     return masked_text(f"Unexpected {type(error).__name__}: {error}".rstrip(": "))

@@ -15,7 +15,7 @@ from refexplorer.views.wire.jobs import Jobs
 
 if TYPE_CHECKING:
     from refexplorer.formats.icechunk.history import RepositoryListing
-    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.verbs.referenceset import ReferenceSet
 
 
 class PartController(Protocol):

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary, WeakMethod
 from refexplorer.io.decode.chunk_shapes import Index
 
 if TYPE_CHECKING:
-    from refexplorer.referenceset import ReferenceSet
+    from refexplorer.verbs.referenceset import ReferenceSet
 
 
 class FailureLog:

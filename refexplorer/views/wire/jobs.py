@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.fetch.background import stoppable
 from refexplorer.views.wire.answering import Buffers, Post, answered, event, failure
 from refexplorer.views.wire.messages import Cancel, Done, Event, JobProgress, Request

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from refexplorer.errors import shorten
+from refexplorer.core.errors import shorten
 from refexplorer.refset.contents import internals
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.keys import folders_above
 from refexplorer.views.wire.models import Note
 
 if TYPE_CHECKING:
-    from refexplorer.referenceset import ReferenceSet
     from refexplorer.spec.diagnostics import Diagnostic
+    from refexplorer.verbs.referenceset import ReferenceSet
 
 SHOWN = 200
 """Notes that one answer carries; their full number travels beside them."""

@@ -16,7 +16,7 @@ from refexplorer.checks.advice.connections import FSSPEC, OURS, PLACES
 from refexplorer.checks.advice.requests import Reads
 from refexplorer.checks.advice.rules import large_manifest
 from refexplorer.checks.advice.selections import part_of, tasks_of
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.fetch.ranges import Wanted, merged
 from tests.helpers.costly_sets import costly_sets
 

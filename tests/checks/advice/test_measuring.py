@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
 from tests.helpers.commands import run
 from tests.helpers.servers import range_server
 

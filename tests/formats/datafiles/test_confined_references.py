@@ -38,7 +38,9 @@ def sound(path: Path) -> Path:
 
 @pytest.mark.parametrize("damaged", DAMAGED, ids=lambda path: path.name)
 def test_a_command_says_that_a_file_is_damaged(damaged: Path) -> None:
-    code = "import sys; from refexplorer.cli import main; sys.exit(main(['info', sys.argv[1]]))"
+    code = (
+        "import sys; from refexplorer.hosts.cli import main; sys.exit(main(['info', sys.argv[1]]))"
+    )
     status, out, err = ran(code, damaged)
     assert (status, out) == (2, "")
     assert err.startswith(f"refexplorer: {damaged.name} is a data file, and no references")
@@ -93,7 +95,7 @@ def test_no_module_of_the_working_directory_is_run(name: str, tmp_path: Path) ->
     (tmp_path / f"{name}.py").write_text("open('was-run', 'w')")
     code = (
         "import sys; sys.path.remove('')\n"  # which `-c` puts there, and the command does not
-        "from refexplorer.cli import main; sys.exit(main(['info', sys.argv[1]]))"
+        "from refexplorer.hosts.cli import main; sys.exit(main(['info', sys.argv[1]]))"
     )
     status, _, err = ran(code, sound(tmp_path / "a.h5"), folder=tmp_path)
     assert (status, err) == (0, "")

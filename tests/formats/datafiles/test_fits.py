@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from refexplorer.core.limits import Limits
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.opening import open_native
-from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 
 pytestmark = pytest.mark.child

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy.io import netcdf_file
 
+from refexplorer.core.limits import Limits
 from refexplorer.formats.datafiles.data_file import DataFile, Unread
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.opening import open_native
-from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 
 CDF5 = zlib.decompress(

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 import tifffile
 
+from refexplorer.core.limits import Limits
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.datafiles.tiff import TiffFile
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.opening import open_native
-from refexplorer.limits import Limits
 from tests.helpers.file_codecs import decoded
 from tests.helpers.servers import RangeServer
 

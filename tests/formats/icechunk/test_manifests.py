@@ -12,10 +12,9 @@ import pytest
 import zstandard
 
 import refexplorer as rx
-from refexplorer.formats.files.local_files import OwnFiles
-from refexplorer.formats.icechunk.flatbuffer import FlatTable
-from refexplorer.formats.icechunk.manifests import chunks_of, crockford
-from refexplorer.limits import Limits
+from refexplorer.core.files import OwnFiles
+from refexplorer.core.limits import Limits
+from refexplorer.formats.icechunk.manifests import FlatTable, chunks_of, crockford
 from tests.formats.icechunk.icechunk_two import COUNT, OF_ICECHUNK_1, ZIP
 
 EXPECTED = {

@@ -19,7 +19,7 @@ from zarr.core.buffer import cpu
 
 import refexplorer as rx
 from refexplorer.io.access.policy import AccessPolicy
-from refexplorer.opening import open_guarded
+from refexplorer.verbs.opening import open_guarded
 from tests.formats.icechunk.building import moment, targets_of, write
 from tests.formats.icechunk.icechunk_two import COUNT, ZIP
 from tests.helpers.commands import run

@@ -13,10 +13,10 @@ from google.oauth2.credentials import Credentials
 from moto.server import ThreadedMotoServer
 
 import refexplorer as rx
-from refexplorer.app.library import Library
-from refexplorer.formats.icechunk.storage import storage_of
+from refexplorer.formats.icechunk.facts import storage_of
+from refexplorer.hosts.page.library import Library
 from refexplorer.io.access.policy import InternetPolicy
-from refexplorer.opening import open_guarded
+from refexplorer.verbs.opening import open_guarded
 from tests.formats.icechunk.building import targets_of, write
 from tests.helpers.commands import run
 from tests.helpers.explorer import Host, ask

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import refexplorer as rx
-from refexplorer.errors import AccessError
+from refexplorer.core.errors import AccessError
 from refexplorer.io.access.policy import AccessPolicy, InternetPolicy, allowed_names
 from refexplorer.io.access.urls import is_private
 from refexplorer.views.explorer.explorer_controller import ExplorerController

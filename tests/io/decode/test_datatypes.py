@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
+from refexplorer.core.limits import Limits
 from refexplorer.io.reading.readings import ChunkState, Reading
-from refexplorer.limits import Limits
 
 
 def typed(name: str, **configuration: Any) -> dict[str, Any]:

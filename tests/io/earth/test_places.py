@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.earth.places import LINES, AxesPlaces, EarthPlaces, GridPlaces
 from refexplorer.io.earth.places import ProjectedPlaces as Projected
 from tests.helpers.earth_sets import GOES

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.earth.places import parse_point
 
 

@@ -21,15 +21,15 @@ import trustme
 from botocore.exceptions import EndpointConnectionError
 
 import refexplorer as rx
-from refexplorer.checks.look.asking import ask
-from refexplorer.errors import AccessError, FetchError, LimitError
+from refexplorer.checks.look.targets import ask
+from refexplorer.core.errors import AccessError, FetchError, LimitError
+from refexplorer.core.limits import Limits
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.fetch import http
 from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.http import TIMEOUT
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.limits import Limits
 from refexplorer.spec.references import Range, Reference, Url
 from tests.helpers.servers import RangeServer, range_server, size_of
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.errors import AccessError, DecodeError, FetchError, LimitError
+from refexplorer.core.errors import AccessError, DecodeError, FetchError, LimitError
+from refexplorer.core.limits import Limits
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import parse
 from refexplorer.io.fetch.background import stoppable
@@ -18,7 +19,6 @@ from refexplorer.io.fetch.failures import Pieces
 from refexplorer.io.fetch.many import FetchProgress, fetch_many
 from refexplorer.io.fetch.ranges import MERGE_BYTES, MERGE_GAP, Wanted, merged
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.limits import Limits
 from refexplorer.spec.references import Base64, Inline, Range, Reference, Url
 from tests.helpers.servers import RangeServer
 

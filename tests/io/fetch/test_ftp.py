@@ -10,13 +10,13 @@ import fsspec
 import pytest
 
 import refexplorer as rx
-from refexplorer.checks.look.asking import ask
-from refexplorer.errors import AccessError, FetchError
+from refexplorer.checks.look.targets import ask
+from refexplorer.core.errors import AccessError, FetchError
+from refexplorer.core.limits import Limits
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.limits import Limits
 from refexplorer.spec.references import Range, Reference, Url
 from tests.helpers.ftp import RunningFtp, ftp_server
 from tests.helpers.sets import bytes_at

@@ -12,12 +12,12 @@ import pytest
 from google.oauth2.credentials import Credentials
 
 import refexplorer as rx
-from refexplorer.checks.look.asking import ask
-from refexplorer.errors import AccessError, FetchError
+from refexplorer.checks.look.targets import ask
+from refexplorer.core.errors import AccessError, FetchError
+from refexplorer.core.limits import Limits
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.fetch.background import stoppable, wait_for
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.limits import Limits
 from refexplorer.spec.references import Range, Url
 from tests.helpers.gcs import TOKEN, GcsServer, gcs_server
 from tests.helpers.servers import RangeServer

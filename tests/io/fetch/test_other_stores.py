@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from refexplorer.errors import AccessError, FetchError
+from refexplorer.core.errors import AccessError, FetchError
+from refexplorer.core.limits import Limits
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import Options, parse
 from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.stores import RemoteReader
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.limits import Limits
 from refexplorer.spec.references import Range
 from tests.helpers.servers import RangeServer
 

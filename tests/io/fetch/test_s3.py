@@ -17,12 +17,12 @@ from moto.server import ThreadedMotoServer
 
 import refexplorer as rx
 from refexplorer import demo
-from refexplorer.errors import AccessError, FetchError
+from refexplorer.core.errors import AccessError, FetchError
+from refexplorer.core.limits import Limits
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import Options, parse
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.limits import Limits
 from refexplorer.spec.references import Range, Url
 from tests.helpers.servers import RangeServer
 from tests.helpers.sets import bytes_at

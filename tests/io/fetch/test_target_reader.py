@@ -8,11 +8,11 @@ import fsspec
 import pytest
 
 import refexplorer as rx
-from refexplorer.errors import AccessError, DecodeError, FetchError, LimitError
+from refexplorer.core.errors import AccessError, DecodeError, FetchError, LimitError
+from refexplorer.core.limits import Limits
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import is_private, parse
 from refexplorer.io.fetch.targets import Targets, fetch
-from refexplorer.limits import Limits
 from refexplorer.spec.references import Base64
 from tests.helpers.servers import RangeServer
 

@@ -10,9 +10,9 @@ import pytest
 import zarr
 
 import refexplorer as rx
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.limits import Limits
 from refexplorer.io.reading import zarr_store as ahead
-from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 from tests.helpers.sets import ZARRAY
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.errors import AccessError, DecodeError
+from refexplorer.core.errors import AccessError, DecodeError
+from refexplorer.core.limits import Limits
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.chunks import read_chunk
 from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.selection import estimate_selection
-from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 from tests.helpers.sets import DEMO, ZARRAY, raw_set
 

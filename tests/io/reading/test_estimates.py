@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
-from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.io.fetch.ranges import MERGE_GAP
 from tests.helpers.servers import RangeServer
 

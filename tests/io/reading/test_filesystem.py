@@ -10,7 +10,7 @@ import xarray
 import zarr
 
 import refexplorer as rx
-from refexplorer.errors import AccessError, DecodeError, FetchError
+from refexplorer.core.errors import AccessError, DecodeError, FetchError
 from tests.helpers.servers import RangeServer
 from tests.helpers.sets import DEMO, ZARRAY, raw_set, x_of
 

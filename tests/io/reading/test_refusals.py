@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
-from refexplorer.errors import DecodeError
+from refexplorer.core.errors import DecodeError
 from refexplorer.io.reading.readings import ChunkState
 
-pytestmark = pytest.mark.filterwarnings("ignore::refexplorer.errors.LeftOutWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::refexplorer.core.errors.LeftOutWarning")
 NAN = float("nan")
 GONE = object()
 V2: dict[str, Any] = {

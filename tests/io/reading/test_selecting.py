@@ -12,7 +12,7 @@ import zarr
 from fsspec.implementations.reference import ReferenceFileSystem
 
 import refexplorer as rx
-from refexplorer.errors import AccessError, LimitError, RefexplorerError
+from refexplorer.core.errors import AccessError, LimitError, RefexplorerError
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.fetch.many import FetchProgress
 from refexplorer.io.fetch.targets import Targets

@@ -61,7 +61,7 @@ def test_the_values_are_those_of_the_picture(tmp_path: Path, way: str) -> None:
 
 LOAD = """
 import sys, numpy, tifffile, zarr, refexplorer as rx
-import refexplorer.opening
+import refexplorer.verbs.opening
 assert "imagecodecs.numcodecs" not in sys.modules
 """
 ASKS = """

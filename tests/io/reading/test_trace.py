@@ -22,10 +22,10 @@ import zstandard
 from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
 
 import refexplorer as rx
+from refexplorer.core.limits import Limits
 from refexplorer.io.decode.sizes import check_inflation
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.trace import Trace
-from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 from tests.helpers.sets import DEMO, raw_set
 

@@ -17,7 +17,7 @@ from numcodecs import FixedScaleOffset
 from xarray.backends.zarr import FillValueCoder
 
 import refexplorer as rx
-from refexplorer.cli import main
+from refexplorer.hosts.cli import main
 from refexplorer.io.reading.trace_value import ValueOrigin
 from tests.helpers.kerchunk_sets import translated
 

@@ -12,10 +12,10 @@ import pytest
 import zstandard
 
 import refexplorer as rx
-from refexplorer.errors import AccessError, SourceError
+from refexplorer.core.errors import AccessError, SourceError
+from refexplorer.core.limits import Limits
 from refexplorer.io.access.policy import InternetPolicy
-from refexplorer.limits import Limits
-from refexplorer.opening import open_guarded
+from refexplorer.verbs.opening import open_guarded
 from tests.helpers.servers import RangeServer, size_of
 
 SET = json.dumps({"a": "text", "b": ["f.nc", 0, 4]}).encode()

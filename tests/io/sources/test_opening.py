@@ -16,8 +16,9 @@ import h5py
 import numpy as np
 import pytest
 
+from refexplorer.core.errors import AccessError, FetchError
+from refexplorer.core.limits import Limits
 from refexplorer.core.processes import Child
-from refexplorer.errors import AccessError, FetchError
 from refexplorer.formats.datafiles import metadata_transfer
 from refexplorer.formats.datafiles.data_file import (
     DataFile,
@@ -31,7 +32,6 @@ from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources import confined as confined_file
 from refexplorer.io.sources import opening
 from refexplorer.io.sources.opening import open_native
-from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 
 pytestmark = pytest.mark.child

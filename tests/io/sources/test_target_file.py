@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from refexplorer.errors import AccessError, FetchError
+from refexplorer.core.errors import AccessError, FetchError
+from refexplorer.core.limits import Limits
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.target_file import BLOCK, LONGEST, MOST_BYTES, TargetFile
-from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 
 BODY = b"".join(number.to_bytes(4, "big") for number in range(10 * BLOCK // 4 + 5))

@@ -13,12 +13,12 @@ import pytest
 import zarr
 from zarr import codecs
 
-from refexplorer.errors import FetchError
+from refexplorer.core.errors import FetchError
+from refexplorer.core.limits import Limits
 from refexplorer.formats.datafiles.data_file import DataFile, Unread
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.opening import open_native
-from refexplorer.limits import Limits
 from tests.helpers.servers import RangeServer
 
 pytestmark = pytest.mark.filterwarnings("ignore:Numcodecs codecs are not in the Zarr version 3")

@@ -11,8 +11,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.advice.selections import TasksOfArray, part_of, tasks_of
-from refexplorer.views.advice.cost_view import place_of
-from refexplorer.views.advice.touches import CELLS, touches
+from refexplorer.views.advice.cost_view import CELLS, place_of, touches
 from refexplorer.views.wire.explorer.cost_messages import ShowCost
 from tests.helpers.explorer import Host, later
 from tests.helpers.servers import range_server

@@ -11,7 +11,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer import demo
-from refexplorer.app.library import Library
+from refexplorer.hosts.page.library import Library
 from tests.helpers.explorer import Host, later
 from tests.helpers.sets import held_array
 

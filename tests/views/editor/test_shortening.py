@@ -11,7 +11,7 @@ import pytest
 import refexplorer as rx
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.editor.shortening import shortened
-from refexplorer.views.text import windows
+from refexplorer.views.text import positions as windows
 from refexplorer.views.wire.answering import Message
 
 REGULAR: dict[str, Any] = {f"x/{i}": [f"s3://b/{i}.nc", 8, 100 * i] for i in range(50)}

@@ -9,7 +9,7 @@ import pytest
 
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.rules import RULES
-from refexplorer.views.editor import rule_places
+from refexplorer.views.editor import specification as rule_places
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import exercises
 from tests.helpers.editing import Host

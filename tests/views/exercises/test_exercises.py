@@ -15,11 +15,11 @@ import pytest
 from hypothesis import settings
 
 import refexplorer as rx
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
 from refexplorer.spec.diagnostics import pointer
+from refexplorer.views.exercises.answers import GivenAnswer
 from refexplorer.views.exercises.exercise_checks import judge, prove, proven
 from refexplorer.views.exercises.exercise_models import Exercise, ExerciseCheck, exercises
-from refexplorer.views.exercises.given_answer import GivenAnswer
 from tests.cases import comparable
 
 ALL = exercises()

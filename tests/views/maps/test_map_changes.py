@@ -10,7 +10,7 @@ import pytest
 import refexplorer as rx
 from refexplorer import demo
 from refexplorer.refset.moves import CHANGES
-from refexplorer.views.maps.map_changes import WORDS, changes_in_cells
+from refexplorer.views.maps.chunk_map import WORDS, changes_in_cells
 from tests.helpers.explorer import Host, later, show
 
 BEFORE = rx.open_references(demo.path("sst.v0.json"))

@@ -9,8 +9,8 @@ import pytest
 import refexplorer as rx
 from refexplorer.io.decode.chunk_shapes import region
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.views.preview import blocks
-from refexplorer.views.preview.blocks import PictureBlocks, block_sizes
+from refexplorer.views.preview import picture as blocks
+from refexplorer.views.preview.picture import PictureBlocks, block_sizes
 from refexplorer.views.preview.regions import Region, chunks_touched
 from tests.helpers.sets import raw_set
 

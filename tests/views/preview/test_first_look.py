@@ -4,7 +4,7 @@ from typing import Any
 
 import refexplorer as rx
 from refexplorer.io.decode.chunk_shapes import region
-from refexplorer.views.preview.first_look import first_look
+from refexplorer.views.preview.axes import first_look
 from refexplorer.views.preview.regions import Region, chunks_touched
 from tests.helpers.explorer import Host
 from tests.helpers.sets import raw_set

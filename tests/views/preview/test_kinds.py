@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.views.preview.blocks import block_sizes
-from refexplorer.views.preview.channels import channels_of
-from refexplorer.views.preview.first_look import first_look
+from refexplorer.views.preview.axes import first_look
+from refexplorer.views.preview.picture import block_sizes
+from refexplorer.views.preview.regions import channels_of
 from tests.helpers.explorer import Host
 from tests.helpers.sets import held_array
 

@@ -10,9 +10,9 @@ import pytest
 import xarray as xr
 
 import refexplorer as rx
-from refexplorer.errors import RefexplorerError
-from refexplorer.views.preview.labels import Labels, is_label, places_of
-from refexplorer.views.preview.reader import PreviewReader
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.views.preview.preview import PreviewReader
+from refexplorer.views.preview.regions import Labels, is_label, places_of
 from tests.helpers.explorer import Host, later
 from tests.helpers.servers import RangeServer, range_server
 from tests.helpers.sets import DEMO, ZARRAY

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.errors import LimitError, RefexplorerError
+from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.io.decode.chunk_shapes import inside, region
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.preview.regions import (

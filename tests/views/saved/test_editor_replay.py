@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from refexplorer import demo
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import exercises
-from refexplorer.views.saved.recorded_editor import record_editor
-from refexplorer.views.saved.recorded_exercise import record_exercise
+from refexplorer.views.saved.recorded_editor import record_editor, record_exercise
 from tests.helpers.replaying import Replays
 
 DATES = """{"version": 1, "templates": {"u": "http://h"}, "gen": [{"key": "x/{{i}}",

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refexplorer.errors import LimitError, RefexplorerError
-from refexplorer.views.text import formatting
-from refexplorer.views.text.formatting import formatted
+from refexplorer.core.errors import LimitError, RefexplorerError
+from refexplorer.views.text import positions as formatting
+from refexplorer.views.text.positions import formatted
 from tests.helpers.editing import Host
 
 VALUES = st.recursive(

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.errors import SpecError
+from refexplorer.core.errors import SpecError
 from refexplorer.views.editor.editor_controller import EditorController
-from refexplorer.views.text.json_mending import TextEdit, _applied, mend_json
+from refexplorer.views.text.fixes import TextEdit, _applied, mend_json
 
 WRITTEN = [
     "//",

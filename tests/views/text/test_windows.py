@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from refexplorer.views.text import windows
-from refexplorer.views.text.windows import CHARACTERS, window_of
+from refexplorer.views.text import positions as windows
+from refexplorer.views.text.positions import CHARACTERS, window_of
 from tests.helpers.editing import GOOD, Host, slice_of
 
 LARGEST = 200_000

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from refexplorer.errors import RefexplorerError
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.limits import Limits
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.limits import Limits
 from refexplorer.spec.references import Range
 from refexplorer.views.wire.explorer.data_messages import ReadChunk
 from refexplorer.views.wire.jobs import (

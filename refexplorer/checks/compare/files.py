@@ -1,0 +1,375 @@
+"""One open file against the references that a set has of it: a row for each array."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import prod
+
+import numpy as np
+
+from refexplorer.checks.compare.cf import is_time, times, unpacked
+from refexplorer.checks.compare.corrections import remade
+from refexplorer.checks.compare.held import HeldValues, MatchedFile
+from refexplorer.checks.compare.held_compared import compare_held
+from refexplorer.checks.compare.metadata import (
+    Differing,
+    is_filled_alike,
+    metadata_differences,
+    not_compared,
+    said,
+)
+from refexplorer.checks.compare.origins import CertainOrigins, Origins
+from refexplorer.checks.compare.placing import (
+    MOVED,
+    SAME,
+    FileReferences,
+    NativeReferences,
+    aligned,
+    expected,
+    first_keys,
+    grouped,
+    is_cut,
+    key_of,
+    set_indices,
+)
+from refexplorer.checks.compare.set_array import NOWHERE, SetArray
+from refexplorer.checks.records import (
+    FAILED,
+    FileObjects,
+    Finding,
+    ObjectRow,
+    Record,
+    Remade,
+    numbers_bytes,
+)
+from refexplorer.checks.states import FileState, LedgerState, ObjectState
+from refexplorer.formats.datafiles.data_file import DataFile, FileArray, FileObject, Unread
+from refexplorer.spec.codes import CODES
+
+_NONE = np.empty(0, np.uint8)
+ZARR = "Zarr"
+_OF_CHUNKS = frozenset({"byte-order", "filters", "order"})
+"""Metadata that says nothing where no chunk is."""
+
+
+class FileComparison:
+    """The comparison of one file."""
+
+    def __init__(
+        self,
+        file: DataFile,
+        arrays: Mapping[str, SetArray],
+        held: HeldValues,
+        record: Record,
+        references: Mapping[str, FileReferences],
+        remake: bool = False,
+        bare: Collection[str] = (),
+    ) -> None:
+        self._record, self._bare = record, bare
+        self._references = references
+        self._matched = matched = MatchedFile(file, arrays, held)
+        self._groups: dict[str, list[NativeReferences]] = {}
+        self._states: dict[str, np.ndarray] = {}
+        for path, found in references.items():
+            groups, states = grouped(arrays[path], found, matched.filed)
+            self._groups[path], self._states[path] = groups, states
+            if groups:
+                matched.names[path] = groups[-1].native.name
+        self._origins = Origins(matched, [each for some in self._groups.values() for each in some])
+        self._certain: CertainOrigins | None = None
+        if remake:
+            self._certain = CertainOrigins(matched, self._origins, references, self._groups)
+
+    def compare(self) -> Iterator[tuple[Record, np.ndarray]]:
+        """Yield the row of each array with the states of its references."""
+        matched = self._matched
+        for path in self._references:
+            record = self._of_references(path)
+            self._remake(path, record)
+            yield record, self._states[path]
+        for path in matched.arrays:
+            held = matched.held.arrays.get(path)
+            others = [] if held is None else [self._of_held(path)]
+            if not self._has_inside(path) and (held is None or not held.known.all()):
+                other = self._of_unreferenced(path)
+                filled = self._of_filled(path) if path in self._bare else None
+                if other is not None and filled is not None:
+                    other.findings += filled.findings
+                others.append(other or filled)
+            for each in others:
+                if each is not None:
+                    self._remake(path, each)
+                    yield each, _NONE
+
+    def objects(self, rows: Sequence[Record]) -> FileObjects:
+        """Return what the set has of each object of the file, whose rows were made."""
+        layout, held = self._matched.filed, self._matched.held.arrays
+        states: dict[str, ObjectState] = {}
+        for row in rows:
+            if row.native is not None:
+                is_held = row.array in held and not row.references
+                known = ObjectState.EQUAL if is_held else ObjectState.IN_SET
+                states.setdefault(row.native, known)
+        found = []
+        for each in layout.objects:
+            if each.name in states:
+                found.append(ObjectRow(each.name, states[each.name]))
+            elif each.kind == "array":
+                found.append(self._without_references(each))
+            else:
+                found.append(ObjectRow(each.name, ObjectState.STRUCTURE))
+        return FileObjects(layout.declared, found)
+
+    def _without_references(self, each: FileObject) -> ObjectRow:
+        """Return the row of an array to which no reference of the part leads."""
+        why = self._matched.filed.untold.get(each.name) or (each.barrier and str(each.barrier))
+        place = self._matched.filed.places.get(each.name)
+        array = None if place is None else self._matched.filed.arrays[place]
+        for path in self._matched.arrays if array is not None else ():
+            if self._matched.native(path) is array:
+                return ObjectRow(each.name, ObjectState.LACKING, path)
+        if why:
+            state = ObjectState.UNREAD if each.name in self._references else ObjectState.LEFT_OUT
+            return ObjectRow(each.name, state, why)
+        return ObjectRow(each.name, ObjectState.NOT_TAKEN)
+
+    def region(self, path: str, number: int) -> tuple[FileArray, tuple[slice, ...]] | None:
+        """Return the array of the file, and the part of it that a chunk of the set has."""
+        native, ours = self._matched.native(path), self._matched.arrays[path]
+        lie = None if native is None else aligned(ours, native)
+        origin = None if lie is None else self._origins.of(ours, lie)
+        if native is None or lie is None or origin is None:
+            return None
+        index = set_indices(ours, np.array([number]))[0]
+        starts = (index * np.array(ours.meta.chunks, np.int64) - origin)[list(lie.axes)]
+        sizes = [ours.meta.chunks[axis] for axis in lie.axes]
+        found = tuple(
+            slice(int(start), int(min(start + size, length)))
+            for start, size, length in zip(starts, sizes, native.shape, strict=True)
+        )
+        return (native, found) if all(0 <= s.start < s.stop for s in found) else None
+
+    def _has_inside(self, path: str) -> bool:
+        """Say whether references of chunks in the grid of an array lead to the file."""
+        return path in self._references and bool((self._references[path].numbers >= 0).any())
+
+    def _remake(self, path: str, record: Record) -> None:
+        """Note how references and metadata should be, where something is wrong of them."""
+        if self._certain is None:
+            return
+        groups = self._groups.get(path, [])
+        is_wrong = bool(record.findings or record.lacking)
+        is_wrong |= bool((self._states.get(path, _NONE) != SAME).any())
+        is_wrong |= any(self._certain.is_moved(each) for each in groups)
+        if not is_wrong:
+            return
+        if len(groups) > 1:
+            record.remade = Remade(reason="several of its arrays are joined in one of the set")
+            return
+        native = groups[0].native if groups else self._matched.native(path)
+        found = self._references.get(path)
+        record.remade = remade(self._matched, self._certain, path, native, found, record.findings)
+
+    def _new(self, path: str, native: FileArray | None) -> Record:
+        base, form = self._record, self._matched.filed.form
+        return Record(base.number, base.target, path, None if native is None else native.name, form)
+
+    def _of_references(self, path: str) -> Record:
+        """Return the row of an array that has references to the file."""
+        groups, states = self._groups[path], self._states[path]
+        record = self._new(path, groups[0].native if groups else None)
+        record.references = len(states)
+        untold = self._matched.filed.untold
+        if path in untold:
+            record.native, record.message = path, untold[path]
+            states[:] = LedgerState.UNREAD_FILE
+            if path in self._matched.filed.damaged:
+                states[:] = LedgerState.DAMAGED_FILE
+                record.state, record.file = FAILED, FileState.DAMAGED
+            return record
+        record.findings += self._of_others(path)
+        if groups and self._is_of_another(path, groups[0].native.name):
+            states[:] = MOVED
+        for group in groups:
+            record.findings += group.findings
+            if group.is_placed:
+                self._place(group, record)
+                record.unchecked += not_compared(group.ours, group.native)
+            if any(not CODES[each.cause].is_of_chunks for each in record.findings):
+                states[group.rows] = np.maximum(states[group.rows], LedgerState.WRONG_METADATA)
+        if groups and groups[0].is_placed:
+            _span(groups, record)
+            self._note_axis(groups[0], record)
+        return record
+
+    def _of_others(self, path: str) -> Iterator[Finding]:
+        """Yield references that lead to no chunk of the file, or to another array."""
+        ours, found, filed = self._matched.arrays[path], self._references[path], self._matched.filed
+        at, groups = filed.find(found.offsets, found.lengths), self._groups[path]
+        keys = key_of(ours, found.numbers)
+        inside = found.numbers >= 0
+        lost = np.flatnonzero(inside & (at.owners == NOWHERE))
+        if len(lost):
+            row = int(lost[0])
+            message = f"{keys(row)} at byte {int(found.offsets[row]):,} is in no chunk of the file"
+            yield Finding("offset", None, None, message, len(lost), first_keys(keys, lost))
+        if groups and self._is_of_another(path, groups[0].native.name):
+            name = groups[0].native.name
+            message = f"{keys(0)} is a chunk of `{name}`, not of `{path}`"
+            yield Finding("other-array", None, None, message, len(found.numbers),
+                          first_keys(keys, np.arange(len(found.numbers))))  # fmt: skip
+        mine = {group.place for group in groups}
+        expected_name = groups[0].native.name if groups else path
+        if (named := filed.places.get(path)) is not None:
+            expected_name = filed.arrays[named].name
+        for place in sorted(set(at.owners[inside].tolist()) - mine - {NOWHERE}):
+            rows = np.flatnonzero(inside & (at.owners == place))
+            other = filed.arrays[place].name
+            message = f"{keys(int(rows[0]))} is a chunk of `{other}`, not of `{expected_name}`"
+            yield Finding("other-array", None, None, message, len(rows), first_keys(keys, rows))
+
+    def _is_of_another(self, path: str, name: str) -> bool:
+        """Say whether a file of Zarr, which is a chunk, is one of another array of the set."""
+        if self._matched.filed.form != ZARR:
+            return False
+        mine, theirs = (each.rpartition("/")[2] for each in (path, name))
+        beside = f"{path.rpartition('/')[0]}/{theirs}".lstrip("/")
+        return mine != theirs and beside in self._matched.arrays
+
+    def _place(self, group: NativeReferences, record: Record) -> None:
+        """Compare places, and note chunks without a reference and metadata that differs."""
+        differing = list(metadata_differences(group.ours, group.native, group.lie, group.is_cut))
+        if not any(each.cause == "chunk-shape" for each in differing):
+            origin = self._origins.agreed(group)
+            self._note_misplaced(group, origin, record)
+            group.origin = origin
+            self._note_lacking(group, record)
+            differing += _of_shape(group)
+        noted = {(each.cause, each.ours, each.theirs) for each in record.findings}
+        for each in differing:
+            if each not in noted:
+                record.findings.append(Finding(*each, None, len(group.rows)))
+
+    def _note_misplaced(self, group: NativeReferences, origin: np.ndarray, record: Record) -> None:
+        path, known = group.ours.meta.path, self._matched.filed.chunks[group.place]
+        assert known is not None
+        states = self._states[path]
+        away = (group.moves != origin).any(axis=1) & (states[group.rows] == SAME)
+        if not away.any():
+            return
+        bad = np.flatnonzero(away)
+        keys = key_of(group.ours, self._references[path].numbers[group.rows])
+        row = int(bad[0])
+        index = known.indices[group.chunks[row]].tolist()
+        message = (
+            f"{keys(row)} is chunk {index} of `{group.native.name}` in a file that starts at "
+            f"element {origin.tolist()} of the array"
+        )
+        named = first_keys(keys, bad)
+        record.findings.append(Finding("misplaced", None, None, message, len(bad), named))
+        states[group.rows[bad]] = MOVED
+
+    def _note_lacking(self, group: NativeReferences, record: Record) -> None:
+        """Note chunks of the file that no reference of the part is of."""
+        known = self._matched.filed.chunks[group.place]
+        assert known is not None
+        wanted = expected(known, group.lie, group.origin, group.ours, group.is_cut).numbers
+        lacking = np.setdiff1d(wanted, self._references[group.ours.meta.path].numbers)
+        record.lacking += numbers_bytes(lacking)
+        record.is_filled_alike = is_filled_alike(group.ours, group.native, True)
+        shape, size = group.native.shape, group.native.chunks
+        count = prod(-(-length // max(n, 1)) for length, n in zip(shape, size, strict=True))
+        if len(known.offsets) < count and not record.is_filled_alike:
+            what = said(group.ours.fill_value), said(group.native.fill_value)
+            record.findings.append(Finding("fill_value", *what, None, len(group.rows)))
+
+    def _of_unreferenced(self, path: str) -> Record | None:
+        """Return the row of an array that the file has and no reference of the part leads to."""
+        ours, native, filed = self._matched.arrays[path], self._matched.native(path), None
+        if native is not None:
+            filed = self._matched.filed.chunks[self._matched.filed.places[native.name]]
+        lie = None if native is None else aligned(ours, native)
+        origin = None if lie is None else self._origins.of(ours, lie)
+        if native is None or filed is None or lie is None or origin is None:
+            return None
+        cut = is_cut(ours, native, lie)
+        if not cut and ours.meta.chunks != lie.chunks:
+            return None
+        record = self._new(path, native)
+        record.start, record.shape = origin.tolist(), list(lie.shape)
+        if (origin + np.array(lie.shape) > np.array(ours.meta.shape)).any():
+            record.findings.append(Finding("shape", said(ours.meta.shape), said(native.shape)))
+        record.lacking = numbers_bytes(np.unique(expected(filed, lie, origin, ours, cut).numbers))
+        record.is_filled_alike = is_filled_alike(ours, native, True)
+        return record
+
+    def _of_filled(self, path: str) -> Record | None:
+        """Return the row of an array that reads as its fill value everywhere, if that differs."""
+        ours, native = self._matched.arrays[path], self._matched.native(path)
+        lie = None if native is None or native.is_dimension else aligned(ours, native)
+        if native is None or lie is None:
+            return None
+        record = self._new(path, native)
+        record.findings += [
+            Finding(each.cause, each.ours, each.theirs)
+            for each in metadata_differences(ours, native, lie, True)
+            if each.cause not in _OF_CHUNKS
+        ]
+        return record if record.findings else None
+
+    def _of_held(self, path: str) -> Record | None:
+        """Return the row of an array whose values the set holds."""
+        native = self._matched.native(path)
+        if native is None:
+            return None
+        record = self._new(path, native)
+        return record if compare_held(self._matched, self._origins, path, native, record) else None
+
+    def _note_axis(self, group: NativeReferences, record: Record) -> None:
+        """Note how the values of a coordinate go, if the files are joined along it."""
+        ours = group.ours
+        if ours.meta.dimensions != (ours.name,) or len(group.native.shape) != 1:
+            return
+        filed, theirs = self._matched.whole(group.native), group.native.attributes.get
+        if filed is None or not len(filed) or filed.dtype.kind not in "iuf":
+            return
+        try:
+            decode = times if is_time(theirs("units")) else unpacked
+            record.axis = _axis_of(decode(filed, theirs, theirs("_FillValue")))
+        except Unread:
+            return
+
+
+def _span(groups: list[NativeReferences], record: Record) -> None:
+    """Take several arrays of the file that are joined in the set as one region."""
+    starts = np.array([group.origin for group in groups])
+    stops = np.array([group.origin + np.array(group.lie.shape) for group in groups])
+    first = starts.min(axis=0)
+    record.start, record.shape = first.tolist(), (stops.max(axis=0) - first).tolist()
+
+
+def _of_shape(group: NativeReferences) -> Iterator[Differing]:
+    """Yield that the file's array does not fit into the set's, or ends inside a chunk."""
+    whole, lie = np.array(group.ours.meta.shape), np.array(group.lie.shape)
+    stops = group.origin + lie
+    if (stops > whole).any():
+        yield Differing("shape", said(group.ours.meta.shape), said(group.native.shape))
+    elif not group.is_cut:
+        rest = (lie % np.array(group.lie.chunks) != 0) & (stops < whole)
+        if rest.any():
+            axis = int(np.argmax(rest))
+            ends = f"{int(lie[axis]):,} elements along dimension {axis}"
+            yield Differing("ragged", f"chunks of {group.lie.chunks[axis]:,}", ends)
+
+
+def _axis_of(values: np.ndarray) -> dict[str, float | int]:
+    """Return the first and last value of a coordinate, and its least and largest step."""
+    steps = np.diff(values) if len(values) > 1 else np.array([np.nan])
+    ends = float(values[0]), float(values[-1])
+    return {
+        "first": ends[0],
+        "last": ends[1],
+        "least": float(steps.min()),
+        "most": float(steps.max()),
+        "count": len(values),
+    }

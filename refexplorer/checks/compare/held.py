@@ -1,0 +1,214 @@
+"""Values that a set holds itself, and the same values as a file has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from refexplorer.checks.compare.cf import is_time, same_times, times, unpacked
+from refexplorer.checks.compare.set_array import FileLayout, SetArray
+from refexplorer.checks.plan.references import AuditedBlock
+from refexplorer.core.errors import DecodeError, LimitError
+from refexplorer.core.limits import Limits
+from refexplorer.formats.columns.references import BASE64, INLINE
+from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
+from refexplorer.io.decode.chunk_shapes import region
+from refexplorer.io.decode.codecs import require_codecs
+from refexplorer.io.decode.steps import error_text, steps
+from refexplorer.spec.references import Base64, Inline
+
+HELD_ELEMENTS = 2**21
+"""Elements of one array that are held; of all twice as many, since they go along with each part."""
+_RELATIVE, _NEAR_ZERO = 1e-6, 1e-12
+"""How much values may differ that were decoded and encoded anew: a single has 24 bits."""
+_TIME_NEAR = 1e3
+"""Microseconds that times may differ: a double of days since 1900 has some tens."""
+
+
+@dataclass(frozen=True)
+class HeldArray:
+    """Values of one array that the set holds."""
+
+    values: np.ndarray  # As they are stored, of the shape of the array
+    known: np.ndarray  # Where there are any, shape of the grid of chunks
+    is_lent: bool = False  # Whether they were read from the file that the set refers to
+
+
+@dataclass
+class HeldValues:
+    """What a set holds itself."""
+
+    limits: Limits
+    arrays: dict[str, HeldArray] = field(default_factory=dict)  # By path
+    reasons: dict[str, str] = field(default_factory=dict)  # Why others are not compared, by path
+    # Why a chunk cannot be decoded, by path and number of the chunk
+    broken: dict[str, dict[int, str]] = field(default_factory=dict)
+    room: int = 2 * HELD_ELEMENTS
+
+    def take(self, block: AuditedBlock, arrays: list[SetArray]) -> None:
+        """Take the inline chunks of a block; `arrays` are all, as they are numbered."""
+        columns = block.table.columns
+        is_held = (columns.kinds == INLINE) | (columns.kinds == BASE64)
+        for row in np.flatnonzero(is_held & (block.arrays >= 0) & (block.chunks >= 0)).tolist():
+            reference = columns.reference_at(row)
+            assert isinstance(reference, Inline | Base64)
+            self.put(arrays[block.arrays[row]], int(block.chunks[row]), reference)
+
+    def put(
+        self, ours: SetArray, number: int, held_by: Inline | Base64 | bytes, is_lent: bool = False
+    ) -> None:
+        """Keep the values of one chunk."""
+        meta, path = ours.meta, ours.meta.path
+        if path in self.reasons:
+            return
+        if path not in self.arrays:
+            size = int(np.prod(meta.shape, dtype=np.float64))
+            if size > min(HELD_ELEMENTS, self.room):
+                self.reasons[path] = f"{size:,} values that the set holds itself are too many."
+                return
+            self.room -= size
+            kind = object if ours.dtype is None else ours.dtype
+            known = np.zeros(meta.grid, np.bool_)
+            self.arrays[path] = HeldArray(np.zeros(meta.shape, kind), known, is_lent)
+        index = meta.index_at(number)
+        values: Any = held_by if isinstance(held_by, bytes) else held_by.data
+        try:
+            for step in steps(meta, self.limits):
+                values = step.run(values)
+            values = np.asarray(values).reshape(meta.chunks)
+        except LimitError as error:
+            self._leave(path, f"{meta.chunk_key(index)} is not decoded: {error_text(error)}")
+            return
+        except Exception as error:  # codecs raise what they like
+            try:
+                require_codecs(path, json.dumps(meta.metadata).encode())
+            except DecodeError as lacking:
+                self._leave(path, str(lacking))
+                return
+            self.broken.setdefault(path, {})[number] = error_text(error)
+            return
+        place = region(meta, index)
+        held = self.arrays[path]
+        held.values[place] = values[tuple(slice(0, each.stop - each.start) for each in place)]
+        held.known[index] = True
+
+    def _leave(self, path: str, reason: str) -> None:
+        del self.arrays[path]
+        self.reasons[path] = reason
+
+
+def marked(ours: SetArray, native: FileArray) -> Any:
+    """Return what stands for missing values in an array of the set.
+
+    A fill value alone does only where the file has missing values, too: writers copy that of the
+    format, which is 0, and that xarray then masks zeros is another matter than other values.
+    """
+    has = native.attributes.get("_FillValue") is not None
+    return ours.missing if has else ours.attribute("_FillValue")
+
+
+class ComparedValues(NamedTuple):
+    """Values of both sides, decoded."""
+
+    differs: np.ndarray  # Where they do
+    # ours, theirs: The values
+    ours: np.ndarray
+    theirs: np.ndarray
+
+
+def compared(
+    ours: SetArray, mine: np.ndarray, native: FileArray, filed: np.ndarray, missing: Any
+) -> ComparedValues:
+    """Compare values of a set with those of a file, decoded as CF says."""
+    theirs = native.attributes.get
+    filed_missing = native.attributes.get("_FillValue")
+    if {mine.dtype.kind, filed.dtype.kind} & set("OSU"):
+        one, other = _texts(mine), _texts(filed)
+        return ComparedValues(one != other, one, other)
+    if {mine.dtype.kind, filed.dtype.kind} - set("biufmM"):
+        same = mine.dtype.kind == filed.dtype.kind
+        if not same or mine.dtype.itemsize != filed.dtype.itemsize:
+            raise Unread("expression", "Values of these data types cannot be compared.")
+        kind = mine.dtype.newbyteorder("=")
+        one, other = mine.astype(kind), filed.astype(kind)
+        return ComparedValues(one != other, one, other)
+    if is_time(ours.attribute("units")) and is_time(theirs("units")):
+        is_other = not same_times(ours.attribute, theirs)
+    else:
+        is_other = False
+    if is_other:
+        one = times(mine, ours.attribute, missing)
+        other = times(filed, theirs, filed_missing)
+        return ComparedValues(_unlike(one, other, _TIME_NEAR, 0), one, other)
+    one = unpacked(_numbers(mine), ours.attribute, missing)
+    other = unpacked(_numbers(filed), theirs, filed_missing)
+    return ComparedValues(_unlike(one, other, _NEAR_ZERO, _RELATIVE), one, other)
+
+
+def _unlike(one: np.ndarray, other: np.ndarray, near: float, relative: float) -> np.ndarray:
+    differs: np.ndarray = ~np.isclose(one, other, rtol=relative, atol=near, equal_nan=True)
+    return differs
+
+
+def _numbers(values: np.ndarray) -> np.ndarray:
+    return values.astype(np.uint8) if values.dtype.kind == "b" else values
+
+
+def _texts(values: np.ndarray) -> np.ndarray:
+    def text(value: object) -> str:
+        decoded = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+        return decoded.rstrip("\0 ")
+
+    found = np.array([text(value) for value in values.ravel().tolist()], object)
+    return found.reshape(values.shape)
+
+
+def first_difference(found: ComparedValues) -> tuple[tuple[int, ...], tuple[object, object]]:
+    """Return the first place that differs, and both values there."""
+    at = tuple(int(each) for each in np.argwhere(found.differs)[0])
+    return at, (found.ours[at], found.theirs[at])
+
+
+class MatchedFile:
+    """An open file, and the arrays of a set."""
+
+    def __init__(self, file: DataFile, arrays: Mapping[str, SetArray], held: HeldValues) -> None:
+        self.arrays = arrays
+        self.held = held
+        self.filed = FileLayout(file)
+        self.names: dict[str, str] = {}
+        self.unread: dict[str, str] = {}
+        self._file = file
+        self._values: dict[str, np.ndarray] = {}
+
+    def native(self, path: str) -> FileArray | None:
+        """Return the array of the file that one of the set stands for, by name."""
+        places = self.filed.places
+        names = [self.names.get(path, path)]
+        for mine, theirs in self.names.items():  # a group of the file that became the root
+            if theirs.endswith("/" + mine):
+                names.append(theirs[: -len(mine)] + path)
+        for name in names:
+            if name in places:
+                found = self.filed.arrays[places[name]]
+                return None if found.is_dimension else found
+        return None
+
+    def whole(self, native: FileArray) -> np.ndarray | None:
+        """Return all values of a small array of the file, as they are stored."""
+        if prod(native.shape) > HELD_ELEMENTS:
+            return None
+        if native.name not in self._values:
+            selection = tuple(slice(0, length) for length in native.shape)
+            try:
+                values = np.asarray(self._file.values(native.name, selection))
+            except Unread as reason:
+                self.unread[native.name] = str(reason)
+                return None
+            self._values[native.name] = values
+        return self._values[native.name]

@@ -1,0 +1,412 @@
+"""The messages of one GRIB file against the references that a set has of them.
+
+A message knows no index: that a chunk has the right one is told by the coordinates that the set
+holds, such as the step, where they stand against those of the message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from refexplorer.checks.compare.cf import is_time, times
+from refexplorer.checks.compare.held import HELD_ELEMENTS, HeldArray, HeldValues
+from refexplorer.checks.compare.metadata import said, same_value
+from refexplorer.checks.compare.placing import (
+    MOVED,
+    OUTSIDE,
+    SAME,
+    FileReferences,
+    first_keys,
+    key_of,
+    set_indices,
+)
+from refexplorer.checks.compare.set_array import NOWHERE, FileLayout, FoundChunks, SetArray
+from refexplorer.checks.records import (
+    WHOLE,
+    FileObjects,
+    Finding,
+    ObjectRow,
+    Record,
+    Remade,
+    Said,
+    numbers_bytes,
+)
+from refexplorer.checks.states import ObjectState
+from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
+from refexplorer.spec.keys import prefix
+
+GRID = ("latitude", "longitude")
+_HOURS = {"hours": 1.0, "hour": 1.0, "h": 1.0, "minutes": 1 / 60, "seconds": 1 / 3600, "days": 24.0}
+_SECOND = 1e6
+"""Microseconds, in which times are compared."""
+_KINDS = ("typeOfLevel", "stepType", "dataType", "gridType")
+"""What tells messages of one name apart, besides coordinates."""
+
+
+def codec_of(ours: SetArray) -> Mapping[str, Any]:
+    """Return the settings of the codec that decodes messages."""
+    for each in ours.filters or ():
+        if each.name == "grib":
+            return each.settings
+    return {}
+
+
+def names_of(native: FileArray) -> set[Any]:
+    """Return what a message may be called."""
+    return {native.attributes.get("shortName"), native.attributes.get("cfVarName")}
+
+
+def name_of(ours: SetArray) -> Any:
+    """Return what the messages of an array are called; None if it does not say."""
+    return ours.attribute("GRIB_shortName") or codec_of(ours).get("var")
+
+
+def told(mine: SetArray, held: HeldArray, name: str) -> np.ndarray | None:
+    """Return a coordinate that the set holds as messages count it; None if of another kind."""
+    units = mine.attribute("units")
+    if held.values.dtype.kind not in "iuf":
+        return None
+    if name in ("time", "valid_time"):
+        if not is_time(units):
+            return None
+        try:
+            return times(held.values, mine.attribute, None) / _SECOND
+        except Unread:
+            return None
+    if name == "step":
+        factor = _HOURS.get(str(units).lower())
+        return None if factor is None else held.values * factor
+    return held.values.astype(np.float64)
+
+
+def is_same(ours: Any, theirs: float) -> Any:
+    """Say whether values of coordinates are the same."""
+    return np.abs(ours - theirs) <= 1e-6 * max(abs(theirs), 1)
+
+
+def chunk_of(
+    ours: SetArray, native: FileArray, coordinates: Mapping[str, tuple[SetArray, np.ndarray]]
+) -> int | None:
+    """Return the number of the chunk that a message belongs to; None if it is none of the array."""
+    meta = ours.meta
+    if name_of(ours) not in names_of(native) or prod(meta.chunks) != prod(native.shape):
+        return None
+    for kind in _KINDS:
+        mine, theirs = ours.attribute(f"GRIB_{kind}"), native.attributes.get(kind)
+        if mine is not None and theirs is not None and mine != theirs:
+            return None
+    index = dict.fromkeys(meta.dimensions or (), 0)
+    for name, (mine, values) in coordinates.items():
+        theirs = native.attributes.get(name)
+        if theirs is None:
+            return None
+        places = np.argwhere(is_same(values, float(theirs)))
+        dimensions = mine.meta.dimensions or ()
+        if not len(places) or (dimensions == (mine.name,) and len(places) > 1):
+            return None
+        if dimensions == (mine.name,):
+            index[mine.name] = int(places[0][0])
+    grid = [index[name] // size for name, size in zip(index, meta.chunks, strict=True)]
+    return int(np.ravel_multi_index(grid, meta.grid))
+
+
+FORM = "GRIB"
+
+
+@dataclass
+class _OddMessages:
+    """References to messages that differ for one cause."""
+
+    message: str
+    ours: str | None = None
+    theirs: str | None = None
+    rows: list[int] = field(default_factory=list)
+
+
+class MessageComparison:
+    """The comparison of one file; parameters as `FileComparison` has them."""
+
+    def __init__(
+        self,
+        file: DataFile,
+        arrays: Mapping[str, SetArray],
+        held: HeldValues,
+        record: Record,
+        references: Mapping[str, FileReferences],
+        remake: bool = False,
+    ) -> None:
+        self._file, self._arrays, self._held = file, arrays, held
+        self._base, self._references, self._remake = record, references, remake
+        self._filed = FileLayout(file)
+        self._found = {
+            path: self._filed.find(each.offsets, each.lengths) for path, each in references.items()
+        }
+        self._seen: dict[str, list[Record]] = defaultdict(list)
+        self._places: dict[str, set[tuple[int, ...]]] = defaultdict(set)
+
+    def compare(self) -> Iterator[tuple[Record, np.ndarray]]:
+        """Yield the row of each array with the states of its references."""
+        for path in self._references:
+            yield self._of_array(path)
+        for records in self._seen.values():
+            yield from ((each, np.empty(0, np.uint8)) for each in records)
+
+    def objects(self, rows: Sequence[Record]) -> FileObjects:
+        """Return what the set has of each message, and the array of one that is lacking."""
+        del rows  # which messages are in the set, their ranges tell
+        taken = {owner for each in self._found.values() for owner in each.owners.tolist()}
+        paths = {name_of(each): each.meta.path for each in self._arrays.values()}
+        titles = {each.name: each.title for each in self._filed.objects}
+        found = []
+        for place, native in enumerate(self._filed.arrays):
+            name = titles.get(native.name) or native.name
+            mine = [paths[each] for each in names_of(native) - {None} if each in paths]
+            if place in taken:
+                found.append(ObjectRow(name, ObjectState.IN_SET))
+            elif mine:
+                found.append(ObjectRow(name, ObjectState.LACKING, mine[0]))
+            else:
+                found.append(ObjectRow(name, ObjectState.NOT_TAKEN))
+        known = {native.name for native in self._filed.arrays}
+        for each in self._filed.objects:
+            if each.kind != "array":
+                found.append(ObjectRow(each.name, ObjectState.STRUCTURE))
+            elif each.barrier is not None and each.barrier.why == "expression":
+                name = each.title or each.name
+                found.append(ObjectRow(name, ObjectState.LEFT_OUT, str(each.barrier)))
+            elif each.name not in known:
+                why = self._filed.untold.get(each.name, str(each.barrier or ""))
+                found.append(ObjectRow(each.name, ObjectState.UNREAD, why))
+        return FileObjects(self._filed.declared, found)
+
+    def region(self, path: str, number: int) -> tuple[FileArray, tuple[slice, ...]] | None:
+        """Return the message, and all of it, for a chunk of the set."""
+        rows = np.flatnonzero(self._references[path].numbers == number)
+        owner = self._found[path].owners[rows[0]] if len(rows) else NOWHERE
+        if owner == NOWHERE:
+            return None
+        native, codec = self._filed.arrays[owner], codec_of(self._arrays[path])
+        name = f"{native.name}/{codec['var']}" if codec.get("var") in GRID else native.name
+        shape = self._arrays[path].meta.chunks[-len(native.shape) :]
+        if prod(shape) != prod(native.shape) or shape != native.shape:
+            return None
+        found = FileArray(
+            name, native.shape, native.chunks, native.dtype, (), None, None, {}, native.unread
+        )
+        return found, tuple(slice(0, n) for n in native.shape)
+
+    def _of_array(self, path: str) -> tuple[Record, np.ndarray]:
+        ours, found, at = self._arrays[path], self._references[path], self._found[path]
+        states = np.full(len(found.numbers), SAME, np.uint8)
+        record = Record(self._base.number, self._base.target, path, "messages", FORM)
+        record.references = len(states)
+        notes: dict[tuple[str, str | None], _OddMessages] = {}
+        keys = key_of(ours, found.numbers)
+        for row in range(len(states)):
+            if found.numbers[row] < 0:
+                states[row] = OUTSIDE
+                continue
+            for cause, note in self._of_reference(ours, found, at, row, keys(row)):
+                kept = notes.setdefault((cause, note.theirs), note)
+                kept.rows.append(row)
+                states[row] = MOVED
+        for (cause, _), note in notes.items():
+            named = first_keys(keys, np.array(note.rows))
+            found_so = note.ours, note.theirs, note.message or None
+            record.findings.append(Finding(cause, *found_so, len(note.rows), named))
+        record.unchecked += self._unchecked(ours)
+        wanted, reason = self._wanted(ours)
+        if (states == SAME).any():
+            lacking = sorted(set(wanted) - set(found.numbers.tolist()))
+            record.lacking = numbers_bytes(np.array(lacking, np.int64))
+        if self._remake and (record.findings or record.lacking):
+            record.remade = self._remade(ours, found, wanted, record)
+            record.remade.reason = reason
+        return record, states
+
+    def _wanted(self, ours: SetArray) -> tuple[dict[int, int], str | None]:
+        """Return the messages of an array by the chunks that they belong to, or why not."""
+        if codec_of(ours).get("var") in GRID:
+            return {}, "any message has the coordinates of its grid"
+        if name_of(ours) is None:
+            return {}, "nothing tells which messages are its own"
+        coordinates = {}
+        for path, name in self._coordinates(ours):
+            mine = self._arrays[path]
+            values = None if name in GRID else told(mine, self._held.arrays[path], name)
+            if values is not None:
+                coordinates[name] = mine, values
+        known = {mine.name for mine, _ in coordinates.values() if len(mine.meta.shape) == 1}
+        for name, length in zip(ours.meta.dimensions or (), ours.meta.grid, strict=True):
+            if length > 1 and name not in known:
+                return {}, f"the set holds nothing that tells the place of messages along `{name}`"
+        found: dict[int, list[int]] = defaultdict(list)
+        for place, native in enumerate(self._filed.arrays):
+            number = chunk_of(ours, native, coordinates)
+            if number is not None:
+                found[number].append(place)
+        twice = any(len(places) > 1 for places in found.values())
+        reason = "several messages of the file have the same place" if twice else None
+        return {number: places[0] for number, places in found.items() if len(places) == 1}, reason
+
+    def _remade(
+        self, ours: SetArray, found: FileReferences, wanted: Mapping[int, int], record: Record
+    ) -> Remade:
+        """Return the references that lead to the messages of an array, where it has others."""
+        made = Remade()
+        has = dict(zip(found.numbers.tolist(), zip(found.offsets.tolist(), found.lengths.tolist(),
+                                                   strict=True), strict=True))  # fmt: skip
+        for number, place in sorted(wanted.items()):
+            chunks = self._filed.chunks[place]
+            assert chunks is not None
+            start, length = int(chunks.offsets[0]), int(chunks.lengths[0])
+            if has.get(number) not in ((start, length), (start, WHOLE)):
+                made.chunks.append(number)
+                made.offsets.append(start)
+                made.lengths.append(length)
+        units = {self._filed.arrays[place].attributes.get("units") for place in wanted.values()}
+        causes = {each.cause for each in record.findings}
+        if "units" in causes and len(units) == 1:
+            made.said.append(Said("units", json.dumps(units.pop())))
+        if "dtype" in causes:
+            made.said.append(Said("dtype", json.dumps(np.dtype(codec_of(ours)["dtype"]).str)))
+        return made
+
+    def _of_reference(
+        self, ours: SetArray, found: FileReferences, at: FoundChunks, row: int, key: str
+    ) -> Iterator[tuple[str, _OddMessages]]:
+        """Yield what is wrong of one reference."""
+        owner, inside = int(at.owners[row]), int(at.inside[row])
+        if owner == NOWHERE:
+            where = f"{key} at byte {int(found.offsets[row]):,} is in no message of the file"
+            yield "offset", _OddMessages(where)
+            return
+        native, chunks = self._filed.arrays[owner], self._filed.chunks[owner]
+        assert chunks is not None
+        if inside:
+            where = f"{key} starts {inside:,} bytes inside message {native.name}"
+            yield "offset", _OddMessages(where)
+            return
+        given, length = int(found.lengths[row]), int(chunks.lengths[0])
+        if given >= 0 and given != length:
+            yield "length", _OddMessages(f"{key} has {given:,} bytes, the message {length:,}")
+        yield from self._of_message(ours, native, key)
+        yield from self._of_place(ours, native, int(found.numbers[row]), key)
+
+    def _of_message(
+        self, ours: SetArray, native: FileArray, key: str
+    ) -> Iterator[tuple[str, _OddMessages]]:
+        """Compare what the array is said to be with what the message is."""
+        codec, theirs = codec_of(ours), native.attributes
+        shape = ours.meta.chunks[-len(native.shape) :]
+        if shape != native.shape and prod(ours.meta.chunks) != prod(native.shape):
+            yield "shape", _OddMessages("", said(ours.meta.chunks), said(native.shape))
+        if codec.get("dtype") and str(ours.dtype) != np.dtype(codec["dtype"]).name:
+            yield "dtype", _OddMessages("", said(str(ours.dtype)), f"{codec['dtype']} by its codec")
+        if codec.get("var") in GRID:
+            return
+        mine = name_of(ours)
+        if mine is not None and mine not in names_of(native):
+            other = theirs.get("shortName")
+            yield "other-array", _OddMessages(f"{key} is a message of `{other}`, not of `{mine}`")
+            return
+        names = (ours.meta.dimensions or ())[-len(native.shape) :]
+        filed = native.dimensions or ()
+        if names != filed and sorted(names) == sorted(filed):
+            yield "dimensions", _OddMessages("", ", ".join(names), ", ".join(filed))
+        units = ours.attribute("units")
+        if units is not None and not same_value(units, theirs.get("units")):
+            yield "units", _OddMessages("", said(units), said(theirs.get("units")))
+
+    def _of_place(
+        self, ours: SetArray, native: FileArray, chunk: int, key: str
+    ) -> Iterator[tuple[str, _OddMessages]]:
+        """Compare the coordinates that the set holds at a chunk with those of its message."""
+        index = dict(
+            zip(ours.meta.dimensions or (), set_indices(ours, np.array([chunk]))[0], strict=False)
+        )
+        for path, name in self._coordinates(ours):
+            mine, held = self._arrays[path], self._held.arrays[path]
+            dimensions = mine.meta.dimensions or ()
+            if name in GRID:
+                self._compare_grid(path, name, native)
+                continue
+            place = tuple(int(index[each]) for each in dimensions)
+            both = _both(mine, held, place, native, name)
+            if both is None:
+                continue
+            differs = not is_same(*both)
+            is_alone = place in self._places[path]  # other messages of the place agree with the set
+            if differs and (dimensions == (mine.name,) or is_alone):
+                text = f"{key} is a message of {name} {said(both[1])}, the set says {said(both[0])}"
+                yield "misplaced", _OddMessages(text)
+            else:
+                self._see(path, list(place), [1] * len(place), differs, both)
+
+    def _coordinates(self, ours: SetArray) -> Iterator[tuple[str, str]]:
+        """Yield the coordinates of an array that the set holds and messages have, too."""
+        folder = prefix(ours.meta.path.rpartition("/")[0])
+        for path in self._held.arrays:
+            mine = self._arrays[path]
+            if path != folder + mine.name or path == ours.meta.path:
+                continue
+            name = "level" if mine.name == ours.attribute("GRIB_typeOfLevel") else mine.name
+            is_own = name in ("step", "time", "valid_time", "number", "level", *GRID)
+            if is_own and set(mine.meta.dimensions or ()) <= set(ours.meta.dimensions or ()):
+                yield path, name
+
+    def _see(self, path: str, start: list[int], shape: list[int], differs: bool, both: Any) -> None:
+        """Note that values that the set holds were compared."""
+        if tuple(start) in self._places[path]:
+            return
+        if not differs:
+            self._places[path].add(tuple(start))
+        record = Record(self._base.number, self._base.target, path, "messages", FORM)
+        record.start, record.shape = start, shape
+        if differs:
+            text = f"at {start} the set has {said(both[0])}, the file {said(both[1])}"
+            meta = self._arrays[path].meta
+            key = meta.chunk_key([at // n for at, n in zip(start, meta.chunks, strict=True)])
+            record.findings.append(Finding("held-values", None, None, text, 1, [key]))
+        self._seen[path].append(record)
+
+    def _compare_grid(self, path: str, name: str, native: FileArray) -> None:
+        """Compare latitudes or longitudes, of the first message only: they are of a grid."""
+        mine = self._held.arrays[path].values
+        if self._seen.get(path) or prod(native.shape) > HELD_ELEMENTS or len(native.shape) != 2:
+            return
+        try:
+            whole = self._file.values(f"{native.name}/{name}", (slice(None), slice(None)))
+        except Unread:
+            return
+        theirs = whole
+        if mine.ndim == 1:
+            theirs = whole[:, 0] if name == "latitude" else whole[0]
+        if theirs.shape != mine.shape:
+            return
+        away = ~np.isclose(mine.astype(float), theirs, rtol=1e-6, atol=1e-6)
+        at = tuple(int(each) for each in np.argwhere(away)[0]) if away.any() else None
+        both = None if at is None else (mine[at], theirs[at])
+        self._see(path, [0] * mine.ndim, list(mine.shape), at is not None, both)
+
+    def _unchecked(self, ours: SetArray) -> Iterator[str]:
+        """Yield along which dimensions nothing tells the place of messages."""
+        known = {name for path, _ in self._coordinates(ours) for name in [self._arrays[path].name]}
+        for name, length in zip(ours.meta.dimensions or (), ours.meta.grid, strict=False):
+            if length > 1 and name not in known:
+                yield f"places along `{name}`"
+
+
+def _both(
+    mine: SetArray, held: HeldArray, place: tuple[int, ...], native: FileArray, name: str
+) -> tuple[float, float] | None:
+    """Return a value that the set holds, and that of the message; None if they are of two kinds."""
+    theirs, values = native.attributes.get(name), told(mine, held, name)
+    return None if theirs is None or values is None else (float(values[place]), float(theirs))

@@ -1,0 +1,175 @@
+"""Every error that refexplorer raises, in one tree.
+
+RefexplorerError
+├── SourceError    the source cannot be read: missing, empty, not a reference set
+│   └── SpecError  the source was read, but the specification refuses it as a whole
+├── AccessError    a target may not be read until it is allowed by name
+├── FetchError     a target was asked for bytes and did not give them
+├── DecodeError    bytes came, but a codec or the metadata refuses them
+├── LimitError     a limit of `refexplorer.core.limits.Limits` was reached
+└── InternalError  refexplorer contradicts itself: a bug, never a property of the data
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from refexplorer.core.masking import masked_text
+
+
+class PickledByFields:
+    """A data class whose `cached_property` values stay behind and are computed anew.
+
+    They are larger than the fields, and some hold closures or numbers of this process alone.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: self.__dict__[each.name] for each in fields(self)}  # type: ignore[arg-type]
+
+
+class PickledError(Exception):
+    """An error that comes through a pickle whatever its `__init__` takes.
+
+    Python's own way calls the class with ``args`` alone, which fails for one that takes more: a
+    worker then dies, or hangs, instead of telling what is wrong.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _error_again, (type(self), self.args, self.__dict__)
+
+
+def _error_again(
+    kind: type[PickledError], args: tuple[object, ...], state: dict[str, Any]
+) -> PickledError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
+
+
+_CHAIN = 100_000
+"""Characters of errors that are looked through."""
+SENTENCE = 2_000
+"""Characters of a message or a pointer that are shown: it may quote a text of any length."""
+
+
+def shorten(text: str, limit: int = SENTENCE) -> str:
+    """Cut the middle out of a text of more characters than a limit, and say how long it is."""
+    if len(text) <= limit:
+        return text
+    said = f"… [{len(text):,} characters] …"
+    kept = max(limit - len(said), 2)
+    return text[: kept - kept // 2] + said + text[-(kept // 2) :]
+
+
+def cause_of(raised: BaseException, cause: BaseException) -> BaseException | None:
+    """Return what to raise an error from: nothing where it is the cause itself, or quotes a secret.
+
+    distributed goes from cause to cause, and never ends with an error that is its own. aiohttp and
+    botocore quote addresses with their signatures, which a traceback would show.
+    """
+    said = ""
+    error: BaseException | None = cause
+    while error is not None and len(said) < _CHAIN:
+        said, error = f"{said} {error} {error!r}", error.__cause__ or error.__context__
+    return None if raised is cause or masked_text(said) != said else cause
+
+
+class RefexplorerError(PickledError):
+    """The root of every error raised: its text is one sentence with the place and what to do."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shorten(masked_text(message)))
+
+
+class SourceError(RefexplorerError):
+    """The source of a reference set cannot be read."""
+
+
+class SlowSourceError(SourceError):
+    """The server of a source did not answer in time: it is not asked for anything else."""
+
+
+class SpecError(SourceError):
+    """The document is refused as a whole.
+
+    Attributes
+    ----------
+    code
+        The diagnostic code, such as ``"bad-version"``.
+    pointer
+        JSON pointer (RFC 6901) to the place; ``""`` is the whole document.
+    line, column
+        Counted from 1, or None where no text was given.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        pointer: str = "",
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.pointer = pointer
+        self.line = line
+        self.column = column
+
+
+class AccessError(RefexplorerError):
+    """A target may not be read until the person allows it.
+
+    Attributes
+    ----------
+    target
+        The URL that was asked for.
+    grant
+        What to pass to `ReferenceSet.allowing` to read it, such as ``"s3://bucket"``.
+    fact
+        The message without what to do in Python, for a view that has a button for it.
+    """
+
+    def __init__(self, message: str, *, target: str, grant: str, fact: str | None = None) -> None:
+        super().__init__(message)
+        self.target = target
+        self.grant = grant
+        self.fact = masked_text(message if fact is None else fact)
+
+
+class FetchError(RefexplorerError):
+    """Bytes of a target could not be read; the text names URL, range and cause."""
+
+
+class DecodeError(RefexplorerError):
+    """Bytes came, but a codec or the array's metadata refuses them."""
+
+
+class HarmError(RefexplorerError):
+    """A set would lose or change what can be read of it, so nothing was written."""
+
+
+class LeftOutWarning(UserWarning):
+    """A reader will take keys of a set for missing: rejected ones, or where it does not look."""
+
+
+class FormWarning(UserWarning):
+    """A form that another package registered cannot be used; sources are opened without it."""
+
+
+class SecretsWarning(UserWarning):
+    """Addresses of a set let everybody in who has them: a file that is written is about them."""
+
+
+class LimitError(RefexplorerError):
+    """A limit was reached; the text names the limit, its value and the option that raises it."""
+
+
+class InternalError(RefexplorerError):
+    """Data contradicts itself, so nothing is returned: a bug of refexplorer.
+
+    It exists because Zarr takes `KeyError` and `FileNotFoundError` for "no such chunk" and goes on
+    with fill values, which would hide a bug behind values that look like data.
+    """

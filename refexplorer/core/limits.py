@@ -1,0 +1,143 @@
+"""All limits, in one place: a file from a stranger must not eat the machine."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from refexplorer.core.errors import LimitError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The limits of one reference set; pass as ``limits=`` to raise a single bound.
+
+    Sizes are in bytes.
+    """
+
+    document_bytes: int = 4 * 2**30
+    """Decompressed size of a JSON document."""
+    json_lists: int = 2_000_000
+    """Lists in a JSON document, which are mostly its references."""
+    json_depth: int = 200
+    """Nesting of a JSON document."""
+    key_bytes: int = 64 * 1024
+    """Length of an explicit key; a longer one is rejected. A template makes the generated ones."""
+    template_chars: int = 64 * 1024
+    """Length of any text that a template makes, intermediate ones included."""
+    template_steps: int = 10_000
+    """Evaluation steps of one template."""
+    integer_bits: int = 1024
+    """Size of any integer that a template computes."""
+    expanded_keys: int = 20_000_000
+    """Keys that `to_v0` and `expand` write out; more is refused with the number."""
+    linked_keys: int = 1_000_000
+    """Keys that soft links of LINDI add to a set; a link that would add more is not followed."""
+    audited_references: int = 200_000_000
+    """References that one audit goes through, writing some tens of bytes to disk for each."""
+    record_rows: int = 50_000_000
+    """`record_size` of a parquet store."""
+    itemsize: int = 2**20
+    """Size of one array element."""
+    chunk_bytes: int = 2**30
+    """Decoded size of one chunk."""
+    fetch_bytes: int = 2**28
+    """Bytes that one request of a view may read, and a column of a parquet record file may take
+    beyond some for each row."""
+    read_seconds: float = 120
+    """Seconds that one read of a target may take, its retries included; while at least 4 kB come in
+    a second, time does not count."""
+    picture_bytes: int = 2_000_000
+    """Bytes that the first picture of an array fetches, unless a single chunk has more; views let
+    a person choose others."""
+    kept_bytes: int = 2**28
+    """Decoded chunks that the views of a set keep."""
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """The limits of the visitors of a page, on the machine that serves it."""
+
+    # Pages that are open at a time; one that is closed counts for half a minute more
+    sessions: int = 100
+    openings: int = 4  # Sets that are opened at a time
+    waiting: int = 20  # Sets that wait for their turn to be opened
+    seconds: float = 60  # Time that the opening of a set may take, waiting for servers included
+    # Bytes that it may take, beside what Python itself does; Windows bounds the time alone
+    memory: int = 2_000_000_000
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Say whether an error comes of too little memory, itself or by what led to it."""
+    while error is not None:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        # the stack of a thread is address space; CPython has no error of its own for it
+        if isinstance(error, RuntimeError) and "start new thread" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def memory_limit() -> int | None:
+    """Return how many bytes this process may take; None where the system sets no limit."""
+    if os.name != "posix":
+        return None
+    import resource
+
+    kinds = resource.RLIMIT_AS, resource.RLIMIT_DATA
+    set_limits = [resource.getrlimit(kind)[0] for kind in kinds]
+    return min((one for one in set_limits if one != resource.RLIM_INFINITY), default=None)
+
+
+def limit_arrow_pool() -> None:
+    """Keep Arrow, in this process and its children, from reserving where the system sets a limit.
+
+    Call it before Arrow takes memory. Its own allocator (mimalloc) takes 1 GiB
+    of address space at once where there is so much: with 1.6 GB the rest was too little for a set
+    that opens with 1.2 GB.
+    """
+    if memory_limit() is not None:
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+
+
+def memory_message() -> str:
+    """Say how much there was, and what to do."""
+    from refexplorer.core.text import size_text  # takes numpy, and each command asks for the limit
+
+    most = memory_limit()
+    if most is not None:
+        return (
+            f"There is not enough memory: this process may take {size_text(most)}; raise its "
+            "limit (`ulimit -v`), or use a smaller part of the set."
+        )
+    return (
+        f"There is not enough memory{_free()}; end other programs, use a machine with more, or a "
+        "smaller part of the set."
+    )
+
+
+def _free() -> str:
+    from refexplorer.core.text import size_text
+
+    try:
+        pages = os.sysconf("SC_AVPHYS_PAGES"), os.sysconf("SC_PHYS_PAGES")
+        free, whole = (size_text(count * os.sysconf("SC_PAGE_SIZE")) for count in pages)
+    except (AttributeError, ValueError, OSError):
+        return ""
+    return f": {free} of the {whole} of this machine are free"
+
+
+@contextmanager
+def as_limit_error() -> Iterator[None]:
+    """Raise a `LimitError` that says it where memory is not enough."""
+    try:
+        yield
+    except MemoryError:
+        raise LimitError(memory_message()) from None

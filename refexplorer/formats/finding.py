@@ -1,0 +1,491 @@
+"""From what a person passes to a source: what a path, a URL or a value is, the forms are asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from glob import has_magic, iglob
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from refexplorer.core.errors import (
+    AccessError,
+    LimitError,
+    RefexplorerError,
+    SlowSourceError,
+    SourceError,
+)
+from refexplorer.core.files import (
+    Files,
+    OwnFiles,
+    Progress,
+    open_plain,
+    own_path,
+    plain_bytes,
+    read_within,
+)
+from refexplorer.core.limits import Limits
+from refexplorer.core.masking import masked_url, secrets_of, without
+from refexplorer.core.text import counted, escape
+from refexplorer.formats.catalogues import (
+    NAME_SHOWN,
+    Sources,
+    catalogue_of,
+    check_several,
+    chosen,
+    common_folder,
+    fitting,
+    is_web,
+    whole_pattern,
+)
+from refexplorer.formats.datafiles.streams import BLOCK, RangeStream, ReadAmount
+from refexplorer.formats.forms import DataFileForm, first_answer
+from refexplorer.formats.other_files import PROBE, kind_of, refuse_other, refuse_zarr
+from refexplorer.formats.source import (
+    ZMETADATA,
+    LeftOut,
+    Locate,
+    OpeningTerms,
+    Source,
+    SourceFile,
+    SourceFolder,
+    SourceForm,
+    cause,
+)
+from refexplorer.spec.diagnostics import Findings, pointer
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+DOCUMENTS = (".json", ".gz", ".zst", ".zstd")
+"""Endings of the names of documents, which are read at once without a look at what they are."""
+
+
+def _at_version(folder: SourceFolder, form: SourceForm, terms: OpeningTerms) -> Source | None:
+    known = form.versioned or folder.version is None
+    return form.of_folder(folder, terms) if known else None
+
+
+def at_url(url: str, locate: Locate, terms: OpeningTerms) -> Source | SourceFile:
+    """Return what a URL leads to; a document is returned as a file that is still to be read."""
+    location, name = _parts_of(url)
+    shown = escape(url, NAME_SHOWN)
+    try:
+        filesystem, path = locate(url)
+        folder = SourceFolder(name, location, path.rstrip("/"), None, None, lambda: filesystem)
+        found = first_answer(lambda form, terms: form.of_folder(folder, terms), terms)
+        head = _head(filesystem, path) if found is None else b""
+        found = found or _of_data_url(url, name, filesystem, path, head, terms)
+        if found is not None:
+            return found
+        data = _document(name, filesystem, path, head, terms)
+    except (LimitError, AccessError, SlowSourceError):
+        raise
+    except RefexplorerError:
+        if (found := _of_sought(url, locate, terms)) is not None:
+            return found
+        raise
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        if (found := _of_sought(url, locate, terms)) is not None:
+            return found
+        refuse_zarr(folder.name, folder.has)
+        raise SourceError(f"{shown} cannot be read: {cause(error)}.") from None
+    except ImportError as error:
+        raise SourceError(f"{shown} needs a package that is not installed: {error}.") from None
+    except Exception as error:  # each protocol has errors of its own
+        said = without(cause(error), secrets_of(url))  # botocore quotes what it takes for a bucket
+        raise SourceError(f"{shown} cannot be read: {said}.") from None
+    if not data and (found := _of_sought(url, locate, terms)) is not None:  # s3fs opens folders
+        return found
+    return SourceFile.of_bytes(data, name, location, terms.limits)
+
+
+def _head(filesystem: AbstractFileSystem, path: str) -> bytes:
+    """Read what a file begins with; nothing if its name is that of a document."""
+    if path.partition("?")[0].endswith(DOCUMENTS):
+        return b""
+    with filesystem.open(path, "rb", compression=None, block_size=BLOCK) as file:
+        return read_within(file, PROBE)
+
+
+def _document(
+    name: str, filesystem: AbstractFileSystem, path: str, head: bytes, terms: OpeningTerms
+) -> bytes:
+    if 0 < len(head) < PROBE:  # that was all of it
+        refuse_other(name, head)
+        return head
+    with filesystem.open(path, "rb", compression=None) as file:
+        head = read_within(file, PROBE)
+        refuse_other(name, head)
+        terms.check_size(name, filesystem.info(path).get("size") or 0)
+        # a byte beyond the limit, so that a size that the server does not tell is refused, too
+        return head + read_within(file, terms.limits.document_bytes + 1 - len(head))
+
+
+def _of_data_url(
+    url: str,
+    name: str,
+    filesystem: AbstractFileSystem,
+    path: str,
+    head: bytes,
+    terms: OpeningTerms,
+) -> Source | None:
+    """Make references to a data file of a server; None if it is none."""
+    if kind_of(head) is None:
+        return None
+    size = filesystem.info(path).get("size") or 0
+    most = terms.limits.document_bytes
+    fetch = partial(_fetched, filesystem, path)
+    opening: Callable[[], Any] = partial(RangeStream, fetch, size, escape(name, NAME_SHOWN), most)
+    content = partial(plain_bytes, b"", name, terms.limits)
+    found = SourceFile(name, _parts_of(url)[0], size, None, opening, content, url)
+    made = DataFileForm().of_file(found, terms)
+    if made is not None and made.fetched is not None:
+        made.fetched.add(ReadAmount(requests=1, bytes=len(head)))  # which told what it is
+    return made
+
+
+def _fetched(filesystem: AbstractFileSystem, path: str, start: int, stop: int) -> bytes:
+    found: bytes = filesystem.cat_file(path, start=start, end=stop)  # s3fs has others before these
+    return found
+
+
+def _of_sought(url: str, locate: Locate, terms: OpeningTerms) -> Source | None:
+    """Ask the forms with versions whether a URL that is no file is a folder of theirs.
+
+    Only then is a server asked for the files that tell it, and what follows an ``@`` is a version.
+    """
+    before, at, version = url.rpartition("@")
+    asked: list[tuple[str, str | None]] = [(url.rstrip("/"), None)]
+    if at and "/" not in version and "/" in before.partition("://")[2]:
+        asked.append((before.rstrip("/"), version))
+    for place, wanted in asked:
+        try:
+            if (found := _of_url_folder(place, wanted, locate, terms)) is not None:
+                return found
+        except OSError:
+            continue
+    return None
+
+
+def _of_url_folder(
+    url: str, version: str | None, locate: Locate, terms: OpeningTerms
+) -> Source | None:
+    filesystem, path = locate(url)
+    parent, name = _parts_of(url)
+    folder = SourceFolder(name, parent, path.rstrip("/"), None, version, lambda: filesystem, True)
+    return first_answer(partial(_at_version, folder), terms)
+
+
+def _parts_of(url: str) -> tuple[str, str]:
+    """Return the folder of a URL, and the name in it; a signature is no part of a name."""
+    path, mark, query = url.partition("?") if is_web(url) else (url, "", "")
+    parent, _, name = path.rstrip("/").rpartition("/")
+    return parent if "://" in parent else parent + "/", masked_url(f"{name}{mark}{query}")
+
+
+def locating(url: str, terms: OpeningTerms) -> Locate:
+    """Return who finds the filesystem of a URL."""
+    if terms.locate is None:
+        raise SourceError("A URL in this source is not followed here.")
+    return terms.locate
+
+
+_PART = re.compile(r"(.+)#([0-9]{1,6})")
+_MARK = "\ufeff"
+"""Tells the order of bytes at the start of a text, and is no part of it."""
+_NAME_LENGTH = 4096
+"""Characters that the path of a file has at most."""
+_TEXT_STARTS = ("{", "[", '"', "<", "'")
+
+
+class NamedBytes(bytes):
+    """Bytes of a source with a name for titles and messages."""
+
+    name: str
+
+
+def read_source(
+    source: object,
+    storage_options: Mapping[str, Any] | None,
+    limits: Limits,
+    locate: Locate | None = None,
+    *,
+    files: Files | None = None,
+    progress: Progress | None = None,
+) -> Source:
+    """Find and read a source."""
+    with _terms(limits, files, progress, storage_options or {}, locate) as terms:
+        return _of_any(source, terms)
+
+
+def read_path(
+    name: str,
+    limits: Limits,
+    files: Files | None = None,
+    progress: Progress | None = None,
+    locate: Locate | None = None,
+) -> Source:
+    """Find and read a source of this machine."""
+    with _terms(limits, files, progress, {}, locate) as terms:
+        return _of_path(name, terms)
+
+
+class _Raised(BaseException):
+    """Carries what `progress` raised through all that turns errors into sentences."""
+
+    def __init__(self, raised: BaseException) -> None:
+        super().__init__(raised)
+        self.raised = raised
+
+
+@contextmanager
+def _terms(
+    limits: Limits,
+    files: Files | None,
+    progress: Progress | None,
+    options: Mapping[str, Any],
+    locate: Locate | None,
+) -> Iterator[OpeningTerms]:
+    telling = None if progress is None else partial(_tell, progress)
+    try:
+        yield OpeningTerms(limits, files or OwnFiles(), telling, options, locate)
+    except _Raised as stopped:
+        raise stopped.raised from None
+
+
+def _tell(progress: Progress, done: int, size: int) -> None:
+    try:
+        progress(done, size)
+    except BaseException as error:
+        raise _Raised(error) from None
+
+
+def _of_any(source: object, terms: OpeningTerms) -> Source:
+    if isinstance(source, bytes | bytearray | memoryview):
+        name = source.name if isinstance(source, NamedBytes) else "bytes"
+        return _of_bytes(bytes(source), name, None, terms)
+    if isinstance(source, str):
+        if not source.strip():
+            raise SourceError("The source is an empty string.")
+        if _is_text(source) and (terms.files.guarded or not _names_files(source)):
+            return _of_bytes(source.encode("utf-8", "surrogatepass"), "text", None, terms)
+        if "://" in source:
+            place, part = _split_part(source)
+            terms = replace(terms, part=part)
+            there = at_url(place, locating(place, terms), terms)
+            there = there if isinstance(there, Source) else _of_file(there, terms)
+            if there.place is None and there.pointed_by is None and "?" in place:
+                there = replace(there, place=source)  # its name is without what may be secret
+            return _of_part(part, there)
+        return _of_path(source, terms)
+    if isinstance(source, os.PathLike):
+        return _of_path(str(Path(source)), terms, parts=False)
+    if isinstance(source, list | tuple) and source:
+        check_several(source)
+        return _of_several(source, f"{len(source):,} files", None, terms)
+    found = first_answer(lambda form, terms: form.of_object(source, terms), terms)
+    if found is None:
+        raise SourceError(
+            "A reference set is opened from a path, URL, dict, text, bytes, virtual dataset or "
+            f"Icechunk session, not from {type(source).__name__}."
+        )
+    return found
+
+
+def _is_text(source: str) -> bool:
+    return source.removeprefix(_MARK).lstrip().startswith(_TEXT_STARTS) or "\n" in source
+
+
+def _names_files(source: str) -> bool:
+    """Say whether what begins like a text is the name of a file, or a pattern that fits some."""
+    if len(source) > _NAME_LENGTH:
+        return False
+    with suppress(OSError, ValueError):
+        if own_path(source).exists():
+            return True
+        if source.startswith("[") and has_magic(source) and not _is_json(source):
+            return next(iglob(str(own_path(source))), None) is not None  # noqa: PTH207
+    return False
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _of_path(name: str, terms: OpeningTerms, *, parts: bool = True) -> Source:
+    try:
+        try:
+            path, part = terms.files.place(name), None
+        except AccessError:
+            if (found := _of_version(name, None, terms)) is None:
+                raise
+            return found  # its folder may be opened, and nothing beside it
+        if parts and (match := _PART.fullmatch(name)) and not path.exists():
+            name, part = match[1], int(match[2])
+            path = terms.files.place(name)
+        terms = replace(terms, part=part)
+        return _of_part(part, _of_version(name, path, terms) or _of_place(name, path, terms))
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{_shown(name)} cannot be read: {cause(error)}.") from None
+
+
+def _of_part(part: int | None, found: Source) -> Source:
+    """Note the number of a set; of a catalogue it was that of the link."""
+    return replace(found, part=None if found.pointed_by is not None else part)
+
+
+def _of_version(name: str, path: Path | None, terms: OpeningTerms) -> Source | None:
+    """Read the version of a folder that a name means; None if it means none.
+
+    `path` is what the name means as it is, None if that may not be opened. Each way to read a name
+    is placed before anything is asked of the file system.
+    """
+    before, at, version = name.rpartition("@")
+    if not at or not Path(before).name or set(version) & {os.sep, os.altsep}:
+        return None
+    if path is not None and path.exists():
+        return None
+    place = terms.files.place(before)
+    if not place.is_dir():
+        return None
+    folder = SourceFolder.at(place, version, terms.files)
+    return first_answer(partial(_versioned, folder), terms)
+
+
+def _versioned(folder: SourceFolder, form: SourceForm, terms: OpeningTerms) -> Source | None:
+    return form.of_folder(folder, terms) if form.versioned else None
+
+
+def _of_place(name: str, path: Path, terms: OpeningTerms) -> Source:
+    if path.is_dir():
+        return _of_folder(name, path, terms)
+    if not path.exists():
+        if has_magic(name) and not terms.files.guarded:
+            whole = whole_pattern(name)
+            return _of_several(fitting(name), whole.name, str(whole), terms)
+        raise SourceError(f"There is no file {_shown(name)}.")
+    if not path.is_file():
+        raise SourceError(f"{_shown(name)} is not a regular file.")
+    whole = path.resolve()
+    content = partial(open_plain, str(whole), path.name, terms.limits, terms.files)
+    opening = partial(terms.files.open, str(whole))
+    size = path.stat().st_size
+    return _of_file(SourceFile(path.name, str(whole.parent), size, path, opening, content), terms)
+
+
+def _of_several(paths: Sources, name: str, place: str | None, terms: OpeningTerms) -> Source:
+    """Read data files, each as a group of its path below the folder that holds them all."""
+    found: list[tuple[str, Source]] = []
+    fetched = ReadAmount()
+    for number, path in enumerate(paths):
+        one = _of_any(path, terms.of_file(number, len(paths)))
+        if one.form != DataFileForm.name or one.references() is None:
+            raise SourceError(
+                f"{_shown(str(path))} is no data file, and only those are opened together; open "
+                "it by itself."
+            )
+        if one.fetched is not None:
+            fetched.add(one.fetched)
+        found.append((f"{one.location}/{one.name}", one))
+    folder = common_folder([one.location or "" for _, one in found])
+    value: dict[str, Any] = {".zgroup": {"zarr_format": 2}}
+    beyond: list[tuple[str, int]] = []
+    left_out: list[LeftOut] = []
+    for whole, one in found:
+        inside = whole[len(folder) :].lstrip("/").replace("://", "/")
+        if f"{inside}/.zgroup" in value:
+            raise SourceError(f"{_shown(whole)} is given twice.")
+        references = one.references() or {}
+        value |= {f"{inside}/{key}": reference for key, reference in references.items()}
+        beyond += ((f"{inside}/{key}", count) for key, count in one.beyond)
+        left_out += (replace(each, name=f"{inside}/{each.name}") for each in one.left_out)
+    more = fetched if fetched.requests else None
+    return Source(
+        name,
+        DataFileForm.name,
+        folder or None,
+        value=value,
+        place=place,
+        fetched=more,
+        beyond=tuple(beyond),
+        left_out=tuple(left_out),
+    )
+
+
+def _of_folder(name: str, path: Path, terms: OpeningTerms) -> Source:
+    folder = SourceFolder.at(path, None, terms.files)
+    found = first_answer(lambda form, terms: form.of_folder(folder, terms), terms)
+    if found is None:
+        refuse_zarr(folder.name, folder.has)
+        raise SourceError(
+            f"The folder {_shown(name)} is not a parquet reference store: it has no {ZMETADATA}."
+        )
+    return found
+
+
+def _of_file(file: SourceFile, terms: OpeningTerms) -> Source:
+    catalogue = None if terms.is_followed else catalogue_of(file.head)
+    if catalogue is not None:
+        place = chosen(catalogue, file.name, file.location, terms.part)
+        followed = _of_any(place, replace(terms, part=None, is_followed=True))
+        return replace(followed, pointed_by=file.name)
+    found = first_answer(lambda form, terms: form.of_file(file, terms), terms)
+    assert found is not None, "JSON takes every file"
+    return found
+
+
+def _of_bytes(data: bytes, name: str, location: str | None, terms: OpeningTerms) -> Source:
+    return _of_file(SourceFile.of_bytes(data, name, location, terms.limits), terms)
+
+
+def _split_part(url: str) -> tuple[str, int | None]:
+    match = _PART.fullmatch(url)
+    return (url, None) if match is None else (match[1], int(match[2]))
+
+
+def _shown(name: str) -> str:
+    return repr(escape(name, NAME_SHOWN))
+
+
+_HEAD = 4
+"""Bytes that tell the encoding."""
+
+
+def note_encoding(source: Source, findings: Findings) -> None:
+    """Note a document that is not UTF-8 without a mark; the source can be read."""
+    if source.content is None:
+        return
+    with source.content() as stream:
+        head = stream.read(_HEAD)
+    encoding = json.detect_encoding(head)
+    if encoding != "utf-8":
+        said = (
+            "begins with a byte order mark" if encoding == "utf-8-sig" else f"is {encoding.upper()}"
+        )
+        hint = "Write it as UTF-8 without a mark, as RFC 8259 requires."
+        findings.add("odd-encoding", "", f"The document {said}; not every reader takes it.", hint)
+
+
+def note_beyond(source: Source, findings: Findings) -> None:
+    """Note the byte ranges of a data file that end after it."""
+    for key, count in source.beyond:
+        name = escape(key.rpartition("/")[0] or "/", 200)
+        findings.add(
+            "range-past-end",
+            pointer(key),
+            f"{counted(count, 'byte range')} of {name} {'ends' if count == 1 else 'end'} after the "
+            "file.",
+            "The file is damaged or was not copied whole: compare its size with the original.",
+            key=key,
+            count=count,
+        )

@@ -1,0 +1,368 @@
+"""Objects of VirtualiZarr that hold references; nothing is imported for others.
+
+A package is only asked where an object of it was passed, so that it is there already.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import cache, partial
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, BinaryIO
+
+from refexplorer.core.errors import FormWarning, RefexplorerError, SourceError, SpecError
+from refexplorer.core.text import escape
+from refexplorer.formats.columns.entries import EntriesBuilder
+from refexplorer.formats.datafiles.confined_references import DataFileSource, made_references
+from refexplorer.formats.datafiles.data_file import Unread
+from refexplorer.formats.datafiles.streams import RangeStream
+from refexplorer.formats.dmrpp import add_dataset, is_dataset, read_xml
+from refexplorer.formats.icechunk.facts import MARKS
+from refexplorer.formats.icechunk.history import Recorded, recorded_versions
+from refexplorer.formats.icechunk.repository import (
+    OpenedVersion,
+    folder_version,
+    is_icechunk,
+    is_repository,
+    object_version,
+    url_version,
+)
+from refexplorer.formats.json_forms import JsonForm, LindiForm
+from refexplorer.formats.other_files import PROBE, is_dmrpp, kind_of
+from refexplorer.formats.source import (
+    DOCUMENTS,
+    JSON,
+    ZMETADATA,
+    LeftOut,
+    OpeningTerms,
+    Source,
+    SourceFile,
+    SourceFolder,
+    SourceForm,
+    warn_of_left_out,
+)
+from refexplorer.formats.zarr_stores import ZarrForm, is_consolidated
+
+
+class DataFileForm(SourceForm):
+    """HDF5 and NetCDF4, NetCDF3, GRIB2, FITS and TIFF.
+
+    No chunk is read, only metadata; of GRIB each message, whose metadata are all over it.
+    """
+
+    name = "data file"
+    guarded = True
+
+    def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
+        """Make references to a file that is not compressed, in a folder or on a server."""
+        url = file.url if file.local is None else str(file.local.resolve())
+        if url is None:
+            return None
+        with file.open() as stream:
+            kind = kind_of(stream.read(PROBE))
+            if kind is None:
+                return None
+            stream.seek(0)
+            if terms.progress is not None:
+                terms.progress(0, file.size)
+            path = None if file.local is None or terms.files.guarded else url
+            given = DataFileSource(file.name, kind, url, path, stream, file.size)
+            try:
+                made = made_references(given, terms.progress)
+            except ImportError:
+                return None  # what the file is, and what to install, is told after the last form
+            fetched = stream.fetched if isinstance(stream, RangeStream) else None
+        if terms.progress is not None:
+            terms.progress(file.size, file.size)
+        place = url if file.local is None else None
+        if made.left_out:
+            warn_of_left_out(file.name, made.left_out)
+        return Source(
+            file.name,
+            self.name,
+            file.location,
+            entries=made.entries,
+            place=place,
+            fetched=fetched,
+            beyond=made.beyond,
+            left_out=tuple(_left_out(name, why) for name, why in made.left_out.items()),
+        )
+
+
+def _left_out(name: str, why: Unread) -> LeftOut:
+    place, _, attribute = name.partition(" (attribute ")
+    if attribute:
+        return LeftOut(f"{place}@{attribute.rstrip(')')}", "attribute", why.sentence)
+    said = why.sentence.rstrip(".")
+    reason = f"i{said[1:]}" if said.startswith(("Its ", "It ")) else said
+    return LeftOut(name, "object", reason)
+
+
+class DmrppForm(SourceForm):
+    """References to the file that a DMR++ document describes, which lies beside it."""
+
+    name = "DMR++"
+    guarded = True
+
+    def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
+        """Read a document."""
+        if not is_dmrpp(file.head):
+            return None
+        terms.check_size(file.name, file.size)
+        with file.content() as stream:
+            root = read_xml(stream, file.name, terms.limits)
+        if not is_dataset(root):
+            raise SpecError(
+                f"{escape(file.name)} is no DMR++ document: it begins with the element "
+                f"{escape(root.name, 100)}, not with Dataset of DAP 4.",
+                code="not-json",
+            )
+        builder = EntriesBuilder()
+        left_out = add_dataset(builder, root)
+        if left_out:
+            warn_of_left_out(file.name, left_out)
+        place = None if file.local is None else str(file.local.resolve())
+        rows = tuple(LeftOut(path.lstrip("/"), "variable", why) for path, why in left_out.items())
+        return Source(
+            file.name,
+            self.name,
+            file.location,
+            entries=builder.finish(),
+            place=place,
+            left_out=rows,
+        )
+
+
+class IcechunkForm(SourceForm):
+    """One snapshot of a repository; ``folder@v1`` is a branch, a tag or a snapshot."""
+
+    name = "Icechunk"
+    versioned = True
+    guarded = True
+
+    def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
+        """Read what a repository, session or store of the package icechunk leads to."""
+        return _read(object_version(given), terms) if is_icechunk(given) else None
+
+    def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
+        """Read a repository."""
+        if folder.local is not None:
+            if not is_repository(folder.local):
+                return None
+            opened = folder_version(folder.local, folder.version, terms.limits, terms.files)
+            return _read(opened, terms)
+        if not folder.is_sought or not any(map(folder.has, MARKS)):
+            return None
+        if terms.files.guarded:  # its package connects to servers by itself
+            raise SourceError(
+                f"{escape(folder.name)} is an Icechunk repository; this page opens those in the "
+                "folders that it may read, and none by URL."
+            )
+        options = terms.options_of(folder.place)
+        return _read(url_version(folder.place, folder.version, options), terms)
+
+
+def _read(lent: AbstractContextManager[OpenedVersion], terms: OpeningTerms) -> Source:
+    with lent as opened:
+        entries, facts = opened.read(terms.limits, terms.files)
+    return Source(
+        opened.name,
+        IcechunkForm.name,
+        opened.place,
+        entries=entries,
+        place=opened.again,
+        repository=facts,
+        recorded=_recorded(opened, facts.snapshot, terms),
+    )
+
+
+def _recorded(
+    opened: OpenedVersion, snapshot: str, terms: OpeningTerms
+) -> Callable[[], Recorded] | None:
+    """Return what reads the recorded versions of a snapshot, from where it can be opened again."""
+    if opened.again is None or opened.place is None:
+        return None
+    limits, place = terms.limits, opened.place
+    if opened.folder is not None:
+        again = partial(folder_version, opened.folder, snapshot, limits, terms.files)
+        opening = terms.files.open
+    else:
+        options = terms.options_of(place)
+        again, opening = partial(url_version, place, snapshot, options), partial(_open, options)
+    return partial(recorded_versions, again, partial(_manifest, place), limits, opening)
+
+
+def _manifest(place: str, name: str) -> str:
+    return f"{place}/manifests/{name}"
+
+
+def _open(options: Mapping[str, Any], url: str) -> BinaryIO:
+    """Open a file of a repository that Icechunk itself was allowed to open."""
+    import fsspec
+
+    filesystem, path = fsspec.core.url_to_fs(url, **options)
+    opened: BinaryIO = filesystem.open(path, "rb")
+    return opened
+
+
+class ParquetForm(SourceForm):
+    """The parquet layout of fsspec's `LazyReferenceMapper`."""
+
+    name = "parquet"
+    guarded = True
+
+    def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
+        """Find a store; `refexplorer.formats.parquet.store` reads it."""
+        if not folder.has(ZMETADATA) or is_consolidated(folder):
+            return None
+        store = folder.filesystem(), folder.path
+        return Source(folder.name, self.name, folder.parent, store=store)
+
+    def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
+        """Find the store that a file of this name is of."""
+        if file.local is None or file.local.name != ZMETADATA:
+            return None
+        return self.of_folder(SourceFolder.at(file.local.parent, None, terms.files), terms)
+
+
+class VirtualiZarrForm(SourceForm):
+    """Virtual datasets and trees, and what VirtualiZarr's parsers give."""
+
+    name = "VirtualiZarr"
+    guarded = True
+
+    def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
+        """Take the references of an object as VirtualiZarr writes them for kerchunk.
+
+        Of a ``ManifestStore`` or ``ManifestGroup`` no variable is loaded. Groups in groups become
+        folders.
+        """
+        kind = type(given)
+        package = kind.__module__.partition(".")[0]
+        if package == "virtualizarr" and kind.__name__ in ("ManifestStore", "ManifestGroup"):
+            return Source(kind.__name__, self.name, value=_in_folders(_groups_of(given)))
+        if package != "xarray" or kind.__name__ not in ("Dataset", "DataTree"):
+            return None
+        datasets = _nodes_of(given) if kind.__name__ == "DataTree" else {"": given}
+        if not any(_is_virtual(dataset) for dataset in datasets.values()):
+            raise SourceError(
+                f"This {kind.__name__} holds values, not references; pass one that "
+                f"VirtualiZarr's `open_virtual_{kind.__name__.lower()}` returned."
+            )
+        return Source(f"virtual {kind.__name__.lower()}", self.name, value=_in_folders(datasets))
+
+
+def _is_virtual(dataset: Any) -> bool:
+    held = (type(variable._data) for variable in dataset.variables.values())
+    return any(kind.__module__.startswith("virtualizarr.") for kind in held)
+
+
+def _groups_of(source: Any) -> Mapping[str, Any]:
+    """Return the groups of a store or of a group as datasets by path, all of them references."""
+    group = getattr(source, "_group", source)  # a store has no other way to groups in groups
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        datasets: Mapping[str, Any] = group.to_virtual_datasets()
+    return datasets
+
+
+def _nodes_of(tree: Any) -> Mapping[str, Any]:
+    """Return the nodes of a tree as datasets by path, each with its own variables alone."""
+    start = len(tree.path.rstrip("/")) + 1
+    return {node.path[start:]: node.to_dataset(inherit=False) for node in tree.subtree}
+
+
+def _in_folders(datasets: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the references of datasets by key, each in the folder of its path."""
+    return {
+        f"{path}/{key}" if path else key: value
+        for path, dataset in datasets.items()
+        for key, value in _written(dataset)["refs"].items()
+    }
+
+
+def _written(dataset: Any) -> Mapping[str, Any]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of codecs that kerchunk has no say in
+            document: Mapping[str, Any] = dataset.vz.to_kerchunk(format="dict")
+    except Exception as error:  # whatever its writer cannot say
+        raise SourceError(
+            f"VirtualiZarr cannot write this dataset as references: {error}."
+        ) from None
+    return document
+
+
+GROUP = "refexplorer.sources"
+FORMS: tuple[SourceForm, ...] = (
+    VirtualiZarrForm(),
+    IcechunkForm(),
+    LindiForm(),
+    ParquetForm(),
+    ZarrForm(),
+    DmrppForm(),
+    DataFileForm(),
+)
+LAST = JsonForm()
+"""Takes every file for JSON, to say where it is none."""
+
+Question = Callable[[SourceForm, OpeningTerms], "Source | None"]
+
+
+def first_answer(question: Question, terms: OpeningTerms) -> Source | None:
+    """Ask each form in turn; return the first source that one of them knows."""
+    for form in filter(terms.may_ask, FORMS):
+        if (found := question(form, terms)) is not None:
+            return found
+    for form in filter(terms.may_ask, installed_forms()):
+        if (found := _answer_of(form, question, terms)) is not None:
+            return found
+    return question(LAST, terms)
+
+
+@cache
+def installed_forms() -> tuple[SourceForm, ...]:
+    """Return the forms of other packages, by name; one that cannot be used is warned of once."""
+    found: dict[str, SourceForm] = {}
+    known = {*(form.name for form in FORMS), *DOCUMENTS, JSON}
+    for point in sorted(entry_points(group=GROUP)):
+        try:
+            form = _loaded(point)
+            if form.name in known | found.keys():
+                raise ValueError(f"there is a form {form.name} already")
+        except Exception as error:  # a package may raise anything while it is imported
+            _warn(f"The form {escape(point.name)} ({escape(point.value)}) cannot be used", error)
+        else:
+            found[form.name] = form
+    return tuple(found.values())
+
+
+def _loaded(point: EntryPoint) -> SourceForm:
+    form = point.load()()
+    if not isinstance(form, SourceForm) or not isinstance(getattr(form, "name", None), str):
+        raise TypeError("it is no subclass of refexplorer.formats.source.SourceForm with a name")
+    return form
+
+
+def _answer_of(form: SourceForm, question: Question, terms: OpeningTerms) -> Source | None:
+    """Ask a form of another package, whose faults are not to stop the others."""
+    try:
+        found = question(form, terms)
+        if found is not None and not isinstance(found, Source):
+            raise TypeError(f"it gave {type(found).__name__}, not a Source")
+        if found is not None and [found.entries, found.value, found.store].count(None) != 2:
+            raise TypeError("its source must hold one of entries, value and store")
+    except RefexplorerError:
+        raise
+    except Exception as error:  # as above
+        _warn(f"The form {escape(form.name)} failed and was passed over", error)
+        return None
+    return None if found is None else replace(found, form=form.name)
+
+
+def _warn(what: str, error: Exception) -> None:
+    said = escape(str(error)).rstrip(".") or "no reason given"
+    warnings.warn(f"{what}: {type(error).__name__}: {said}.", FormWarning, stacklevel=2)

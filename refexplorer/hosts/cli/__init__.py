@@ -1,0 +1,165 @@
+"""The command line: exit status 0 fine, 1 the set has errors, 2 unreadable or called wrongly.
+
+`program` is what the modules of `verbs` add their commands to, `output` and `terminal` print,
+`proxy` tells Jupyter how to start the page. Begin with `program`.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import io
+import os
+import pkgutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from copy import copy
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from refexplorer.core.limits import is_out_of_memory, limit_arrow_pool, memory_message
+from refexplorer.hosts.cli.ending import INTERRUPTED, ended_by_signals
+
+if TYPE_CHECKING:
+    from typer import BadParameter, Typer
+    from typer.models import CommandInfo
+
+UNREADABLE = 2
+HARMFUL = 1
+"""A set was not written, since it would lose what can be read."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status; an error is one sentence on stderr."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # it was closed by who called
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115  as long as this runs
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    limit_arrow_pool()
+    try:
+        return _interruptible(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
+    except (BrokenPipeError, SystemExit) as ended:
+        if not _is_closed_pipe(ended):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _interruptible(arguments: list[str]) -> int:
+    with ended_by_signals() as ending:
+        try:
+            status = _run(arguments)
+        except KeyboardInterrupt:  # while modules are loaded; later typer makes it a status
+            status = INTERRUPTED
+        return ending.status if status == INTERRUPTED else status
+
+
+def _run(arguments: list[str]) -> int:
+    from refexplorer.core.errors import HarmError, RefexplorerError
+
+    _start_early(arguments[1:])
+    with _gc_paused():  # modules are no garbage: looking through them was a tenth of the start
+        from refexplorer.hosts.cli.program import usage_errors
+    try:
+        with _gc_paused():
+            app = _with_one_command(load_app(), arguments[0])
+        status = app(arguments, prog_name="refexplorer", standalone_mode=False)
+        sys.stdout.flush()
+        return int(status or 0)
+    except usage_errors as error:
+        return _refuse(_wrong_call(error))
+    except HarmError as error:
+        _refuse(str(error))
+        return HARMFUL
+    except RefexplorerError as error:
+        return _refuse(str(error))
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        return _refuse(memory_message() if is_out_of_memory(error) else _unforeseen(error))
+
+
+@contextmanager
+def _gc_paused() -> Iterator[None]:
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _start_early(arguments: list[str]) -> None:
+    """Start the process that reads a data file, which loads its modules while this one does."""
+    from refexplorer.formats.datafiles import confined_references
+    from refexplorer.formats.other_files import PROBE, kind_of
+
+    for name in arguments:
+        with suppress(OSError, ValueError):
+            if not name.startswith("-") and Path(name).is_file():
+                with Path(name).open("rb") as file:
+                    kind = kind_of(file.read(PROBE))
+                if kind is not None:
+                    confined_references.start(kind)
+                    return
+
+
+def _unforeseen(error: Exception) -> str:
+    if isinstance(error, OSError):
+        place = error.filename or "The output"
+        return f"{place} cannot be read or written: {error.strerror or error}."
+    # a fault of ours: still no traceback for who only looks
+    return f"This should not happen: {type(error).__name__}: {error}."
+
+
+def load_app() -> Typer:
+    """Return all commands, each with its examples; the modules of `verbs` are loaded now."""
+    from refexplorer.hosts.cli import verbs
+    from refexplorer.hosts.cli.program import EXAMPLES, app, epilog
+
+    for module in pkgutil.iter_modules(verbs.__path__):
+        importlib.import_module(f"{verbs.__name__}.{module.name}")  # its commands join the others
+    for command in app.registered_commands:
+        command.epilog = epilog(_name(command))
+    places = {name: place for place, name in enumerate(EXAMPLES)}
+    app.registered_commands.sort(key=lambda each: places.get(_name(each), len(places)))
+    return app
+
+
+def _with_one_command(app: Typer, asked: str) -> Typer:
+    """Return an app with the one command that is asked for, or all if that is none of them.
+
+    Typer reads the signatures of all commands that an app has, longer than `ls` works.
+    """
+    found = [command for command in app.registered_commands if _name(command) == asked]
+    if found:
+        app = copy(app)
+        app.registered_commands = found
+    return app
+
+
+def _name(command: CommandInfo) -> str:
+    assert command.callback is not None
+    return command.callback.__name__.replace("_", "-")
+
+
+def _is_closed_pipe(ended: BaseException) -> bool:
+    """Tell whether the reader, such as `head`, has seen enough; typer calls that a failure."""
+    return isinstance(ended, BrokenPipeError) or isinstance(ended.__context__, BrokenPipeError)
+
+
+def _wrong_call(error: BadParameter) -> str:
+    said = error.format_message().rstrip(".").replace("Value error, ", "")
+    command = "refexplorer" if error.ctx is None else error.ctx.command_path
+    return f"{said}{' See' if said.endswith('?') else '; see'} `{command} --help`."
+
+
+def _refuse(sentence: str) -> int:
+    from refexplorer.core.text import escape
+
+    sys.stderr.write(f"refexplorer: {escape(sentence)}\n")
+    return UNREADABLE

@@ -1,0 +1,193 @@
+"""Output of commands: tables on a terminal, tab-separated text in a pipe, JSON on demand.
+
+Text from a file is escaped on its way out, addresses are without secrets but in the document that
+`expand` writes, and everything is written as it comes. What only a terminal has is in
+`refexplorer.hosts.cli.terminal`, loaded where there is one: rich takes its time.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain, islice
+from typing import Protocol, TypeVar
+
+from refexplorer.core.errors import FormWarning, LeftOutWarning, RefexplorerError, SecretsWarning
+from refexplorer.core.masking import KEYS, masked, masked_text
+from refexplorer.core.text import escape
+from refexplorer.refset.contents import SetLike
+from refexplorer.verbs.text import tree_text
+
+Item = TypeVar("Item")
+
+
+class Counter(Protocol):
+    """Takes how far a work is."""
+
+    def __call__(self, done: int, total: int | None, sentence: str | None = None) -> None:
+        """Show it; `sentence` says what is done from now on."""
+
+
+def is_terminal() -> bool:
+    """Tell whether a person reads stdout."""
+    return sys.stdout.isatty()
+
+
+def say(sentence: str) -> None:
+    """Tell the person something that is not the answer, on stderr."""
+    sys.stderr.write(f"{escape(sentence)}\n")
+
+
+@contextmanager
+def saying_warnings() -> Iterator[None]:
+    """Print each warning as one line, without the place in code."""
+    with warnings.catch_warnings(record=True) as caught:
+        for category in (LeftOutWarning, FormWarning, SecretsWarning):
+            warnings.simplefilter("always", category)
+        try:
+            yield
+        finally:
+            for warning in caught:
+                say(str(warning.message))
+
+
+def write_line(text: str = "") -> None:
+    """Write one line of the answer."""
+    sys.stdout.write(f"{escape(text)}\n")
+
+
+def write_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a table; in a pipe one line a row with tabs between, without the head.
+
+    Columns without any names have no head on a terminal either.
+    """
+    if is_terminal():
+        from refexplorer.hosts.cli import terminal
+
+        terminal.write_table(columns, rows)
+        return
+    for row in rows:
+        sys.stdout.write(f"{_joined(row)}\n")
+
+
+def write_tree(refs: SetLike, path: str) -> None:
+    """Write the tree below a path, three levels deep, of long levels the first rows."""
+    if is_terminal():
+        from refexplorer.hosts.cli import terminal
+
+        terminal.write_tree(refs, path)
+        return
+    sys.stdout.write(f"{tree_text(refs, path)}\n")
+
+
+def write_json(fields: Mapping[str, object], name: str, items: Iterable[object]) -> None:
+    """Write one JSON document: the fields, then `items` as the list `name`, one a line.
+
+    What goes wrong after the first item is a last field ``error``, so that those before it are
+    not lost; what goes wrong before it leaves nothing on stdout.
+    """
+    items = iter(items)
+    first = list(islice(items, 1))
+    head, end = _json(fields)[:-1], "\n]}\n" if first else "]}\n"
+    sys.stdout.write(f'{head}{", " if fields else ""}"{name}": [')
+    separator = "\n"
+    try:
+        for item in chain(first, items):
+            sys.stdout.write(f"{separator}{_json(item)}")
+            separator = ",\n"
+    except RefexplorerError as error:
+        end = f'\n], "error": {json.dumps(str(error))}}}\n'
+        raise
+    finally:
+        sys.stdout.write(end)
+
+
+def write_object(members: Iterable[tuple[str, object]], is_data: bool = False) -> None:
+    """Write one JSON object, one member a line; data as they are."""
+    sys.stdout.write("{")
+    separator = "\n"
+    for name, value in members:
+        sys.stdout.write(f"{separator}{json.dumps(name)}: {_json(value, is_data)}")
+        separator = ",\n"
+    sys.stdout.write("\n}\n" if separator != "\n" else "}\n")
+
+
+def write_lines(items: Iterable[object], is_data: bool = False) -> None:
+    """Write JSON lines, one document a line; data as they are."""
+    for item in items:
+        sys.stdout.write(f"{_json(item, is_data)}\n")
+
+
+@contextmanager
+def waiting(sentence: str) -> Iterator[None]:
+    """Show on a terminal that something is going on."""
+    if not _is_watched():
+        yield
+        return
+    from refexplorer.hosts.cli import terminal
+
+    with terminal.waiting(sentence):
+        yield
+
+
+@contextmanager
+def reading(sentence: str) -> Iterator[Callable[[int, int], None]]:
+    """Show on a terminal how many bytes of a file were read; take them as they come."""
+    if not _is_watched():
+        yield lambda done, size: None
+        return
+    from refexplorer.hosts.cli import terminal
+
+    with terminal.counting(sentence, of_bytes=True) as count:
+        yield count
+
+
+@contextmanager
+def counting(sentence: str) -> Iterator[Counter]:
+    """Show on a terminal how far a work is; take it as it comes."""
+    if not _is_watched():
+        yield lambda done, total, sentence=None: None
+        return
+    from refexplorer.hosts.cli import terminal
+
+    with terminal.counting(sentence) as count:
+        yield count
+
+
+def progress(items: Iterable[Item], total: int, sentence: str) -> Iterator[Item]:
+    """Pass items on and show on a terminal how many of them there were."""
+    if not _is_watched():
+        yield from items
+        return
+    from refexplorer.hosts.cli import terminal
+
+    yield from terminal.progress(items, total, sentence)
+
+
+def at_most(items: Iterable[Item], limit: int | None) -> Iterator[Item]:
+    """Pass on the first items, however many are asked for."""
+    return islice(items, None if limit is None else min(limit, sys.maxsize))
+
+
+def cell(value: object) -> str:
+    """Return a value as the cell of a table."""
+    return "" if value is None else escape(str(value))
+
+
+def _json(value: object, is_data: bool = False) -> str:
+    return json.dumps(value if is_data else masked(value, KEYS))
+
+
+def _joined(row: Sequence[object]) -> str:
+    """Return a row with tabs between its cells; nearly always none needs to be escaped."""
+    cells = ["" if value is None else str(value) for value in row]
+    is_plain = "".join(cells).isprintable()
+    return masked_text("\t".join(cells if is_plain else map(escape, cells)))
+
+
+def _is_watched() -> bool:
+    """Tell whether a person sees stderr, where progress is shown."""
+    return sys.stderr.isatty()

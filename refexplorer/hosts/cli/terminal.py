@@ -1,0 +1,122 @@
+"""Output for a terminal and not for a pipe: tables, trees, progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+)
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from refexplorer.core.files import FileCount
+from refexplorer.core.text import escape
+from refexplorer.hosts.cli.output import Counter, cell
+from refexplorer.refset.contents import SetLike
+from refexplorer.verbs.text import CHILDREN_SHOWN, LEVELS_SHOWN
+
+Item = TypeVar("Item")
+_STYLES = {
+    "inline": "bright_black",
+    "base64": "yellow",
+    "url": "green",
+    "range": "blue",
+    "error": "bold red",
+    "warning": "yellow",
+}
+_RIGHT = {"Size", "Offset", "Length", "Missing", "Below"}
+_TABLE_ROWS = 500
+"""Rows that are laid out together: columns of one table are as wide as its widest cell."""
+
+
+def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a table; columns without any names have no head."""
+    console = Console(highlight=False)
+    remaining = iter(rows)
+    while page := list(islice(remaining, _TABLE_ROWS)):
+        table = Table(
+            box=None, pad_edge=False, header_style="dim", show_header=any(columns)
+        )  # fmt: skip
+        for column in columns:
+            table.add_column(column, justify="right" if column in _RIGHT else "left")
+        for row in page:
+            table.add_row(*(_styled(value) for value in row))
+        console.print(table)
+
+
+def write_tree(refs: SetLike, path: str) -> None:
+    """Write the tree below a path, three levels deep, of long levels the first rows."""
+    root = Tree(Text(escape(path or refs.source.name)))
+    _grow(root, refs, path, LEVELS_SHOWN)
+    Console(highlight=False).print(root)
+
+
+def _grow(branch: Tree, refs: SetLike, path: str, levels: int) -> None:
+    page = refs.children(path, 0, CHILDREN_SHOWN)
+    for node in page.rows:
+        kind = str(node.kind or node.type)
+        label = Text.assemble(escape(node.name), "  ", (kind, _STYLES.get(kind, "dim")))
+        if node.target:
+            label.append(f"  {escape(node.target)}", "dim")
+        below = branch.add(label)
+        if node.children and levels > 1:
+            _grow(below, refs, node.path, levels - 1)
+    if more := page.total - len(page.rows):
+        branch.add(Text(f"… {more:,} more", "dim"))
+
+
+class _BytesOrFiles(DownloadColumn):
+    """Bytes, unless what is told is a count of files."""
+
+    def render(self, task: Task) -> Text:
+        if isinstance(task.completed, FileCount):
+            return Text(f"{task.completed:,} of {task.total or 0:,.0f} files", "progress.download")
+        return super().render(task)
+
+
+@contextmanager
+def waiting(sentence: str) -> Iterator[None]:
+    """Show that something is going on."""
+    with Console(stderr=True).status(Text(escape(sentence))):
+        yield
+
+
+@contextmanager
+def counting(sentence: str, of_bytes: bool = False) -> Iterator[Counter]:
+    """Show how far a work is, in bytes or in things; of several files it is told in files."""
+    with _bar(_BytesOrFiles() if of_bytes else MofNCompleteColumn()) as bar:
+        task = bar.add_task(escape(sentence), total=None)
+
+        def count(done: int, total: int | None, sentence: str | None = None) -> None:
+            said = None if sentence is None else escape(sentence)
+            bar.update(task, completed=done, total=total, description=said)
+
+        yield count
+
+
+def progress(items: Iterable[Item], total: int, sentence: str) -> Iterator[Item]:
+    """Pass items on and show how many of them there were."""
+    with _bar(MofNCompleteColumn()) as bar:
+        yield from bar.track(items, total=total, description=escape(sentence))
+
+
+def _bar(number: ProgressColumn) -> Progress:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), number)
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+def _styled(value: object) -> Text:
+    text = f"{value:,}" if isinstance(value, int) else cell(value)
+    return Text(text, style=_STYLES.get(text, ""), overflow="fold")

@@ -1,0 +1,407 @@
+"""``check``: what is wrong or odd in a set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from refexplorer.checks.render.check_results import TargetChecks
+from refexplorer.checks.report_page import explained_code, report_page, titled, write_report
+from refexplorer.core.text import code, counted, shown
+from refexplorer.hosts.cli import output
+from refexplorer.hosts.cli.program import (
+    HAS_ERRORS,
+    NOT_CHECKED,
+    AsJson,
+    SourceArgument,
+    app,
+    open_set,
+    severities,
+    size_cell,
+)
+from refexplorer.hosts.cli.verbs.making import Allow, Overwrite, RenameRules, pairs
+from refexplorer.spec.codes import Severity
+from refexplorer.spec.diagnostics import Diagnostic, grouped
+from refexplorer.verbs.referenceset import ReferenceSet
+
+if TYPE_CHECKING:
+    from refexplorer.checks.engine import AuditProgress, AuditWatch
+    from refexplorer.checks.render.audit_report import Audit
+    from refexplorer.checks.render.check_results import TargetChecks
+    from refexplorer.checks.report import Report
+
+_SHOWN = 200
+"""Diagnostics that are listed."""
+_CHARS = 400
+
+
+def write_check_page(path: Path, refs: ReferenceSet, checks: TargetChecks | None) -> None:
+    """Write a page that needs nothing else."""
+    found = refs.diagnostics
+    name = shown(refs.source.name, _CHARS)
+    said = f"{counted(refs.count, 'key')}, {counted(len(found), 'diagnostic')}"
+    if checks is None:
+        said += "; the targets were not checked (use --targets) and no data was read"
+    rows = (
+        (
+            shown(str(each.severity)),
+            explained_code(each.code),
+            code(each.place, _CHARS),
+            shown(each.sentence, 2 * _CHARS),
+        )
+        for each in found[:_SHOWN]
+    )
+    head = ("Severity", "Code", "Where", "What, and what to do")
+    tables = titled("Diagnostics", head, rows, len(found))
+    targets = "" if checks is None else checks._repr_html_()
+    body = f'<div class="refexplorer"><p><b>{name}</b>: {shown(said)}.</p>{tables}</div>{targets}'
+    write_report(path, report_page(f"Check of {name}", body))
+
+
+_COLUMNS = ("State", "Target", "Size", "References", "Modified", "What to know")
+
+
+def check_targets(
+    refs: ReferenceSet, allow: list[str], resume: Path | None, as_json: bool
+) -> TargetChecks:
+    """Ask every target, several at a time, and print what was found."""
+    try:
+        found = _watched(refs, allow, resume)
+    except KeyboardInterrupt:
+        if resume is not None:
+            output.say(
+                f"Stopped. The answers are kept in {resume}; the same command asks again and "
+                "says what changed."
+            )
+        raise
+    if as_json:
+        counts = {"total": found.total, "unlisted": found.unlisted, "left_out": found.left_out}
+        fields = {"source": found.source} | counts
+        output.write_json(fields, "targets", map(asdict, found))
+    else:
+        output.write_rows(
+            _COLUMNS,
+            (
+                (r.words, r.url, size_cell(r.size), r.references, r.modified, r.message)
+                for r in found
+            ),
+        )
+        output.say(f"{found.source}, {found.summary}")
+    return found
+
+
+def _watched(refs: ReferenceSet, allow: list[str], resume: Path | None) -> TargetChecks:
+    with output.counting("Asking targets") as count:
+
+        def checked(done: int, of: int) -> bool:
+            count(done, of)
+            return True
+
+        return refs.allowing(*allow).check_targets(resume=resume, checked=checked)
+
+
+FIRST_OF_A_GROUP = 3
+
+
+@app.command()
+def check(
+    source: SourceArgument,
+    targets: Annotated[
+        bool,
+        typer.Option("--targets", help="Request size and version of each target; no data is read."),
+    ] = False,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(help="Allow a place to be accessed: a folder, s3://bucket, a host."),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(help="File for the answers; the next run says which targets changed."),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="List each finding, where many are alike.")
+    ] = False,
+    page: Annotated[
+        Path | None, typer.Option("--html", help="Write the report to an HTML page.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """List what is wrong or odd, with the place and what to do.
+
+    Of many findings of one kind the first are listed. Targets are not asked without --targets,
+    and not read with it; `refexplorer audit` decodes. Exit status 2 if some may not be asked yet.
+    """
+    if (allow or resume) and not targets:
+        raise typer.BadParameter("--allow and --resume require --targets.")
+    refs = open_set(source)
+    if targets:
+        from refexplorer.hosts.cli.verbs.checking import check_targets
+
+        checks = check_targets(refs, allow or [], resume, as_json)
+        _write_check_page(page, refs, checks)
+        if checks.good:
+            return 0
+        return HAS_ERRORS if checks.has_errors else NOT_CHECKED
+    _write_check_page(page, refs, None)
+    counts = severities(refs)
+    if as_json:
+        fields = {"source": refs.source.name, "form": refs.source.form, "keys": refs.count}
+        written = (diagnostic.to_dict() for diagnostic in refs.diagnostics)
+        output.write_json(fields | counts, "diagnostics", written)
+        return HAS_ERRORS if counts["error"] else 0
+    for line in _diagnostic_lines(refs.diagnostics, every):
+        output.write_line(line)
+    found = ", ".join(f"{count:,} of severity {name}" for name, count in counts.items() if count)
+    code = next((one.code for one in refs.diagnostics if one.severity is not Severity.INFO), None)
+    explained = f" `refexplorer explain-code {code}` tells more of the first." if code else ""
+    keys = counted(refs.count, "key")
+    output.say(
+        f"{refs.source.name}: {keys}; {found or 'no diagnostics'}. The targets "
+        f"were not checked (use --targets) and no data was read.{explained}"
+    )
+    return HAS_ERRORS if counts["error"] else 0
+
+
+def _write_check_page(path: Path | None, refs: ReferenceSet, checks: TargetChecks | None) -> None:
+    if path is not None:
+        from refexplorer.hosts.cli.verbs.checking import write_check_page
+
+        with output.saying_warnings():
+            write_check_page(path, refs, checks)
+
+
+def _diagnostic_lines(diagnostics: tuple[Diagnostic, ...], every: bool) -> Iterator[str]:
+    """Yield what is said of the diagnostics; of many of one code the first, unless `every`."""
+    for group in grouped(diagnostics):
+        if every or not group.is_long:
+            yield from map(str, group.diagnostics)
+            continue
+        yield group.title
+        for diagnostic in group.diagnostics[:FIRST_OF_A_GROUP]:
+            yield f"    {diagnostic.place}: {diagnostic.sentence}"
+        left = len(group.diagnostics) - FIRST_OF_A_GROUP
+        yield f"    and {left:,} more (`--all` lists them)"
+
+
+Scheduler = Annotated[
+    str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
+]
+Workers = Annotated[int | None, typer.Option(min=1, help="Number of threads without a scheduler.")]
+Results = Annotated[Path | None, typer.Option(help="Folder for the table of results (parquet).")]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume", help="Resume after the last finished part; changed files are read again."
+    ),
+]
+
+
+def check_resume(resume: bool, results: Path | None) -> None:
+    """Raise BadParameter if a run shall resume, and nothing says where its results are."""
+    if resume and results is None:
+        raise typer.BadParameter("--resume requires --results.")
+
+
+@contextmanager
+def watching(doing: str, results: Path | None) -> Iterator[AuditWatch]:
+    """Give what shows the progress of a run; if it is interrupted, say what is kept."""
+    try:
+        with output.counting("Listing references") as count:
+
+            def watch(progress: AuditProgress) -> bool:
+                if progress.total is None:
+                    count(progress.listed, None)
+                else:
+                    count(progress.audited, progress.total, doing)
+                return True
+
+            yield watch
+    except KeyboardInterrupt:
+        if results is not None:
+            output.say(f"Stopped. Finished parts are kept in {results}; continue with --resume.")
+        raise
+
+
+def show(found: Audit | Report, page: Path | None, as_json: bool) -> None:
+    """Print what was found, and write its page."""
+    if page is not None:
+        with output.saying_warnings():
+            found.to_html(page)
+    if as_json:
+        output.write_object(found.to_dict().items())
+    else:
+        for line in str(found).splitlines():
+            output.write_line(line)
+
+
+@app.command()
+def audit(
+    source: SourceArgument,
+    allow: Allow = None,
+    decode: Annotated[
+        str,
+        typer.Option(help="Chunks of each array to decode: a number, sample (10), all or none."),
+    ] = "sample",
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    results: Results = None,
+    resume: Resume = False,
+    page: Annotated[
+        Path | None, typer.Option("--html", help="Write the summary to an HTML page.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Ask targets, compare ranges with their sizes, decode chunks. Exit status 1 if any is wrong.
+
+    Values and metadata are not compared with the files; the answer says what was not checked. Exit
+    status 2 if nothing is wrong so far, but some targets may not be read yet.
+    """
+    check_resume(resume, results)
+    refs = open_set(source)
+    with watching("Auditing", results) as watch:
+        found = refs.allowing(*allow or ()).audit(
+            decode=decode,
+            scheduler=scheduler,
+            workers=workers,
+            results=results,
+            resume=resume,
+            watch=watch,
+        )
+    show(found, page, as_json)
+    if found.good:
+        return 0
+    return HAS_ERRORS if found.summary.has_errors else NOT_CHECKED
+
+
+class ValuesCompared(StrEnum):
+    """Chunks of each array whose values are compared."""
+
+    none = "none"
+    sample = "sample"
+    all = "all"
+
+
+@app.command()
+def verify(
+    source: SourceArgument,
+    allow: Allow = None,
+    values: Annotated[
+        ValuesCompared,
+        typer.Option(help="Compare values as well, of ten chunks of each array, or all."),
+    ] = ValuesCompared.none,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    results: Results = None,
+    resume: Resume = False,
+    only: Annotated[
+        str | None, typer.Option(help="A share of the files: 3/30 is the third of thirty.")
+    ] = None,
+    within: Annotated[
+        str | None, typer.Option(help="Begin nothing after this time, such as 30m.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--html", help="Write the report to an HTML page.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Compare the set with the files' own metadata. Exit status 1 if they differ.
+
+    Reads the metadata of each file with the library of its format, and compares the place and
+    length of chunks, data types, filters, packing, units, dimensions and coordinates, and what the
+    files hold that the set does not. Exit status 2 if something could not be compared. A set
+    without file references passes.
+    """
+    check_resume(resume, results)
+    refs = open_set(source)
+    with watching("Verifying", results) as watch:
+        found = refs.allowing(*allow or ()).verify(
+            values=values.value,
+            scheduler=scheduler,
+            workers=workers,
+            results=results,
+            resume=resume,
+            watch=watch,
+            only=only,
+            within=within,
+        )
+    show(found, page, as_json)
+    return found.status
+
+
+@app.command()
+def repair(
+    source: SourceArgument,
+    target: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="A new file (.json, .gz, .zst) or folder (.parq, .icechunk)."
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change; write nothing.")
+    ] = False,
+    form: Annotated[
+        str | None, typer.Option("--to", help="Form of the output: v0, v1, parquet or icechunk.")
+    ] = None,
+    rename: RenameRules = None,
+    values: Annotated[
+        ValuesCompared,
+        typer.Option(help="Compare values as well, of ten chunks of each array, or all."),
+    ] = ValuesCompared.none,
+    allow: Allow = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> int:
+    """Write a repaired set, made from the metadata of its files.
+
+    References that are stale, shifted or lead to the wrong array are replaced where a file says
+    where the chunk is; metadata is replaced where all files agree. No chunk may get worse: such a
+    change is left out, with the reason. The differences are shown first; the repaired set is
+    verified before it is written, and again before it gets its name. What cannot be repaired is
+    listed and left unchanged. The exit status is that of `verify` for the repaired set: 1 if it
+    still differs from its files, 2 if something is not known.
+    """
+    from refexplorer.verbs.converting import Conversion, check_output
+    from refexplorer.verbs.repair.repairing import repair as repair_set
+
+    if (target is None) != dry_run:
+        raise typer.BadParameter("Pass either --output or --dry-run.")
+    refs = open_set(source)
+    if target is not None:
+        check_output(refs, target, None, Conversion(form=form, overwrite=overwrite))
+    with watching("Verifying", None) as watch:
+        found = repair_set(
+            refs,
+            renames=pairs(rename, "--rename"),
+            values=values.value,
+            allow=allow or [],
+            watch=watch,
+        )
+    if not as_json:
+        for line in str(found).splitlines():
+            output.write_line(line)
+    writable = target is not None and found.can_be_written
+    if target is not None and writable:
+        with output.saying_warnings():
+            count = found.write(
+                target,
+                form=form,
+                overwrite=overwrite,
+                watch=output.progress,
+                watch_verifying=lambda: watching("Verifying what was written", None),
+            )
+        if not as_json:
+            keys = counted(count, "key")
+            output.write_line(f"{target}: {keys}, read back, the same and verified once more.")
+    elif target is not None:
+        output.say(f"{target}: not written, since nothing could be repaired.")
+    if as_json:
+        written = str(target) if writable else None
+        output.write_object((found.to_dict() | {"output": written}).items())
+    return found.status

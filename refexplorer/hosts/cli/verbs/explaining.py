@@ -1,0 +1,254 @@
+"""The commands that find keys, and that teach: how a key came about, codes, readers, the schema."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from refexplorer.hosts.cli import output
+from refexplorer.hosts.cli.program import AsJson, SourceArgument, app, given, open_set, status_of
+from refexplorer.hosts.cli.verbs.looking import no_array, no_key
+from refexplorer.hosts.cli.verbs.making import Allow
+from refexplorer.spec.derivation import TraceStep
+from refexplorer.spec.references import Kind
+from refexplorer.spec.rules import schema as schema_of
+from refexplorer.verbs.codes import explain_code as code_explained
+from refexplorer.verbs.opening import dialects as dialects_of
+
+if TYPE_CHECKING:
+    from refexplorer.checks.advice.selections import Places, TaskChunks
+
+_ACCESS = re.compile(r"(.*)\[([^\[\]]*)\]", re.DOTALL)
+
+
+@app.command()
+def advise(
+    source: SourceArgument,
+    access: Annotated[
+        list[str] | None, typer.Option(help="A part of an array, such as 'sst[0,10:20]'.")
+    ] = None,
+    chunks: Annotated[
+        list[str] | None,
+        typer.Option(help="All of an array in Dask's chunks, such as sst:time=10,lat=90."),
+    ] = None,
+    place: Annotated[
+        str,
+        typer.Option(
+            help="Where the targets are: object-store, far-object-store, http-server, lustre."
+        ),
+    ] = "object-store",
+    measure: Annotated[
+        bool,
+        typer.Option("--measure", help="Measure the place by at most 15 requests to a target."),
+    ] = False,
+    allow: Allow = None,
+    as_json: AsJson = False,
+) -> int:
+    """Tell what opening and reading cost, and what would help.
+
+    No target is read but to measure. Requests and bytes are those of the set; times are computed by
+    a model of the place, whose numbers are assumed if they are not measured.
+    """
+    given: list[tuple[str, Places | TaskChunks]] = [*map(_part, access or ())]
+    given += map(_chunks, chunks or ())
+    refs = open_set(source)
+    try:
+        found = refs.allowing(*allow or ()).advise(given, place=place, measure=measure)
+    except KeyError as error:
+        raise no_array(refs, error.args[0]) from None
+    if as_json:
+        output.write_object(found.to_dict().items())
+    else:
+        for line in str(found).splitlines():
+            output.write_line(line)
+    return status_of(refs)
+
+
+def _part(text: str) -> tuple[str, Sequence[int | slice]]:
+    """Return an array and a part of it; ``"sst[0,10:20]"``."""
+    from refexplorer.checks.advice.selections import parse_part
+
+    match = _ACCESS.fullmatch(text)
+    if match is None:
+        raise typer.BadParameter(f"{text!r} is not a part of an array such as 'sst[0,10:20]'.")
+    return match[1], parse_part(match[2])
+
+
+def _chunks(text: str) -> tuple[str, Mapping[str, int]]:
+    """Return an array and lengths of chunks; ``"sst:time=10"``."""
+    path, _, lengths = text.rpartition(":")
+    pairs = [each.partition("=") for each in lengths.split(",")]
+    try:
+        return path, {name.strip(): int(length) for name, _, length in pairs}
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} does not name an array and lengths such as sst:time=10,lat=90."
+        ) from None
+
+
+_WHOLE = " as a whole; a * before and after it also finds it inside keys"
+
+
+@app.command()
+def find(
+    source: SourceArgument,
+    pattern: Annotated[
+        str, typer.Argument(help="Pattern to search for; a * also matches slashes.")
+    ],
+    mode: Annotated[str, typer.Option(help="Search mode: glob, regex or substring.")] = "glob",
+    kind: Annotated[list[Kind] | None, typer.Option(help="List only keys of this kind.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=0, help="Maximum number of keys to list.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """List the keys that match."""
+    refs = open_set(source)
+    keys = output.at_most(refs.find(pattern, mode=mode, kind=kind), limit)
+    if as_json:
+        output.write_json({"source": refs.source.name, "pattern": pattern}, "keys", keys)
+    else:
+        number = 0
+        for number, key in enumerate(keys, 1):  # noqa: B007  it tells whether there was any
+            output.write_line(key)
+        if not number and limit != 0:
+            whole = _WHOLE if mode == "glob" and "*" not in pattern else ""
+            output.say(f"No key matches {pattern!r}{whole}.")
+    return status_of(refs)
+
+
+@app.command()
+def explain(
+    source: SourceArgument,
+    key: Annotated[str, typer.Argument(help="A key of the set.")],
+    shard: Annotated[
+        bool,
+        typer.Option("--shard", help="Read the index of the shard and list its inner chunks."),
+    ] = False,
+    allow: Annotated[
+        list[str] | None, typer.Option(help="Allow a place to be read for --shard.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Tell how a key came about, step by step."""
+    refs = open_set(source)
+    if shard:
+        from refexplorer.hosts.cli.verbs.looking import tell_shard
+
+        return tell_shard(refs, key, allow or [], as_json)
+    try:
+        trace = refs.explain(key)
+    except KeyError:
+        raise no_key(refs, key) from None
+    if as_json:
+        fields = {"key": key, "origin": trace.origin, "v0": refs[key].to_v0()}
+        output.write_json(fields, "steps", map(_derivation, trace.seen().steps))
+    else:
+        for line in str(trace).splitlines():
+            output.write_line(line)
+    return status_of(refs)
+
+
+def _derivation(step: TraceStep) -> dict[str, object]:
+    """Return the fields of a step that is taken in the document."""
+    names = ("name", "pointer", "source", "result", "variables")
+    parts = [asdict(each) for each in step.substitutions]
+    return {name: getattr(step, name) for name in names} | {"substitutions": parts}
+
+
+@app.command()
+def explain_code(
+    code: Annotated[
+        str, typer.Argument(help="A code, such as overlapping-ranges, as check prints it.")
+    ],
+    as_json: AsJson = False,
+) -> int:
+    """Tell what a diagnostic code means and what to do."""
+    found = code_explained(code)
+    if as_json:
+        output.write_object(found.fields().items())
+    else:
+        for line in str(found).splitlines():
+            output.write_line(line)
+    return 0
+
+
+@app.command()
+def dialects(
+    source: SourceArgument,
+    reader: Annotated[
+        list[str] | None,
+        typer.Option("--reader", help="Compare only this reader; may be repeated."),
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Compare how readers read the set. Exit status 1 if one that was run loses or changes keys.
+
+    fsspec, VirtualiZarr and icechunk are run where they are installed. A reader that refuses the
+    set counts only where all do. Exit status 2 if none was run.
+    """
+    found = dialects_of(given(source), readers=reader)
+    if as_json:
+        output.write_json({"source": source}, "readers", (asdict(verdict) for verdict in found))
+    else:
+        for line in str(found).splitlines():
+            output.write_line(line)
+    return 2 if found.has_losses is None else int(found.has_losses)
+
+
+@app.command()
+def schema(
+    v0: Annotated[
+        bool, typer.Option("--v0", help="Print the schema of version 0 instead of version 1.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Write the JSON Schema of reference sets. It is JSON with and without --json."""
+    output.write_object(schema_of(0 if v0 else 1).items())
+    return 0
+
+
+@app.command()
+def why(
+    source: SourceArgument,
+    array: Annotated[str, typer.Argument(help="The path of an array.")],
+    index: Annotated[str, typer.Argument(help="A place for each dimension, such as 0,10,20.")],
+    allow: Allow = None,
+    as_json: AsJson = False,
+) -> int:
+    """Tell why a value is what it is. Its chunk is read."""
+    try:
+        place = [int(part) for part in index.split(",") if part.strip()]
+    except ValueError:
+        raise typer.BadParameter(f"{index!r} is not a list of integers such as 0,10,20.") from None
+    refs = open_set(source)
+    try:
+        found = refs.allowing(*allow or ()).why(array, place)
+    except KeyError:
+        raise no_array(refs, array) from None
+    if as_json:
+        reference = found.reference
+        names = ("array", "index", "cause", "sentence", "key", "chunk")
+        fields = {name: getattr(found, name) for name in names}
+        fields |= {name: getattr(reference, name, None) for name in ("url", "offset", "length")}
+        fields |= {"raw": _plain(found.raw), "shown": _plain(found.shown)}
+        steps = ({"name": step.name, "text": step.text} for step in found.seen().steps)
+        output.write_json(fields, "steps", steps)
+    else:
+        for line in str(found).splitlines():
+            output.write_line(line)
+    return status_of(refs)
+
+
+def _plain(value: Any) -> object:
+    """Return a value of an array as JSON has it; texts of times, of bytes and of NaN."""
+    plain = getattr(value, "item", lambda: value)()
+    is_json = isinstance(plain, bool | int | str) or (
+        isinstance(plain, float) and math.isfinite(plain)
+    )
+    return plain if is_json or plain is None else str(value)

@@ -1,0 +1,367 @@
+"""Looking: ``ls``, ``info`` and ``expand``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import asdict
+from difflib import get_close_matches
+from typing import Annotated, Any
+
+import typer
+
+from refexplorer.core.errors import RefexplorerError, SourceError
+from refexplorer.core.text import counted
+from refexplorer.hosts.cli import output
+from refexplorer.hosts.cli.program import (
+    HAS_ERRORS,
+    AsJson,
+    ConcatDim,
+    SourceArgument,
+    app,
+    fetched_text,
+    open_set,
+    severities,
+    size_cell,
+    status_of,
+)
+from refexplorer.io.reading.readings import ChunkState
+from refexplorer.refset.summary import Summary
+from refexplorer.refset.tree_nodes import Node
+from refexplorer.spec.expansion import check_expandable
+from refexplorer.verbs.history import history
+from refexplorer.verbs.referenceset import ReferenceSet
+from refexplorer.verbs.text import beside_text
+
+_SHOWN = 3
+_COMPARED = 1000
+"""Rows of a level; a long one has its first rows compared."""
+
+
+def no_key(refs: ReferenceSet, key: str) -> SourceError:
+    """Return the error for a key that is not there: what it is instead, or what is near it."""
+    if is_folder(refs, key):
+        return SourceError(
+            f"{key!r} of {refs.source.name} is a folder of keys; `refexplorer ls` lists them."
+        )
+    if error := refs.left_out(key):
+        return SourceError(f"{key!r} of {refs.source.name} is rejected: {error}")
+    return SourceError(f"{refs.source.name} has no key {key!r}{_near(refs, key)}.")
+
+
+def no_folder(refs: ReferenceSet, path: str) -> SourceError:
+    """Return the error for a path at which nothing is."""
+    return SourceError(f"{refs.source.name} has nothing at {path!r}{_near(refs, path)}.")
+
+
+def no_array(refs: ReferenceSet, path: str) -> SourceError:
+    """Return the error for a path at which no array is."""
+    if is_folder(refs, path):
+        return SourceError(
+            f"{path!r} of {refs.source.name} is no array; `refexplorer info` lists the arrays."
+        )
+    return no_folder(refs, path)
+
+
+def is_folder(refs: ReferenceSet, path: str) -> bool:
+    """Tell whether there are keys below a path."""
+    try:
+        return refs.children(path, 0, 0).total > 0
+    except KeyError:
+        return False
+
+
+def _near(refs: ReferenceSet, path: str) -> str:
+    """Name what is alike in the deepest folder of the path that is there."""
+    folder, _, name = path.strip("/").rpartition("/")
+    while not is_folder(refs, folder) and folder:
+        folder, _, name = folder.rpartition("/")
+    rows = refs.children(folder, 0, _COMPARED).rows
+    paths = {row.name.lower(): row.path for row in rows}
+    alike = get_close_matches(name.lower(), paths, _SHOWN)
+    return f"; similar: {', '.join(repr(paths[name]) for name in alike)}" if alike else ""
+
+
+_SNAPSHOTS = 20
+"""Snapshots that are listed, the newest."""
+
+
+def repository_facts(refs: ReferenceSet) -> dict[str, Any]:
+    """Return the facts of the repository of a set, with its newest snapshots; null if unknown."""
+    facts = refs.source.repository
+    assert facts is not None
+    found: dict[str, Any] = {
+        "place": facts.place,
+        "version": facts.version,
+        "snapshot": facts.snapshot,
+        "chunks": dict(facts.chunks),
+        "branches": None,
+        "tags": None,
+        "containers": facts.containers and [each._asdict() for each in facts.containers],
+        "outside": facts.outside,
+        "access": facts.access,
+        "snapshots": None,
+    }
+    if refs.source.place is not None:
+        try:
+            known = history(refs)
+        except RefexplorerError:  # what was opened need not be there any more
+            return found
+        found |= {"branches": dict(known.branches), "tags": dict(known.tags)}
+        snapshots = known.snapshots(0, _SNAPSHOTS + 1)
+        found["snapshots"] = [
+            asdict(each) | {"changes": known.changes(each.parent, each.id) if each.parent else ()}
+            for each in snapshots[:_SNAPSHOTS]
+        ]
+        found["more_snapshots"] = len(snapshots) > _SNAPSHOTS
+    return found
+
+
+def write_repository(found: dict[str, Any]) -> None:
+    """Write them as tables, and what Icechunk needs to read the targets as a sentence."""
+    chunks = ", ".join(f"{count:,} {kind}" for kind, count in found["chunks"].items() if count)
+    rows = [
+        ("snapshot", found["snapshot"]),
+        ("chunks", chunks or "none"),
+        ("branches", _names(found["branches"])),
+        ("tags", _names(found["tags"])),
+    ]
+    output.write_line()
+    output.write_rows(("Repository", ""), rows)
+    if found["snapshots"]:
+        output.write_line()
+        columns = ("Snapshot", "Written", "Names", "Message", "Changes")
+        output.write_rows(columns, map(_row, found["snapshots"]))
+        if found["more_snapshots"]:
+            output.say("There are older snapshots; `refexplorer.verbs.history` lists them all.")
+    if found["access"]:
+        output.write_line(found["access"])
+
+
+def _names(names: dict[str, str] | None) -> str:
+    return "not known" if names is None else ", ".join(names) or "none"
+
+
+def _row(snapshot: dict[str, Any]) -> tuple[str, ...]:
+    names = ", ".join([*snapshot["branches"], *snapshot["tags"]])
+    changes = "; ".join(snapshot["changes"])
+    return snapshot["id"], snapshot["written"], names, snapshot["message"], changes
+
+
+def tell_shard(refs: ReferenceSet, key: str, allow: Collection[str], as_json: bool) -> int:
+    """Read the index of a shard and print what it has; exit status 1 if it cannot be read."""
+    try:
+        found = refs.allowing(*allow).trace(key, inner=...).shard
+    except KeyError:
+        raise no_key(refs, key) from None
+    assert found is not None
+    if as_json:
+        places = {
+            name: None if numbers is None else numbers.tolist()
+            for name, numbers in (("offsets", found.offsets), ("lengths", found.lengths))
+        }
+        facts = {
+            "state": str(found.state),
+            "grid": found.grid,
+            "inner_chunks": found.chunks,
+            "count": found.count,
+            "empty": found.empty,
+            "size": found.size,
+            "beyond": found.beyond,
+            "message": found.message,
+        }
+        output.write_object({"key": key, "shard": facts | places}.items())
+    else:
+        for line in str(found).splitlines():
+            output.write_line(line)
+    return HAS_ERRORS if found.state is ChunkState.FAILED else status_of(refs)
+
+
+PAGE_ROWS = 1000
+TERMINAL_ROWS = 100
+
+
+@app.command()
+def ls(
+    source: SourceArgument,
+    path: Annotated[str, typer.Argument(help="A folder of the set; the root if omitted.")] = "",
+    start: Annotated[int, typer.Option(min=0, help="Number of the first row, counted from 0.")] = 0,
+    limit: Annotated[
+        int | None, typer.Option(min=0, help="Maximum number of rows to list.")
+    ] = None,
+    tree: Annotated[
+        bool, typer.Option("--tree", help="List three levels, the first rows of each.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """List one level of the tree."""
+    refs = open_set(source)
+    path, total = _level_at(refs, path)
+    if tree and not as_json:
+        output.write_tree(refs, path)
+        return status_of(refs)
+    if limit is None and output.is_terminal() and not as_json:
+        limit = TERMINAL_ROWS
+    nodes = output.at_most(_level(refs, path, start, total), limit)
+    if as_json:
+        fields = {"source": refs.source.name, "path": path, "total": total, "start": start}
+        output.write_json(fields, "rows", (asdict(node) for node in nodes))
+        return status_of(refs)
+    rows = (
+        (n.name, n.kind or n.type, size_cell(n.size), n.target, n.origin, n.children) for n in nodes
+    )
+    output.write_rows(("Key", "Kind", "Size", "Target", "From", "Below"), rows)
+    if limit is not None and start + limit < total:
+        output.say(f"{total - start - limit:,} more rows; continue with --start {start + limit}.")
+    elif start >= total:
+        output.say(_nothing_listed(refs, path, start, total))
+    return status_of(refs)
+
+
+@app.command()
+def info(
+    source: SourceArgument,
+    code: Annotated[
+        bool, typer.Option("--code", help="Print only the Python code that opens the set.")
+    ] = False,
+    concat_dim: ConcatDim = None,
+    as_json: AsJson = False,
+) -> int:
+    """Show what the set is: keys, arrays, targets, bytes."""
+    from refexplorer.hosts.cli.verbs.looking import repository_facts, write_repository
+
+    refs = open_set(source, concat_dim=concat_dim)
+    if code:
+        for line in refs.code().splitlines():
+            output.write_line(line)
+        return status_of(refs)
+    summary = refs.summary()
+    facts: dict[str, object] = {
+        "source": refs.source.name,
+        "form": refs.source.form,
+        "keys": refs.count,
+        "kinds": {str(kind): count for kind, count in summary.kinds.items()},
+        "groups": summary.groups,
+        "targets": summary.targets,
+        "bytes": summary.bytes,
+        "missing": summary.missing,
+        "rejected": summary.left_out,
+        "left_out": len(refs.source.left_out),
+        "diagnostics": severities(refs),
+    }
+    repository = None if refs.source.repository is None else repository_facts(refs)
+    fetched = refs.source.fetched
+    if as_json:
+        more: dict[str, object] = {} if repository is None else {"repository": repository}
+        if fetched is not None:
+            more["fetched"] = asdict(fetched)
+        output.write_json(facts | more, "arrays", _arrays(refs))
+        return status_of(refs)
+    shown = facts | {"bytes": _bytes_cell(summary)}
+    rows = [(name.replace("_", " "), _words(value)) for name, value in shown.items()]
+    if fetched is not None:
+        rows.append(("read to make it", fetched_text(fetched)))
+    output.write_rows(("", ""), rows)
+    columns = ("Array", "Shape", "Chunks", "Type", "Codecs", "Missing", "Rejected")
+    output.write_line()
+    arrays = list(_arrays(refs))
+    output.write_rows(columns, map(_array_row, arrays))
+    for array in arrays:
+        if array["inner_count"] is not None:
+            output.write_line(_shards_line(array))
+    if repository is not None:
+        write_repository(repository)
+    return status_of(refs)
+
+
+@app.command()
+def expand(
+    source: SourceArgument,
+    as_json: AsJson = False,
+    lines: Annotated[
+        bool, typer.Option("--lines", help="Print one JSON object for each key.")
+    ] = False,
+) -> int:
+    """Write the set as V0. The answer is JSON with and without --json."""
+    refs = open_set(source)
+    check_expandable(refs.count, refs.limits)
+    sentence = f"Expanding {refs.source.name}"
+    members = (
+        (key, reference.to_v0())
+        for key, reference in output.progress(refs.items(), refs.count, sentence)
+    )
+    if lines and not as_json:
+        output.write_lines(({"key": key, "value": value} for key, value in members), is_data=True)
+    else:
+        output.write_object(members, is_data=True)
+    return status_of(refs)
+
+
+def _level_at(refs: ReferenceSet, path: str) -> tuple[str, int]:
+    """Return the path, without slashes around it if there is none with them, and its rows."""
+    for meant in (path, path.strip("/")):
+        try:
+            return meant, refs.children(meant, 0, 0).total
+        except KeyError:
+            continue
+    raise no_folder(refs, path)
+
+
+def _nothing_listed(refs: ReferenceSet, path: str, start: int, total: int) -> str:
+    if total:
+        return f"--start {start:,} is past the last of the {total:,} rows."
+    if path in refs:
+        return f"{path!r} is a key, not a folder; `refexplorer explain` describes it."
+    return f"{refs.source.name} has no keys."
+
+
+def _level(refs: ReferenceSet, path: str, start: int, total: int) -> Iterator[Node]:
+    for first in range(start, total, PAGE_ROWS):
+        yield from refs.children(path, first, min(first + PAGE_ROWS, total)).rows
+
+
+def _arrays(refs: ReferenceSet) -> Iterator[dict[str, Any]]:
+    from refexplorer.io.decode.pipelines import shard_layout
+
+    for path in refs.arrays():
+        array, summary = refs.array(path), refs.summary(path)
+        layout = shard_layout(array)
+        yield {
+            "path": path,
+            "shape": array.shape,
+            "chunks": array.chunks,
+            "chunk_count": array.chunk_count,
+            "inner_chunks": None if layout is None else layout.inner.chunks,
+            "inner_count": None if layout is None else layout.inner.chunk_count,
+            "dtype": array.dtype,
+            "codecs": array.codecs,
+            "dimensions": array.dimensions,
+            "zarr_format": array.zarr_format,
+            "missing": summary.missing,
+            "left_out": summary.left_out,
+        }
+
+
+def _shards_line(array: dict[str, Any]) -> str:
+    inner = ", ".join(map(str, array["inner_chunks"]))
+    shards = counted(array["chunk_count"], "shard")
+    return f"{array['path']}: {shards}, {counted(array['inner_count'], 'inner chunk')} of {inner}"
+
+
+def _array_row(array: dict[str, object]) -> tuple[object, ...]:
+    names = ("path", "shape", "chunks", "dtype", "codecs", "missing", "left_out")
+    return tuple(
+        ", ".join(map(str, value)) if isinstance(value, tuple) else value
+        for value in (array[name] for name in names)
+    )
+
+
+def _bytes_cell(summary: Summary) -> str:
+    if summary.bytes is None:
+        return "not known"
+    return f"{summary.bytes:,}{beside_text(summary)}"
+
+
+def _words(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{count:,} {name}" for name, count in value.items())
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,193 @@
+"""The commands that open the page."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.limits import Bounds
+from refexplorer.core.text import size_text
+from refexplorer.hosts.cli import output
+from refexplorer.hosts.cli.program import (
+    AsJson,
+    ConcatDim,
+    SourceArgument,
+    app,
+    open_set,
+    status_of,
+)
+from refexplorer.hosts.cli.verbs.looking import no_array
+from refexplorer.verbs.referenceset import PAGE_KEYS
+
+MEGABYTE = 1_000_000
+BOUNDS = Bounds()
+Port = Annotated[int, typer.Option(min=0, max=65535, help="0 picks a free port.")]
+NoBrowser = Annotated[
+    bool, typer.Option("--no-browser", help="Print the address, but open no browser.")
+]
+
+
+@app.command()
+def serve(
+    source: Annotated[
+        str | None, typer.Argument(help="A set to open; the demo sets if omitted.")
+    ] = None,
+    port: Port = 5006,
+    address: Annotated[
+        str, typer.Option(help="Address to listen on; 0.0.0.0 accepts other machines.")
+    ] = "127.0.0.1",
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(help="Allow a place to be read: a folder, s3://bucket, a host."),
+    ] = None,
+    origin: Annotated[
+        list[str] | None, typer.Option(help="Host name of the page behind a proxy.")
+    ] = None,
+    prefix: Annotated[str, typer.Option(help="URL path below which the page is served.")] = "",
+    upload: Annotated[
+        float, typer.Option(min=0, help="Maximum size of an uploaded file, in MB.")
+    ] = 50,
+    sessions: Annotated[
+        int, typer.Option(min=1, help="Maximum number of people on the page at a time.")
+    ] = BOUNDS.sessions,
+    openings: Annotated[
+        int, typer.Option(min=1, help="Maximum number of sets opened at a time.")
+    ] = BOUNDS.openings,
+    waiting: Annotated[
+        int, typer.Option(min=0, help="Maximum number of sets waiting to be opened.")
+    ] = BOUNDS.waiting,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, help="Time that opening a set may take a visitor.")
+    ] = BOUNDS.seconds,
+    memory: Annotated[
+        float, typer.Option(min=1, help="Memory that opening may take, in MB; not on Windows.")
+    ] = BOUNDS.memory / MEGABYTE,
+    concat_dim: ConcatDim = None,
+    no_browser: NoBrowser = False,
+    as_json: AsJson = False,
+) -> int:
+    """Open the page on a set in the browser. To proxies /healthz answers."""
+    from refexplorer.hosts.page import serve as serve_page
+
+    serve_page(
+        None if source is None else open_set(source, concat_dim=concat_dim),
+        port=port,
+        address=address,
+        open_browser=not no_browser,
+        allow=allow or [],
+        origins=origin or [],
+        prefix=prefix,
+        largest_upload=int(upload * MEGABYTE),
+        bounds=Bounds(
+            sessions=sessions,
+            openings=openings,
+            waiting=waiting,
+            seconds=seconds,
+            memory=int(memory * MEGABYTE),
+        ),
+        ready=_announcer(as_json),
+    )
+    return 0
+
+
+@app.command()
+def demo(port: Port = 0, no_browser: NoBrowser = False, as_json: AsJson = False) -> int:
+    """Open the page on the shipped sets. It needs no network."""
+    from refexplorer.hosts.page import serve as serve_page
+
+    serve_page(port=port, open_browser=not no_browser, ready=_announcer(as_json))
+    return 0
+
+
+@app.command()
+def page(
+    source: SourceArgument,
+    output_file: Annotated[
+        Path, typer.Option("--output", "-o", help="The HTML file to write.")
+    ] = Path("report.html"),
+    read: Annotated[
+        list[str] | None,
+        typer.Option(help="Include values of this array: the part that the explorer shows first."),
+    ] = None,
+    targets: Annotated[
+        bool,
+        typer.Option("--targets", help="Ask each target for its size, and include the answers."),
+    ] = False,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(help="Allow a place to be read: a folder, s3://bucket, a host."),
+    ] = None,
+    keys: Annotated[
+        int, typer.Option(min=1, help="Maximum number of rows of the tree to write.")
+    ] = PAGE_KEYS,
+    editor: Annotated[
+        bool,
+        typer.Option("--editor", help="Write the template editor with its text instead."),
+    ] = False,
+    exercise: Annotated[
+        bool,
+        typer.Option(
+            "--exercise", help="Write an exercise instead: SOURCE is its name, or a TOML file."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Write the explorer of a set as one HTML file.
+
+    It is opened from disk and needs no Python and no network.
+    """
+    from refexplorer.hosts.saved_page import save_editor_page, save_exercise_page, save_page
+
+    if exercise:
+        from refexplorer.views.exercises.exercise_checks import exercise_at
+
+        save_exercise_page(exercise_at(source), output_file)
+        return _told(output_file, as_json, 0)
+    refs = open_set(source)
+    if editor:
+        if refs.source.text is None:
+            raise RefexplorerError(f"{refs.source.name} has no JSON text for the editor.")
+        with output.saying_warnings():
+            save_editor_page(refs.source.text, output_file, refs.source.name)
+        return _told(output_file, as_json, status_of(refs))
+    with output.saying_warnings(), output.counting(f"Recording {refs.source.name}") as count:
+        try:
+            save_page(
+                refs.allowing(*allow or ()),
+                output_file,
+                read=read or (),
+                check_targets=targets,
+                keys=keys,
+                report=lambda done, of: count(done, of),
+            )
+        except KeyError as error:
+            raise no_array(refs, error.args[0]) from None
+    return _told(output_file, as_json, status_of(refs))
+
+
+def _told(written: Path, as_json: bool, status: int) -> int:
+    """Say what was written; return the exit status."""
+    size = written.stat().st_size
+    if as_json:
+        output.write_object({"path": str(written), "bytes": size}.items())
+    else:
+        output.write_line(f"Wrote {written}, {size_text(size)}.")
+    return status
+
+
+def _announcer(as_json: bool) -> Callable[[str], None]:
+    """Return a function that prints the address; a pipe gets it at once, since the page goes on."""
+
+    def announce(url: str) -> None:
+        if as_json:
+            output.write_lines([{"url": url}])
+        else:
+            output.write_line(f"refexplorer is at {url} (press Ctrl+C to stop)")
+        sys.stdout.flush()
+
+    return announce

@@ -1,0 +1,220 @@
+"""The template editor in a notebook."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import traitlets
+from ipywidgets import widget_serialization
+from msgspec.structs import replace
+
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.hosts.bundles import bundle_text
+from refexplorer.hosts.notebook.widgets import Explorer, ReferencesTrait, StaticWidget
+from refexplorer.views.editor.editor_controller import EditorController
+from refexplorer.views.exercises.exercise_checks import proven
+from refexplorer.views.exercises.exercise_controller import ExercisesController
+from refexplorer.views.static_html import editor_html, editor_text, exercises_html
+from refexplorer.views.wire.editor.editor_messages import Explore
+from refexplorer.views.wire.messages import Done
+
+
+class TemplateEditor(StaticWidget):
+    """Write a version 1 reference set and watch the version 0 keys that it makes.
+
+    Parameters
+    ----------
+    document
+        JSON text, or a dict that is written as JSON.
+    templates
+        Tried in place of templates of the text, by name, as fsspec's ``template_overrides``.
+
+    Attributes
+    ----------
+    document
+        The text as it is in the editor; setting it replaces the text.
+    references
+        The set that the last good text makes; None before there was one.
+    diagnostics
+        What there is to say about the last good text.
+    templates
+        What is tried in place of templates of the text; setting it tries others.
+    explorer
+        The explorer that shows the edited set, below the editor; None until `explore` is called,
+        or "Open in explorer" is pressed.
+    """
+
+    document = traitlets.Unicode("").tag(sync=True)
+    references = ReferencesTrait(read_only=True)
+    diagnostics = traitlets.Tuple(read_only=True)
+    templates = traitlets.Dict(key_trait=traitlets.Unicode(), value_trait=traitlets.Unicode())
+    explorer = traitlets.Instance(Explorer, allow_none=True, read_only=True).tag(
+        sync=True, **widget_serialization
+    )
+
+    def __init__(
+        self, document: str | Mapping[str, object], *, templates: Mapping[str, str] | None = None
+    ) -> None:
+        self._host(EditorController(document, templates=templates))
+
+    def _host(self, controller: EditorController) -> None:
+        self._controller = controller
+        super().__init__(document=controller.document)
+        self._take()
+        controller.post = self.send
+        controller.operations = {**controller.operations, Explore: self._show}
+        self.on_msg(self._receive)
+
+    def explore(self) -> Explorer:
+        """Open the set of the last good text in an explorer, which the editor shows below itself.
+
+        Raises
+        ------
+        RefexplorerError
+            If there was no good text yet.
+        """
+        if self.references is None:
+            raise RefexplorerError("No valid text with keys was entered yet.")
+        if self.explorer is None or self.explorer.references is not self.references:
+            self.set_trait("explorer", Explorer(self.references))
+        assert self.explorer is not None
+        return self.explorer
+
+    def to_html(self, path: str | os.PathLike[str], *, name: str = "An example") -> None:
+        """Write the editor with its text as one HTML file, which needs no Python and no network.
+
+        Each key is explained there, and the rules of the specification lead to their places; the
+        text can be read and copied. It fits into a frame of a documentation page.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        name
+            Of the text, for the title.
+
+        Raises
+        ------
+        RefexplorerError
+            If no key can be made of the text, or it is too long to be shown as a whole.
+        """
+        from refexplorer.hosts.saved_page import save_editor_page
+
+        save_editor_page(self.document, path, name)
+
+    @property
+    def _esm(self) -> str:
+        return bundle_text("editor")
+
+    def _static(self) -> tuple[str, str]:
+        return editor_html(self._controller), editor_text(self._controller)
+
+    def _receive(self, _: object, message: dict[str, Any], buffers: list[bytes]) -> None:
+        for reply, attached in self._controller.handle(message, buffers):
+            self.send(reply, attached)
+        self._take()
+
+    def _show(self, request: Explore) -> Done:
+        self.explore()
+        return Done()
+
+    def _take(self) -> None:
+        """Let the traits say what the controller holds."""
+        references = self._controller.references
+        if references is not self.references:
+            self.set_trait("references", references)
+            self.set_trait("diagnostics", () if references is None else references.diagnostics)
+        self.templates = self._controller.templates
+
+    @traitlets.observe("document")
+    def _follow(self, change: dict[str, Any]) -> None:
+        if change["new"] != self._controller.document:
+            self._controller.document = change["new"]
+            self._take()
+
+    @traitlets.observe("templates")
+    def _try(self, change: dict[str, Any]) -> None:
+        if change["new"] != self._controller.templates:
+            self._controller.templates = change["new"]
+            self._take()
+
+
+class Exercises(TemplateEditor):
+    """Learn the reference specification: tasks in the template editor, checked as one types.
+
+    Parameters
+    ----------
+    folder
+        A folder of exercises of one's own: TOML files, as EXERCISES.md of the reference describes
+        them; those of this package by default.
+    exercise
+        The one to begin with, by its name; the first by default.
+    solved
+        Names of those that were solved before, such as ``exercises.solved`` of another day.
+
+    Attributes
+    ----------
+    exercise
+        The one that is open; setting it opens another.
+    solved
+        Names of those that were solved, sorted.
+
+    Raises
+    ------
+    RefexplorerError
+        If there is no exercise of that name; the text lists them. If a file of the folder is no
+        exercise, or does not hold to itself: a right answer fails, or a wrong one passes.
+    """
+
+    exercise = traitlets.Unicode()
+    solved = traitlets.List(traitlets.Unicode(), read_only=True)
+
+    _controller: ExercisesController
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        exercise: str | None = None,
+        solved: Iterable[str] = (),
+    ) -> None:
+        offered = None if folder is None else proven(Path(folder))
+        self._host(ExercisesController(exercise, solved, offered))
+
+    def to_html(self, path: str | os.PathLike[str], *, name: str = "") -> None:
+        """Write the open exercise as one HTML file, which needs no Python and no network.
+
+        What is judged there are the texts that the exercise has: the one to begin with, its
+        solutions and its wrong answers, in any spacing, with all hints. An answer is judged by
+        the set that it makes, which takes Python; so of any other text the page says that it is
+        not judged there.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        name
+            For the title; that of the exercise by default.
+        """
+        from refexplorer.hosts.saved_page import save_exercise_page
+
+        exercise = self._controller.exercise
+        save_exercise_page(replace(exercise, title=name or exercise.title), path)
+
+    def _static(self) -> tuple[str, str]:
+        return exercises_html(self._controller), editor_text(self._controller)
+
+    def _take(self) -> None:
+        super()._take()
+        self.exercise = self._controller.name
+        self.set_trait("solved", self._controller.solved)
+
+    @traitlets.observe("exercise")
+    def _open(self, change: dict[str, Any]) -> None:
+        if change["new"] != self._controller.name:
+            self._controller.choose(change["new"])
+            self.document = self._controller.document
+            self._take()

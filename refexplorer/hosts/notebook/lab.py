@@ -1,0 +1,112 @@
+"""A view in a tab or an output of JupyterLab: the extension opens a comm, a controller answers."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+from comm import get_comm_manager
+from msgspec import Struct
+
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.hosts.bundles import bundle_text
+from refexplorer.verbs.html import shown_set
+from refexplorer.verbs.opening import open_references
+from refexplorer.verbs.referenceset import ReferenceSet
+from refexplorer.views.editor.editor_controller import EditorController
+from refexplorer.views.explorer.explorer_controller import ExplorerController
+from refexplorer.views.registry import EXPLORER, described
+from refexplorer.views.wire.answering import Buffers, Message, sentence
+from refexplorer.views.wire.editor.editor_messages import Explore
+from refexplorer.views.wire.json_form import to_wire
+from refexplorer.views.wire.messages import Done
+
+TARGET = "refexplorer.tab"
+_STEPS = 100
+"""How often at most it is told how far the opening of a set is."""
+
+
+class Comm(Protocol):
+    """The way to a tab."""
+
+    def send(self, data: Message, *, buffers: Buffers | None = None) -> None:
+        """Send a message."""
+
+    def on_msg(self, callback: Any) -> None:
+        """Call back with each message."""
+
+    def on_close(self, callback: Any) -> None:
+        """Call back when the tab was closed."""
+
+
+class OpenTab(Struct, frozen=True, forbid_unknown_fields=True):
+    """The data that a comm is opened with."""
+
+    view: str  # ``explorer`` or ``editor``
+    source: str = ""  # Path or URL of a set, for the explorer
+    document: str = ""  # The text, for the editor
+    # For the explorer, in place of a source: the name of a set that an output shows
+    shown: str = ""
+
+
+def register() -> None:
+    """Answer the tabs that the extension opens; the extension runs this in its kernel."""
+    get_comm_manager().register_target(TARGET, open_tab)
+
+
+def open_tab(comm: Comm, message: dict[str, Any]) -> None:
+    """Open what a tab asks for, and answer its view from then on."""
+    try:
+        asked = msgspec.convert(message["content"]["data"], OpenTab)
+        controller, traits = _editor(asked) if asked.view == "editor" else _explorer(comm, asked)
+    except Exception as error:
+        comm.send({"lab": "failed", "sentence": to_wire(sentence(error))})
+        return
+
+    def receive(received: dict[str, Any]) -> None:
+        for reply, buffers in controller.handle(received["content"]["data"], []):
+            comm.send(reply, buffers=buffers)
+
+    def close(_: object) -> None:
+        controller.close()
+
+    controller.post = lambda message, buffers: comm.send(message, buffers=buffers)
+    comm.on_msg(receive)
+    comm.on_close(close)
+    comm.send({"lab": "opened", "bundle": bundle_text(asked.view), "traits": traits})
+
+
+def _explorer(comm: Comm, asked: OpenTab) -> tuple[ExplorerController, Message]:
+    told = 0
+
+    def tell(done: int, size: int) -> None:
+        nonlocal told
+        if size and done * _STEPS // size > told:
+            told = done * _STEPS // size
+            comm.send({"lab": "opening", "done": done, "size": size})
+
+    references = (
+        _shown(asked.shown) if asked.shown else open_references(asked.source, progress=tell)
+    )
+    traits = {"parts": described(), "part": EXPLORER, "selection": "", "state": {}}
+    return ExplorerController(references), traits
+
+
+def _shown(name: str) -> ReferenceSet:
+    try:
+        references: ReferenceSet = shown_set(name)
+    except KeyError:
+        raise RefexplorerError(
+            "The set is gone, since the kernel was restarted or let go of it: run the cell again."
+        ) from None
+    return references
+
+
+def _editor(asked: OpenTab) -> tuple[EditorController, Message]:
+    controller = EditorController(asked.document)
+    controller.operations = {**controller.operations, Explore: _refuse}
+    return controller, {"document": asked.document}
+
+
+def _refuse(request: Explore) -> Done:
+    raise RefexplorerError("Save the file, then press “Open as reference set” above.")

@@ -1,0 +1,393 @@
+"""The explorer in a notebook, and each of its parts by itself."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import uuid4
+
+import anywidget
+import ipywidgets
+import traitlets
+from IPython import get_ipython
+from IPython.display import display, update_display
+
+from refexplorer.core.masking import masked_text
+from refexplorer.hosts.bundles import bundle_text
+from refexplorer.verbs.opening import open_references
+from refexplorer.verbs.referenceset import ReferenceSet
+from refexplorer.views.explorer.explorer_controller import ExplorerController
+from refexplorer.views.preview.values import cache_of
+from refexplorer.views.registry import EXPLORER, described, part_named
+from refexplorer.views.static_html import explorer_html, explorer_text
+from refexplorer.views.wire.answering import event
+from refexplorer.views.wire.explorer.explorer_messages import GreetExplorer
+from refexplorer.views.wire.explorer.tree_messages import TreeRows
+from refexplorer.views.wire.json_form import to_wire
+from refexplorer.views.wire.messages import SourceChanged
+
+
+class ReferencesTrait(traitlets.TraitType[ReferenceSet | None, ReferenceSet | None]):
+    """A reference set, told apart by identity.
+
+    Traitlets compares the old and the new value, and two sets are equal if all their keys are:
+    with a gen of 10^12 keys that comparison never ends.
+    """
+
+    default_value = None
+    allow_none = True
+    info_text = "a ReferenceSet"
+
+    def validate(self, obj: Any, value: Any) -> ReferenceSet:
+        """Refuse what is no reference set."""
+        if not isinstance(value, ReferenceSet):
+            self.error(obj, value)
+        return value
+
+    def set(self, obj: traitlets.HasTraits, value: ReferenceSet | None) -> None:
+        """Keep the value, and notify if it is another object."""
+        name = str(self.name)
+        new, old = self._validate(obj, value), obj._trait_values.get(name)
+        obj._trait_values[name] = new
+        if new is not old:
+            obj._notify_trait(name, old, new)
+
+
+class StaticWidget(anywidget.AnyWidget):
+    """A widget with HTML and text of what it shows in its output.
+
+    A host that shows widgets shows the live view alone; GitHub, nbviewer and nbconvert, which do
+    not, show the HTML.
+    """
+
+    _display_id: str | None = None
+
+    def _static(self) -> tuple[str, str]:
+        """Return what is shown as HTML and as text."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Take the widget from the screen, and stop what it does."""
+        controller = getattr(self, "_controller", None)  # none where the widget cannot be made
+        if controller is not None:
+            controller.close()
+        super().close()
+
+    def save_static(self) -> None:
+        """Put the state as it is now into the outputs where the widget was displayed last.
+
+        Nothing happens if it was not displayed. The live view is drawn anew.
+        """
+        if self._display_id is not None:
+            data, metadata = self._bundle()
+            update_display(data, raw=True, metadata=metadata, display_id=self._display_id)  # type: ignore[no-untyped-call]
+
+    def _ipython_display_(self) -> None:
+        self._display_id = uuid4().hex
+        data, metadata = self._bundle()
+        display(data, raw=True, metadata=metadata, display_id=self._display_id)  # type: ignore[no-untyped-call]
+
+    def _bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        data, metadata = super()._repr_mimebundle_() or ({}, {})
+        html, text = self._static()
+        return {**data, "text/html": html, "text/plain": text}, metadata
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        return self._bundle()
+
+
+AFTER = 0.5
+"""Seconds before there is anything to see."""
+_BETWEEN = 0.1
+
+
+def open_watched(source: object, options: Mapping[str, Any]) -> ReferenceSet:
+    """Open a set as `open_references`, with a bar below the cell while a large one is read.
+
+    Interrupting the kernel stops it: a button could not, since a kernel hears nothing while a
+    cell runs.
+    """
+    if get_ipython() is None or "progress" in options:
+        return open_references(source, **options)
+    bar = OpeningBar(str(source) if isinstance(source, str) else type(source).__name__)
+    try:
+        return open_references(source, progress=bar.tell, **options)
+    finally:
+        bar.close()
+
+
+class OpeningBar:
+    """How many bytes of a source were read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = masked_text(name)
+        self._began = self._told = time.monotonic()
+        self._box: ipywidgets.HBox | None = None
+
+    def tell(self, done: int, size: int) -> None:
+        """Show how far it is, now and then."""
+        now = time.monotonic()
+        if self._box is None and now - self._began >= AFTER:
+            self._show(size)
+        if self._box is not None and now - self._told >= _BETWEEN:
+            self._told = now
+            self._bar.value = done
+            megabytes = f"{done / 1e6:,.1f} of {size / 1e6:,.1f} MB"
+            self._label.value = f"{megabytes}; interrupt the kernel to stop"
+
+    def close(self) -> None:
+        """Take it from the screen."""
+        if self._box is not None:
+            self._box.close()
+
+    def _show(self, size: int) -> None:
+        self._bar = ipywidgets.IntProgress(max=size, description="Opening")
+        self._bar.tooltip = f"Opening {self._name}"
+        self._label = ipywidgets.Label()
+        self._box = ipywidgets.HBox([self._bar, self._label])
+        display(self._box)  # type: ignore[no-untyped-call]
+
+
+_OPENING = tuple(inspect.signature(open_references).parameters)[1:]
+FIRST_ROWS = 60
+"""Rows that a view begins with."""
+
+
+class ReferencesWidget(StaticWidget):
+    """The common base of the explorer and its parts: a set, a selection, and Python for it.
+
+    Parameters
+    ----------
+    source
+        A `ReferenceSet`, or what `open_references` takes: path, URL, dict, JSON text or bytes.
+    selection
+        The key or path that is chosen at first.
+    allow
+        What may be read without asking, besides the folder of the reference file, such as
+        ``["s3://bucket"]``.
+    compare
+        A set as it was before, given as `source`: what changed since is shown in the comparison,
+        the tree and the map of chunks.
+    **options
+        As for `open_references`.
+
+    Attributes
+    ----------
+    selection
+        The key or path that is chosen; setting it opens the tree there.
+    code
+        Python that does what was done last: chose a key, searched, read a part of an array.
+    references
+        The set that is shown; setting it shows another one.
+    compare
+        The set that it is compared with, or None; setting it compares with another one.
+    first
+        For the front end: the answers to what a view asks first, while they are true.
+    parts
+        For the front end: the name, label and title of each part.
+
+    Raises
+    ------
+    TypeError
+        If an option is unknown; the text names the nearest.
+    SourceError
+        If the source cannot be read.
+    """
+
+    selection = traitlets.Unicode("").tag(sync=True)
+    code = traitlets.Unicode("").tag(sync=True)
+    references = ReferencesTrait()
+    compare = ReferencesTrait()
+    part = traitlets.Unicode(read_only=True).tag(sync=True)
+    first = traitlets.Dict(read_only=True).tag(sync=True)
+    parts = traitlets.List(traitlets.Dict(), read_only=True).tag(sync=True)
+
+    _part = EXPLORER
+
+    def __init_subclass__(cls, *, part: str | None = None, **options: Any) -> None:
+        """Make a widget of one part of the explorer, by its name in the registry."""
+        super().__init_subclass__(**options)
+        if part is not None:
+            cls._part = part_named(part).name
+
+    def __init__(
+        self,
+        source: object,
+        *,
+        selection: str = "",
+        allow: Iterable[str] = (),
+        compare: object = None,
+        **options: Any,
+    ) -> None:
+        references = _opened(type(self).__name__, source, options)
+        other = None if compare is None else _opened(type(self).__name__, compare, {})
+        self._controller = ExplorerController(
+            references, allow=allow, compare=other, show=self._show
+        )
+        self._controller.selection = selection
+        code = self._controller.code
+        super().__init__(selection=selection, code=code, references=references, compare=other)
+        self._attach()
+        self.on_msg(self._receive)
+        # The browser loads the front end meanwhile, since the widget is open there already.
+        self.set_trait("first", _asked_first(self._controller))
+
+    @traitlets.default("part")
+    def _own_part(self) -> str:
+        return self._part
+
+    @traitlets.default("parts")
+    def _all_parts(self) -> list[dict[str, Any]]:
+        return described()
+
+    @property
+    def _esm(self) -> str:
+        return bundle_text("explorer")
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of decoded chunks that all views of the set keep, at most `Limits.kept_bytes`."""
+        return cache_of(self._controller.references).size
+
+    def _static(self) -> tuple[str, str]:
+        name = EXPLORER if self.part == EXPLORER else f"{self.part} view"
+        return explorer_html(self._controller), explorer_text(self._controller, name)
+
+    def save_static(self) -> None:
+        """Put the state as it is now into the outputs where the widget was displayed last.
+
+        Of a large set, whose first look does not wait for them, the notes are found now.
+        Nothing happens if it was not displayed. The live view is drawn anew.
+        """
+        _ = self._controller.references.diagnostics
+        super().save_static()
+
+    def _attach(self) -> None:
+        """Send what the controller says, and follow the set that a person compares with."""
+        controller = self._controller
+        controller.post = self.send
+        controller.comparison.changed.append(
+            lambda: self.set_trait("compare", controller.comparison.other)
+        )
+
+    def _receive(self, _: object, message: dict[str, Any], buffers: list[bytes]) -> None:
+        self.set_trait("first", {})
+        for reply, attached in self._controller.handle(message, buffers):
+            self.send(reply, attached)
+        self.code = self._controller.code
+
+    @traitlets.observe("selection")
+    def _follow(self, change: dict[str, Any]) -> None:
+        if change["new"] != self._controller.selection:
+            self.set_trait("first", {})
+            self._controller.selection = change["new"]
+            self.code = self._controller.code
+
+    def _show(self, references: ReferenceSet) -> None:
+        self.references = references
+
+    @traitlets.observe("references")
+    def _reopen(self, change: dict[str, Any]) -> None:
+        if change["new"] in (None, self._controller.references):
+            return
+        allowed = self._controller.policy.granted
+        self._controller.close()
+        self._controller = ExplorerController(
+            change["new"], allow=allowed, compare=self.compare, show=self._show
+        )
+        self._attach()
+        self.selection = ""
+        self.code = self._controller.code
+        self.set_trait("first", {})
+        self.send(*event(SourceChanged()))
+
+    @traitlets.observe("compare")
+    def _compare(self, change: dict[str, Any]) -> None:
+        if change["new"] is not self._controller.comparison.other:
+            self._controller.comparison.compare(change["new"])
+
+
+class Explorer(ReferencesWidget):
+    """Browse a reference set: its keys as a tree, each key's reference, and its data.
+
+    Parameters, other traits and errors are those of `ReferencesWidget`, as of all its parts.
+
+    Attributes
+    ----------
+    state
+        What is shown, as texts by name: ``{"view": "data", "key": "sst", "slice": "1,0,0"}``.
+        Setting it shows that again. The names are those of an address of the page, and what is as
+        it is at first is left out.
+    """
+
+    state = traitlets.Dict(value_trait=traitlets.Unicode()).tag(sync=True)
+
+
+class KeyTree(ReferencesWidget, part="tree"):
+    """The keys of a reference set as a tree, with a search; see `ReferencesWidget`."""
+
+
+class KeyInspector(ReferencesWidget, part="key"):
+    """All that is known of one key without a request; see `ReferencesWidget`."""
+
+
+class ArrayPreview(ReferencesWidget, part="data"):
+    """The values of an array, read part by part when asked to; see `ReferencesWidget`."""
+
+
+class ChunkGrid(ReferencesWidget, part="chunks"):
+    """The chunks of an array as a map; see `ReferencesWidget`.
+
+    `refexplorer.refset.chunk_grid.ChunkReferences` holds the numbers behind it.
+    """
+
+
+class TargetMap(ReferencesWidget, part="targets"):
+    """The targets of a set, and the bytes of one of them as a strip; see `ReferencesWidget`.
+
+    `refexplorer.refset.target_layout.TargetLayout` holds the numbers behind it.
+    """
+
+
+class SetComparison(ReferencesWidget, part="compare"):
+    """A reference set beside another one: what differs, and one chunk in both.
+
+    See `ReferencesWidget`; ``SetComparison(after, compare=before)``.
+    `refexplorer.verbs.differing.Difference` holds the numbers behind it.
+    """
+
+
+def explore(source: object, **options: Any) -> Explorer:
+    """Open a reference set and show it; parameters and errors as of `ReferencesWidget`."""
+    _check_options("explore", options)
+    return Explorer(source, **options)
+
+
+def _opened(name: str, source: object, options: dict[str, Any]) -> ReferenceSet:
+    _check_options(name, options)
+    if not isinstance(source, ReferenceSet):
+        return open_watched(source, options)
+    if options:
+        raise TypeError(
+            f"The set is open already: pass {next(iter(options))} to open_references instead."
+        )
+    return source
+
+
+def _asked_first(controller: ExplorerController) -> dict[str, Any]:
+    """Return the answers to what every view asks first, so that the first one need not ask."""
+    asked = map(to_wire, (GreetExplorer(), TreeRows(start=0, n=FIRST_ROWS)))
+    answers = {message["op"]: controller.handle(message)[0][0] for message in asked}
+    return {} if any("error" in answer for answer in answers.values()) else answers
+
+
+def _check_options(caller: str, options: Iterable[str]) -> None:
+    known = ("allow", "compare", "selection", *_OPENING)
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            meant = f"did you mean {near[0]!r}?" if near else f"the options are {', '.join(known)}."
+            raise TypeError(f"{caller}() has no option {name!r}: {meant}")

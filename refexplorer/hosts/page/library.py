@@ -1,0 +1,236 @@
+"""The sets that a served page may open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+from refexplorer import demo
+from refexplorer.core.errors import AccessError, LimitError, RefexplorerError
+from refexplorer.core.limits import Limits
+from refexplorer.core.text import escape, size_text
+from refexplorer.formats.icechunk.history import RepositoryListing
+from refexplorer.hosts.page.openings import Openings, OpeningWatch
+from refexplorer.io.access.policy import AccessPolicy, InternetPolicy
+from refexplorer.verbs.history import changes_of, guarded_history, listing_of, owned_history
+from refexplorer.verbs.opening import open_guarded, open_references
+from refexplorer.verbs.referenceset import ReferenceSet
+from refexplorer.views.compared import OtherSets
+
+LARGEST = 50_000_000
+"""Bytes of a dropped file, unless whoever starts the page says otherwise."""
+_NAME_SHOWN = 80
+
+
+class Upload:
+    """Collects the pieces of one file."""
+
+    def __init__(self, name: str, size: int, largest: int) -> None:
+        self.name = escape(name, _NAME_SHOWN)
+        if size > largest:
+            raise LimitError(
+                f"{self.name} has {size_text(size)}, but this page takes at most "
+                f"{size_text(largest)}: give its URL, or start the page with a larger "
+                "`--upload`."
+            )
+        self._size = size
+        self._content = bytearray()
+
+    @property
+    def received(self) -> int:
+        """Bytes that have come."""
+        return len(self._content)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every announced byte has come."""
+        return self.received == self._size
+
+    def add(self, piece: bytes) -> None:
+        """Take the next piece."""
+        if self.received + len(piece) > self._size:
+            raise RefexplorerError(f"{self.name} is longer than announced: drop it again.")
+        self._content += piece
+
+    @property
+    def content(self) -> bytes:
+        """The bytes that have come."""
+        return bytes(self._content)
+
+
+_SHOWN = 80
+
+
+class VisitedVersions:
+    """Reads the versions of one repository as a policy allows, within what visitors may take."""
+
+    def __init__(
+        self,
+        openings: Openings,
+        place: str,
+        policy: AccessPolicy,
+        limits: Limits,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._openings = openings
+        self._place = place
+        self._lent = (
+            partial(guarded_history, place, policy, limits)
+            if options is None
+            else partial(owned_history, place, options)
+        )
+        self._opening = (
+            partial(open_guarded, policy=policy, limits=limits)
+            if options is None
+            else partial(open_references, storage_options=options, limits=limits)
+        )
+
+    def listing(self, most: int, is_wanted: Callable[[], bool]) -> RepositoryListing:
+        """Return the first so many branches, tags and snapshots."""
+        reading = partial(listing_of, self._lent, most)
+        return self._openings.open(self._name, reading, _watch(is_wanted))
+
+    def changes(self, before: str, after: str, is_wanted: Callable[[], bool]) -> tuple[str, ...]:
+        """Return what the transaction logs tell."""
+        reading = partial(changes_of, self._lent, before, after)
+        return self._openings.open(self._name, reading, _watch(is_wanted))
+
+    def open(self, version: str, is_wanted: Callable[[], bool]) -> ReferenceSet:
+        """Open a branch, tag or snapshot."""
+        return self.opened(version, _watch(is_wanted))
+
+    def opened(self, version: str, watch: OpeningWatch | None) -> ReferenceSet:
+        """Do as `open`, and tell how far it is."""
+        if not version or {*version} & set("/\\#?@"):  # no name of one, but of another path
+            raise RefexplorerError(f"{self._name} has no version {escape(version, _SHOWN)}.")
+        source = f"{self._place}@{version}"
+        opening = partial(self._opening, source)
+        return self._openings.open(f"{self._name}@{version}", opening, watch)
+
+    @property
+    def _name(self) -> str:
+        return self._place.rstrip("/").rpartition("/")[2]
+
+
+def _watch(is_wanted: Callable[[], bool]) -> OpeningWatch:
+    return OpeningWatch(lambda done, size: None, is_wanted)
+
+
+VISITOR = Limits(document_bytes=2**29)
+"""What a set may cost that somebody else than the owner of the page opens."""
+
+
+@cache
+def _shared() -> Openings:
+    return Openings()
+
+
+class Offer(NamedTuple):
+    """A set that anybody on the page may open: its title, and how it is opened."""
+
+    title: str
+    open: Callable[[], ReferenceSet]
+
+
+class Library:
+    """The shipped sets, the set that the page was started with, and what `allow` names.
+
+    Other people may see the page: a path that somebody types is opened only inside `allow`,
+    a URL only if it is on the internet or inside `allow`.
+    """
+
+    def __init__(
+        self,
+        allow: Iterable[str] = (),
+        largest: int = LARGEST,
+        openings: Openings | None = None,
+    ) -> None:
+        self.largest = largest
+        self._openings = openings or _shared()
+        self.offers = {
+            f"demo/{path.name}": Offer(title, partial(open_references, path))
+            for title, path in demo.sets().items()
+        }
+        self._homes = {str(path.resolve().parent) for path in demo.sets().values()}
+        self._allow = tuple(allow)
+        self._repositories: dict[str, str] = {}
+        self._options: dict[str, Mapping[str, Any]] = {}
+
+    def offer(self, references: ReferenceSet) -> str:
+        """Put an opened set before the others, for everybody; return the name of the offer.
+
+        Of an Icechunk repository all versions are offered, unless the name of one was opened.
+        """
+        name = references.source.name
+        place, facts = references.source.place, references.source.repository
+        if facts is not None and place is not None and place == facts.place:
+            self._repositories[place] = name
+            self._options[place] = references.storage_options or {}
+        self.offers = {name: Offer(name, lambda: references), **self.offers}
+        if references.source.location is not None:
+            self._homes.add(references.source.location)
+        return name
+
+    def open(self, source: str, watch: OpeningWatch | None = None) -> ReferenceSet:
+        """Open what somebody chose or typed."""
+        if offer := self.offers.get(source):
+            return offer.open()
+        name, _, version = source.rpartition("@")
+        for place, offered in self._repositories.items():
+            if name == offered:
+                return self._versions_of(place).opened(version, watch)
+        policy = InternetPolicy(self._allow)
+        return self._openings.open(source, partial(open_guarded, source, policy, VISITOR), watch)
+
+    def versions(self, references: ReferenceSet) -> VisitedVersions | None:
+        """Return who reads other versions of the repository of a set.
+
+        None if it is of none, or of one that may not be opened on this page. Of those by URL only
+        the versions of one that the owner of the page opened are read, since the package icechunk
+        connects to servers by itself, whatever `allow` says.
+        """
+        facts = references.source.repository
+        if facts is None or facts.place is None:
+            return None
+        if facts.place not in self._repositories:
+            if "://" in facts.place:
+                return None
+            try:
+                InternetPolicy(self._allow).allowed(facts.place)
+            except AccessError:
+                return None
+        return self._versions_of(facts.place)
+
+    def _versions_of(self, place: str) -> VisitedVersions:
+        shared = (place,) if place in self._repositories else ()
+        policy = InternetPolicy((*self._allow, *shared))
+        options = self._options[place] if "://" in place else None
+        return VisitedVersions(self._openings, place, policy, VISITOR, options)
+
+    def others(self) -> OtherSets:
+        """Return the sets that the one that is open may be compared with: the same."""
+
+        def opened(
+            source: str, tell: Callable[[int, int], None], is_wanted: Callable[[], bool]
+        ) -> ReferenceSet:
+            return self.open(source, OpeningWatch(tell, is_wanted))
+
+        def offered() -> dict[str, str]:
+            return {name: offer.title for name, offer in self.offers.items()}
+
+        return OtherSets(opened, offered, self.grants)
+
+    def open_dropped(self, upload: Upload, watch: OpeningWatch | None = None) -> ReferenceSet:
+        """Open a file that somebody dropped on the page; errors as of `open`."""
+        # a function of this package would load Panel in the child
+        opening = partial(open_references, upload.content, limits=VISITOR)
+        references = self._openings.open(upload.name, opening, watch)
+        references.source = replace(references.source, name=upload.name)
+        return references
+
+    def grants(self, references: ReferenceSet) -> tuple[str, ...]:
+        """Return where targets of a set may be read from: its own folder, too, if it is ours."""
+        location = references.source.location
+        return (*self._allow, location) if location in self._homes else self._allow

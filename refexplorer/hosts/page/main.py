@@ -1,0 +1,5 @@
+"""The page with the shipped sets, for ``panel serve refexplorer/hosts/page``."""
+
+from refexplorer.hosts.page.page import page
+
+page().servable()

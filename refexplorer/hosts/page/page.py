@@ -1,0 +1,415 @@
+"""One person's page: choose a set, explore it, edit its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+from urllib.parse import parse_qs, urlencode
+
+import panel
+
+from refexplorer import demo
+from refexplorer.core.masking import masked_text
+from refexplorer.core.text import escape
+from refexplorer.hosts.page.components import EditorView, ExplorerView, Frame, Turns, View
+from refexplorer.hosts.page.library import Library, Upload
+from refexplorer.hosts.page.openings import OpeningWatch
+from refexplorer.verbs.referenceset import ReferenceSet
+from refexplorer.views.editor.editor_controller import EditorController
+from refexplorer.views.registry import EXPLORER, SCREENS, addressed
+from refexplorer.views.wire.answering import Operations, read, sentence
+from refexplorer.views.wire.page_messages import (
+    BeginUpload,
+    Go,
+    OpenSource,
+    Stop,
+    TakePiece,
+    Turn,
+)
+
+
+class Address(NamedTuple):
+    """A place on the page."""
+
+    # What is open: the name of an offered set, a path or a URL; empty on the start screen
+    source: str = ""
+    # A tab of the explorer or another view of the page, as `addressed`; empty for the first tab
+    view: str = ""
+    key: str = ""  # The key or path that is chosen
+    slice: str = ""  # Steps along the dimensions of the values that are drawn, such as ``"1,0,0"``
+    # part, mode, axes, colours, limits, raw: Of the values: the part of the array, how and along
+    # which dimensions it is drawn, with which colours between which numbers, and what of the CF
+    # conventions is not applied
+    part: str = ""
+    mode: str = ""
+    axes: str = ""
+    colours: str = ""
+    limits: str = ""
+    raw: str = ""
+    # find, syntax, kinds, list, only, notes: Of the tree and the notes: the search, what is listed
+    # in its place, what they are narrowed to
+    find: str = ""
+    syntax: str = ""
+    kinds: str = ""
+    list: str = ""
+    only: str = ""
+    notes: str = ""
+    # by, map: Of the map of chunks: what colours it, and its window
+    by: str = ""
+    map: str = ""
+    earth: str = ""  # Of the map of the earth: projection, middle, zoom, what is drawn of chunks
+    # Of two parts side by side: set, array and part of each, and the window of their pictures
+    beside: str = ""
+    # Of the table of targets: how it is narrowed, sorted and folded, as a query of its own
+    files: str = ""
+    # Of the costs: the array, the place with its latency and bandwidth, and what is asked, as a
+    # query of its own
+    cost: str = ""
+    # other, changes: Of the comparison: the other set, named as `source`, and which changes are
+    # listed
+    other: str = ""
+    changes: str = ""
+    # Of the comparison: the array of the other set that is no longer there, its chunk, and the
+    # window of its map, as a query of its own
+    gone: str = ""
+
+    @classmethod
+    def read(cls, query: str) -> Address:
+        """Read a query; what it does not name, or what the page does not know, is left out."""
+        found = parse_qs(query)
+        place = cls(**{name: found[name][-1] for name in cls._fields if name in found})
+        return place if place.view in addressed() else place._replace(view="")
+
+    def __str__(self) -> str:
+        return urlencode({name: text for name, text in self._asdict().items() if text}, safe="/:,")
+
+
+def is_shareable(source: str) -> bool:
+    """Tell whether an address may name a source: not if it carries a password or a signature."""
+    return masked_text(source) == source
+
+
+_TEMPLATE = Path(__file__).with_suffix(".html")
+SHOWN_CHARS = 10_000_000
+"""Of a document that the editor shows, a part at a time if it is large; of more, each look at it
+takes longer than a second."""
+_NO_TEXT = (
+    "{} is not JSON text of at most {:,} characters: the editor begins with the "
+    "specification's own example instead."
+)
+_EDITED = "Edited text"
+_READING = "The text is being read …"
+OPENINGS = 4
+"""Sets that one page opens at once; one that nobody waits for is stopped soon."""
+Opening = Callable[..., ReferenceSet]
+"""Opens a set; takes the `OpeningWatch` of the page."""
+START = "start"
+Result = TypeVar("Result")
+
+
+class ServedPage:
+    """The parts of one page and what happens between them; nothing of it is anybody else's."""
+
+    def __init__(self, library: Library, shown_chars: int = SHOWN_CHARS) -> None:
+        self._library = library
+        self._shown_chars = shown_chars
+        self._references: ReferenceSet | None = None
+        self._source = ""
+        self._upload: Upload | None = None
+        self._attempt: object = None
+        # Of its own: a server that stalls for one person must not hold up the others.
+        self._threads = ThreadPoolExecutor(OPENINGS, thread_name_prefix="refexplorer-opening")
+        self._begun = 0
+        self._editor_notice = ""
+        self._made: dict[str, View] = {}
+        self._making: dict[str, object] = {}
+        self._explorer: ExplorerView | None = None
+        titles = {name: offer.title for name, offer in library.offers.items()}
+        self._frame = Frame(titles, library.largest)
+        self._turns = Turns()
+        self._frame.on_msg(lambda event: self._turns.soon(self._do, event.data))
+        self._step = 0
+        self._views = panel.Column(sizing_mode="stretch_both", margin=0)
+        self.layout = panel.Column(
+            self._frame, self._views, sizing_mode="stretch_both", styles={"height": "100vh"}
+        )
+
+    def show(
+        self, references: ReferenceSet, source: str = "", place: Address | None = None
+    ) -> None:
+        """Put a set into the explorer, and its text into the editor once that is looked at."""
+        self._hold(references, source)
+        self._stand(place or Address(source))
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is being read or made on a thread."""
+        return self._begun > 0
+
+    def close(self) -> None:
+        """Stop what it does, and open no more: the person has left."""
+        self._attempt = self._upload = None
+        self._making.clear()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for view in self._made.values():
+            view.close()
+
+    def _hold(self, references: ReferenceSet, source: str) -> None:
+        """Put a set into the explorer, whatever is shown."""
+        self._references = references
+        self._source = source if is_shareable(source) else ""
+        self._making.pop("editor", None)
+        if (editor := self._made.pop("editor", None)) is not None:
+            editor.close()  # its text is that of the set before; exercises stay
+        self._explore(references)
+        self._frame.param.update(title=references.source.name, problem="", opening="")
+
+    def _explore(self, references: ReferenceSet) -> None:
+        """Make the explorer anew; the other views stay as they are."""
+        library = self._library
+        explorer = ExplorerView(
+            references,
+            library.grants(references),
+            library.others(),
+            library.versions(references),
+            lambda version: self._turns.soon(self._show_version, explorer, version),
+        )
+        explorer.param.watch(lambda _: self._turns.soon(self._tell), "here")
+        if self._explorer is not None:
+            self._explorer.close()
+        self._made[EXPLORER] = self._explorer = explorer
+        self._views[:] = list(self._made.values())
+
+    def _show_version(self, asker: View, references: ReferenceSet) -> None:
+        """Show another version of the repository of the set that is shown.
+
+        Who turned to another view meanwhile stays there; a set that was opened meanwhile, too.
+        """
+        if asker is not self._explorer:
+            return
+        before = self._references.source.repository if self._references else None
+        after = references.source.repository
+        assert after is not None
+        name = self._source
+        if before is not None and before.version is not None:
+            name = name.removesuffix(f"@{before.version}")
+        self._hold(references, f"{name}@{after.version}" if name else "")
+        if self._frame.view == EXPLORER:
+            self._stand(Address(self._source))
+        else:
+            self._turn(self._frame.view)
+
+    def _explore_edited(self, name: str, asker: View, references: ReferenceSet) -> None:
+        """Explore what the text of a view makes.
+
+        Who turned to another view meanwhile stays there; a set that was opened meanwhile, too.
+        """
+        if asker is not self._made.get(name):
+            return
+        references.source = replace(references.source, name=_EDITED)
+        self._source = ""
+        self._explore(references)
+        self._frame.title = _EDITED
+        self._turn(EXPLORER if self._frame.view == name else self._frame.view)
+
+    def _do(self, message: object) -> None:
+        """Do what the header or the start screen asks for; say why it cannot be done."""
+        if not isinstance(message, dict):
+            return
+        operations: Operations = {
+            OpenSource: self._choose,
+            Go: self._go,
+            Turn: self._turn_to,
+            Stop: self._stop,
+            BeginUpload: self._begin_upload,
+            TakePiece: self._take_piece,
+        }
+        try:
+            request = read(operations, message)
+            operations[type(request)](request)
+        except Exception as error:
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        self._frame.param.update(opening="", problem=sentence(error))
+        self._turn(START)
+
+    def _choose(self, request: OpenSource) -> None:
+        source = request.source
+        self._open(source, partial(self._library.open, source), Address(source))
+
+    def _go(self, request: Go) -> None:
+        """Follow the address; what it names is opened unless it is open already."""
+        self._step = request.step
+        place = Address.read(request.address)
+        if place.source in ("", self._source):
+            self._stand(place)
+        else:
+            opening = partial(self._library.open, place.source)
+            self._open(place.source, opening, place)
+
+    def _turn_to(self, request: Turn) -> None:
+        """Show another view; the header marks the one that Python says, so that both agree."""
+        self._turn(request.view)
+
+    def _stop(self, request: Stop) -> None:
+        """Wait no longer for what is being opened or uploaded."""
+        self._attempt = self._upload = None
+        self._frame.opening = ""
+        self._tell()
+
+    def _begin_upload(self, request: BeginUpload) -> None:
+        self._frame.problem = ""
+        self._upload = Upload(request.name, request.size, self._library.largest)
+        self._frame.ask_for_piece(0)
+
+    def _take_piece(self, request: TakePiece) -> None:
+        if (upload := self._upload) is None:
+            return
+        upload.add(request.piece)
+        if not upload.is_complete:
+            self._frame.ask_for_piece(upload.received)
+            return
+        self._upload = None
+        self._open(upload.name, partial(self._library.open_dropped, upload), Address())
+
+    def _aside(self, work: Callable[[], Result], finish: Callable[[Future[Result]], None]) -> None:
+        """Do on a thread what takes long, and the rest in a turn of the page."""
+
+        def turn(done: Future[Result]) -> None:
+            try:
+                finish(done)
+            finally:
+                self._begun -= 1
+
+        self._begun += 1
+        done = self._threads.submit(work)
+        done.add_done_callback(lambda done: self._turns.soon(turn, done))
+
+    def _open(self, name: str, opening: Opening, place: Address) -> None:
+        """Open a set on a thread and show it, unless the person gave up or chose another.
+
+        Who turned to another view meanwhile stays there.
+        """
+        self._attempt = attempt = object()
+        begun = self._frame.view
+        self._frame.param.update(opening=masked_text(name), opened=[], problem="")
+        watch = OpeningWatch(self._tell_opened, lambda: self._attempt is attempt)
+
+        def finish(opened: Future[ReferenceSet]) -> None:
+            if self._attempt is not attempt:
+                return
+            turned = self._frame.view != begun and self._frame.view in SCREENS
+            view = self._frame.view if turned else place.view
+            try:
+                self.show(opened.result(), place.source, place._replace(view=view))
+            except Exception as error:
+                self._fail(error)
+
+        self._aside(partial(opening, watch), finish)
+
+    def _tell_opened(self, done: int, size: int) -> None:
+        self._turns.soon(setattr, self._frame, "opened", [done, size])
+
+    def _stand(self, place: Address) -> None:
+        """Show the place that an address names, without another step in the history."""
+        view = place.view if place.view in SCREENS else START
+        if view == START and self._explorer and (place.source or not self._source):
+            self._explorer.go(str(place), self._step)
+            view = EXPLORER
+        self._turn(view)
+
+    def _turn(self, chosen: str) -> None:
+        """Show a view; the others keep what they hold.
+
+        The address goes first, since each change is a message of its own: who sees the view can
+        go back from it.
+        """
+        self._tell(chosen)
+        if chosen in SCREENS and chosen not in self._made:
+            self._make(chosen)
+        self._see(chosen)
+
+    def _see(self, chosen: str) -> None:
+        for name, view in self._made.items():
+            view.visible = name == chosen
+        self._views.visible = chosen in self._made
+        notice = _READING if chosen in self._making else ""
+        if chosen == "editor":
+            notice = notice or self._editor_notice
+        self._frame.param.update(notice=notice, view=chosen)
+
+    def _make(self, name: str) -> None:
+        """Make a view on a thread, since a text of 6 MB takes seconds, and see it if it is chosen.
+
+        One that is made already is not made twice; that of a set that is no longer shown is closed.
+        """
+        if name in self._making:
+            return
+        self._making[name] = making = object()
+        references = self._references
+
+        def make() -> tuple[EditorController, str]:
+            text, notice = self._editable(references if name == "editor" else None)
+            return SCREENS[name].controller(lambda: text), notice
+
+        def finish(made: Future[tuple[EditorController, str]]) -> None:
+            if self._making.get(name) is not making:
+                if not made.cancelled() and made.exception() is None:
+                    made.result()[0].close()
+                return
+            del self._making[name]
+            try:
+                controller, notice = made.result()
+            except Exception as error:
+                self._fail(error)
+                return
+            if name == "editor":
+                self._editor_notice = notice
+            view = EditorView(controller, lambda edited: self._explore_edited(name, view, edited))
+            self._made[name] = view
+            self._views.append(view)
+            self._see(self._frame.view)
+
+        self._aside(make, finish)
+
+    def _editable(self, references: ReferenceSet | None) -> tuple[str, str]:
+        """Return the text of the set, or an example and a notice of why it is one."""
+        notice = ""
+        if references is not None:
+            text = references.source.text_within(self._shown_chars)
+            if text is not None:
+                return text, ""
+            notice = _NO_TEXT.format(escape(references.source.name), self._shown_chars)
+        return demo.path("spec.v1.json").read_text(encoding="utf-8"), notice
+
+    def _tell(self, view: str = "") -> None:
+        """Keep the address to where the person is; while a set is being opened, it waits."""
+        if self._frame.opening:
+            return
+        view, place = view or self._frame.view, Address()
+        if view in SCREENS:
+            place = Address(self._source, view)
+        elif view == EXPLORER and self._explorer and self._source:
+            place = Address.read(self._explorer.address)._replace(source=self._source)
+            if not is_shareable(place.other):
+                place = place._replace(other="")
+        self._frame.place = {"address": str(place), "step": self._step}
+
+
+def page(references: ReferenceSet | None = None, library: Library | None = None) -> panel.Template:
+    """Make a page for one person."""
+    library = library or Library()
+    made = ServedPage(library)
+    if panel.state.curdoc is not None:
+        panel.state.on_session_destroyed(lambda _: made.close())
+    if references is not None:
+        name = references.source.name
+        made.show(references, name if name in library.offers else "")
+    template = panel.Template(_TEMPLATE.read_text(encoding="utf-8"))
+    template.add_panel("page", made.layout)
+    return template

@@ -1,0 +1,117 @@
+"""`explain_code`: what there is to know about a diagnostic code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from textwrap import fill, indent
+
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.readers.features import WHOLE
+from refexplorer.spec.codes import CODES, Severity
+from refexplorer.spec.diagnostics import meant
+from refexplorer.spec.rules import RULES, SpecRule
+from refexplorer.verbs.opening import dialects
+
+_SAME = "as the specification says."
+_WIDTH = 88
+
+
+@dataclass(frozen=True, slots=True)
+class CodeExplanation:
+    """What there is to know about a diagnostic code.
+
+    Attributes
+    ----------
+    code, severity, meaning
+        Of the diagnostics.
+    readers
+        What readers do with it, a sentence for each; of most codes what they make of the example.
+    cause
+        How it comes about.
+    mend
+        What to do.
+    example
+        The smallest set that shows it: JSON, of a parquet store its files by name.
+    rule
+        The rule of the specification that it is about; None where it says nothing.
+    """
+
+    code: str
+    severity: Severity
+    meaning: str
+    readers: tuple[str, ...]
+    cause: str
+    mend: str
+    example: str
+    rule: SpecRule | None
+
+    def __str__(self) -> str:
+        parts = {
+            "": f"{self.severity} {self.code}: {self.meaning}",
+            "What readers do": "\n".join(self.readers),
+            "How it comes about": self.cause,
+            "What to do": self.mend,
+            "The smallest example": self.example,
+        }
+        if self.rule is not None:
+            said = f'{self.rule.sentence} (reference specification, "{self.rule.section}")'
+            parts["The rule"] = f"{said}\n{self.rule.link}"
+        blocks = (
+            "\n".join(filter(None, (title, indent(_filled(text), "  " if title else ""))))
+            for title, text in parts.items()
+        )
+        return "\n\n".join(blocks)
+
+    def fields(self) -> dict[str, object]:
+        """Return everything as values that JSON has; the rule as its sentence and its place."""
+        found: dict[str, object] = {each.name: getattr(self, each.name) for each in fields(self)}
+        rule = self.rule
+        found["rule"] = None if rule is None else {"sentence": rule.sentence, "link": rule.link}
+        return found
+
+
+def explain_code(code: str) -> CodeExplanation:
+    """Explain a diagnostic code: what it means, what readers do, how to mend it.
+
+    Raises
+    ------
+    RefexplorerError
+        If there is no such code.
+    """
+    if code not in CODES:
+        hint = meant(code, CODES) or "DIAGNOSTICS.md lists them."
+        raise RefexplorerError(f"There is no diagnostic code {code!r}. {hint}")
+    found = CODES[code]
+    return CodeExplanation(
+        code,
+        found.severity,
+        found.meaning,
+        (found.readers,) if found.readers else tuple(_readers(found.example)),
+        found.cause,
+        f"{found.mend} {found.command}".rstrip(),
+        found.example,
+        RULES[found.rule] if found.rule else None,
+    )
+
+
+def _readers(example: str) -> list[str]:
+    """Say what readers make of an example; those of whom the same is said, together.
+
+    Only readers of both versions: others refuse an example because it is so small.
+    """
+    said: dict[str, list[str]] = {}
+    for verdict in [*dialects(example, readers=WHOLE)][1:]:
+        if verdict.outcome == "not run":
+            continue
+        if verdict.is_run:
+            text = _SAME if verdict.outcome == "same" else f"{verdict.outcome}."
+        else:
+            text = f"{verdict.outcome}. {verdict.reasons[0].sentence}"
+        said.setdefault(text, []).append(verdict.reader)
+    return [f"{', '.join(names)}: {text}" for text, names in said.items()]
+
+
+def _filled(text: str) -> str:
+    is_example = text.startswith(("{", "["))
+    lines = text.splitlines()
+    return text if is_example else "\n".join(fill(line, _WIDTH) for line in lines)

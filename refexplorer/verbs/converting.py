@@ -1,0 +1,447 @@
+"""`convert`: a set in another form, with other targets, checked before it gets its name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice, repeat
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Any, BinaryIO
+
+from refexplorer.checks.advice.advising import best_record_size
+from refexplorer.core.errors import HarmError, RefexplorerError, SourceError
+from refexplorer.core.files import OwnFiles, Progress
+from refexplorer.core.text import escape
+from refexplorer.core.writing import Check, check_free, write_blocks, writing
+from refexplorer.formats.columns.table import Table
+from refexplorer.formats.parquet.writer import RECORD_SIZE
+from refexplorer.formats.source import OpeningTerms
+from refexplorer.io.access.policy import allowed_names
+from refexplorer.io.access.urls import resolve
+from refexplorer.refset.arrays import arrays_of
+from refexplorer.refset.contents import internals
+from refexplorer.refset.inference.infer import infer_table
+from refexplorer.refset.opened_set import BLOCK, OpenedSet, concatenated, tables
+from refexplorer.refset.writing.comparing import Spool
+from refexplorer.refset.writing.icechunk import write_icechunk
+from refexplorer.refset.writing.json import WatchBlocks, check_v0, check_v1, v0_blocks
+from refexplorer.refset.writing.parquet import check_store, write_parquet
+from refexplorer.refset.writing.rechunking import Reshaping, factors_of
+from refexplorer.refset.writing.references import (
+    Inlining,
+    Outlining,
+    Renames,
+    empty_as_text,
+    read_back,
+    retargeted,
+)
+from refexplorer.spec.expansion import check_expandable
+from refexplorer.spec.zarr_metadata import ArrayMeta
+from refexplorer.verbs.migrating import as_v3, is_older
+from refexplorer.verbs.opening import open_references, set_of
+from refexplorer.verbs.rechunking import check_values, coordinates_of, values_of
+from refexplorer.verbs.referenceset import ReferenceSet
+
+FORMS = ("V0", "V1", "parquet", "Icechunk")
+
+_PARQUET = (".parq", ".parquet")
+
+_ICECHUNK = ".icechunk"
+
+Watch = Callable[[Iterable[Table], int, str], Iterable[Table]]
+"""Passes blocks on and shows how many of them there were, of how many, in which step."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conversion:
+    """How a set is to be written.
+
+    Attributes
+    ----------
+    form
+        One of `FORMS`; None goes by the name of the output: ``.parq`` and ``.parquet`` are
+        stores, ``.icechunk`` is a repository, all else is V0.
+    renames
+        Starts of URLs and what they become; the first rule that fits is applied.
+    absolute
+        Resolve relative URLs against the place of the source.
+    relative
+        Write URLs inside the folder of the output relative to it.
+    inline
+        Bytes up to which byte ranges are read and written into the set; 0 reads nothing.
+    allow
+        What may be read for it besides the folder of the source.
+    outline
+        A file to take the inline data of chunks out to.
+    objects
+        Write metadata as JSON objects, not as text that holds them.
+    record_size
+        Rows of a record file of a parquet store; None takes what one index of the first
+        dimension, and all of it at one point, cost least with.
+    inline_coordinates
+        Read the coordinates that opening with xarray reads, and write each into the set as one
+        chunk.
+    subchunk
+        Arrays whose chunks are not compressed, and how many chunks each of them becomes; None
+        divides them all along their first dimension.
+    overwrite
+        Replace an output that is there; of an Icechunk repository what its branch ``main`` has,
+        and its history stays.
+    message
+        Of the commit to an Icechunk repository.
+    storage_options
+        For fsspec, to write an Icechunk repository by URL; those of the source by default.
+    """
+
+    form: str | None = None
+    renames: Sequence[tuple[str, str]] = ()
+    absolute: bool = False
+    relative: bool = False
+    inline: int = 0
+    allow: Collection[str] = ()
+    outline: str | os.PathLike[str] | None = None
+    objects: bool = False
+    record_size: int | None = RECORD_SIZE
+    inline_coordinates: bool = False
+    subchunk: Mapping[str, int | None] = field(default_factory=dict)
+    overwrite: bool = False
+    message: str = "References written by refexplorer"
+    storage_options: Mapping[str, Any] | None = field(default=None, repr=False)
+    watch: Watch = field(default=lambda blocks, total, sentence: blocks, repr=False)
+
+
+def form_of(output: Path, form: str | None) -> str:
+    """Return the form that an output is to have."""
+    if form is None:
+        if output.suffix == _ICECHUNK:
+            return "Icechunk"
+        return "parquet" if output.suffix in _PARQUET else "V0"
+    found = {name.lower(): name for name in FORMS}.get(form.lower())
+    if found is None:
+        raise RefexplorerError(
+            f"{form!r} is not a form of reference sets; use one of {', '.join(FORMS)}."
+        )
+    return found
+
+
+def check_output(refs: ReferenceSet, target: Path, url: str | None, how: Conversion) -> None:
+    """Refuse what cannot be written, before anything is read for it."""
+    is_icechunk = form_of(target, how.form) == "Icechunk"
+    if url is not None:
+        if not is_icechunk:
+            raise SourceError(
+                f"{escape(url)} cannot be written: only Icechunk repositories are written by URL; "
+                "write a file or folder, and copy it."
+            )
+        if url.rstrip("/") == refs.source.location:
+            raise SourceError(f"{escape(url)} is the source itself; choose another name.")
+    for place in (target, None if how.outline is None else Path(how.outline)):
+        if place is None:
+            continue
+        if refs.source.location is not None and place.resolve() == _place_of(refs):
+            raise SourceError(f"{str(place)!r} is the source itself; choose another name.")
+        if not how.overwrite:
+            check_free(place)
+    if how.relative and is_icechunk:
+        raise SourceError("Icechunk has no relative locations; leave out `relative`.")
+
+
+def _place_of(refs: ReferenceSet) -> Path:
+    return Path(refs.source.location or "", refs.source.name).resolve()
+
+
+def url_changes(
+    refs: ReferenceSet, target: Path, how: Conversion
+) -> Iterator[Callable[[str], str]]:
+    """Yield the changes that make URLs absolute or relative."""
+    if how.absolute and refs.source.location is not None:
+        yield partial(resolve, location=refs.source.location)
+    if form_of(target, how.form) == "Icechunk":  # which has no relative locations
+        yield partial(_absolute, location=refs.source.location)
+    if how.relative:
+        yield partial(relative_to, folder=folder_beside(target))
+
+
+def _absolute(url: str, location: str | None) -> str:
+    """Return a URL with a protocol, also of a file of this machine."""
+    found = resolve(url, location)
+    return found if "://" in found else f"file://{found}"
+
+
+def folder_beside(target: Path) -> str:
+    """Return the folder of an output, with a slash at its end."""
+    return f"{target.resolve().parent}/"
+
+
+def relative_to(url: str, folder: str) -> str:
+    """Return a URL relative to a folder, if it is inside."""
+    for start in (f"file://{folder}", folder):
+        if url.startswith(start):
+            return url[len(start) :]
+    return url
+
+
+TableChange = Callable[[Table], Table]
+WrittenCheck = Callable[[object], object]
+"""Looks at what was written, as `open_references` takes it; raises what is wrong."""
+
+
+def convert(source: object, output: str | os.PathLike[str], how: Conversion | None = None) -> int:
+    """Write a set in another form or with other targets; return how many keys were written.
+
+    What was written is read back and compared with the source before it gets its name, so that an
+    output is either there and right, or not there. References go through memory a block at a time,
+    but for V1: what repeats is looked for in all of them, and those of a group at once.
+
+    Parameters
+    ----------
+    source
+        A `ReferenceSet`, or a source as `open_references` takes it.
+    output
+        The file, compressed if its name ends in ``.gz`` or ``.zst``, or the folder of a store. An
+        Icechunk repository may be written to a bucket, by its URL (``s3://``, ``gs://``).
+    how
+        What to do on the way; None changes the form only.
+
+    Raises
+    ------
+    RefexplorerError
+        If the output is there or is the source, the form has no place for a key, a rule fits no
+        URL, or a target may not be read.
+
+    Warns
+    -----
+    LeftOutWarning
+        If fsspec does not find the chunks of an array in a parquet store, as for
+        `ReferenceSet.to_parquet`.
+    """
+    refs = source if isinstance(source, ReferenceSet) else open_references(source)
+    return convert_checked(refs, output, how or Conversion(), lambda written: None)
+
+
+def convert_checked(
+    refs: ReferenceSet, output: str | os.PathLike[str], how: Conversion, check: WrittenCheck
+) -> int:
+    """Do as `convert`, and let `check` look at what was written before it gets its name."""
+    text = os.fspath(output).removeprefix("file://")
+    target, url = Path(text), text if "://" in text else None
+    check_expandable(refs.count, refs.limits)
+    check_output(refs, target, url, how)
+    before = arrays_of(internals(refs).opened.table)
+    if form_of(target, how.form) == "Icechunk" and is_older(refs):
+        newer = set_of(as_v3(refs), refs.limits, storage_options=refs.storage_options)
+        refs = newer.allowing(*refs.allowed)
+    with ExitStack() as opened:
+        converter = _Converter(refs, target, url, how, check, opened)
+        _check_arrays(before, converter.arrays)
+        return converter.run()
+
+
+def _check_arrays(before: Mapping[str, ArrayMeta], after: Mapping[str, ArrayMeta]) -> None:
+    """Refuse to lose an array, or a part of one; what becomes of its chunks is compared later."""
+    for path, array in before.items():
+        new = after.get(path)
+        if new is None or new.shape != array.shape:
+            what = "be lost" if new is None else f"have the shape {new.shape}, not {array.shape}"
+            raise HarmError(f"{path or 'The root array'} would {what}; nothing was written.")
+
+
+class _Converter:
+    """One conversion: blocks of the source are changed, written and compared with the output."""
+
+    def __init__(
+        self,
+        refs: ReferenceSet,
+        target: Path,
+        url: str | None,
+        how: Conversion,
+        check: WrittenCheck,
+        opened: ExitStack,
+    ) -> None:
+        self._refs, self._target, self._how, self._opened = refs, target, how, opened
+        self._url, self._check = url, check
+        self._form = form_of(target, how.form)
+        self._columns = internals(refs).opened
+        self.arrays = arrays_of(self._columns.table)
+        self._reshaping = self._reshaped() if how.inline_coordinates or how.subchunk else None
+        if self._reshaping is not None:
+            self.arrays = self._reshaping.arrays
+        self._renames = Renames(how.renames)
+        self._urls = [self._renames.apply, *url_changes(refs, target, how)]
+        self._inlining: Inlining | None = None
+        if how.inline:
+            room = target.parent if url is None else Path(gettempdir())
+            spool = opened.enter_context(Spool(room))
+            files = refs.allowing(*allowed_names(how.allow)).filesystem()
+            self._inlining = Inlining(how.inline, files.cat, spool)
+        self._outline: BinaryIO | None = None
+        if how.outline is not None:
+            outline = writing(Path(how.outline), as_it_is=True, overwrite=how.overwrite)
+            self._outline = opened.enter_context(outline)
+        self._keys = 0
+
+    def _reshaped(self) -> Reshaping:
+        """Return the change of arrays to other chunks, when their values are seen to stay."""
+        refs, how = self._refs, self._how
+        divided = {path: factors_of(refs.array(path), n) for path, n in how.subchunk.items()}
+        paths = coordinates_of(refs) if how.inline_coordinates else []
+        paths = [path for path in paths if path not in divided]
+        shown = iter(how.watch(repeat(concatenated([]), len(paths)), len(paths), "Coordinates"))
+        held = {}
+        for path, data in values_of(refs, paths, how.allow):
+            held[path] = data
+            next(shown, None)
+        reshaping = Reshaping(self._columns.table, divided, held)
+        check_values(refs, reshaping, divided, held)
+        return reshaping
+
+    def run(self) -> int:
+        """Write, and say how many keys."""
+        how, target = self._how, self._target
+        if self._form == "parquet":
+            write_parquet(
+                self._first("Writing"),
+                self.arrays,
+                target,
+                how.record_size or best_record_size(self._columns),
+                check=self._checked(self._check_store),
+                overwrite=how.overwrite,
+            )
+        elif self._form == "Icechunk":
+            wanted, again = self._first("Writing"), self._again()
+            self._keys = write_icechunk(
+                wanted,
+                again,
+                self.arrays,
+                self._url or target,
+                how.message,
+                self._refs.limits,
+                check=self._check_session,
+                overwrite=how.overwrite,
+                options=self._options(),
+            )
+        elif self._form == "V1":
+            table = self._all()
+            with self._telling(table.count, "Looking for progressions") as tell:
+                found = infer_table(table, least=1, progress=tell)
+            check = self._checked(partial(self._check_v1, table))
+            watch = self._watched(len(found.kept), "Writing")
+            blocks = found.blocks(how.objects, watch)
+            write_blocks(target, blocks, check, overwrite=how.overwrite)
+        else:
+            blocks = v0_blocks(self._first("Writing"), how.objects)
+            check = self._checked(self._check_v0)
+            write_blocks(target, blocks, check, overwrite=how.overwrite)
+        return self._keys
+
+    def _options(self) -> Mapping[str, Any]:
+        """Return what the storage of the output is opened with."""
+        if self._url is None:
+            return {}
+        options = self._how.storage_options
+        options = self._refs.storage_options if options is None else options
+        return OpeningTerms(self._refs.limits, OwnFiles(), options=options).options_of(self._url)
+
+    @contextmanager
+    def _telling(self, count: int, step: str) -> Iterator[Progress]:
+        """Show how far a work on so many references is, as blocks that pass."""
+        total = -(-count // BLOCK)
+        nothing = repeat(concatenated([]), total)
+        with closing(block for block in self._watched(count, step)(nothing)) as shown:
+            passed = 0
+
+            def tell(done: int, of: int) -> None:
+                nonlocal passed
+                ahead = done * total // max(of, 1) - passed
+                passed += sum(1 for _ in islice(shown, max(ahead, 0)))
+
+            yield tell
+            for _ in shown:
+                pass
+
+    def _watched(self, count: int, step: str) -> WatchBlocks:
+        """Return what shows how many blocks of so many references went through a step."""
+        return lambda blocks: self._how.watch(blocks, -(-count // BLOCK), step)
+
+    def _first(self, step: str) -> Iterator[Table]:
+        """Yield the references as they are to be written."""
+        changes = [] if self._inlining is None else [self._inlining.apply]
+        put = None if self._outline is None else self._outline.write
+        return self._blocks(step, changes, put)
+
+    @property
+    def _changes_rows(self) -> bool:
+        return any(each is not None for each in (self._inlining, self._outline, self._reshaping))
+
+    def _all(self) -> Table:
+        """Return the same as one table; that of a document is not copied."""
+        if len(self._columns.parts) == 1 and not self._changes_rows:
+            return retargeted(self._columns.table, self._urls)
+        return concatenated(list(self._first("Reading")))
+
+    def _again(self) -> Iterator[Table]:
+        """Yield the same once more; what was read is not read again."""
+        changes = [] if self._inlining is None else [self._inlining.again]
+        if self._outline is None:
+            return self._blocks("Checking", changes, None)
+        self._outline.flush()
+        comparing = read_back(Path(self._outline.name))
+        return self._blocks("Checking", changes, self._opened.enter_context(comparing))
+
+    def _blocks(
+        self, step: str, changes: Sequence[TableChange], put: Callable[[bytes], object] | None
+    ) -> Iterator[Table]:
+        if self._reshaping is not None:
+            changes = [*changes, self._reshaping.apply]
+        changes = [*changes, lambda table: retargeted(table, self._urls)]
+        if self._form == "parquet":
+            changes.append(empty_as_text)
+        if put is not None:
+            place = str(Path(self._how.outline or "").resolve())
+            is_whole = self._form == "Icechunk"  # which has no relative locations
+            name = (
+                f"file://{place}" if is_whole else relative_to(place, folder_beside(self._target))
+            )
+            changes.append(Outlining(put, name).apply)
+        parts = self._columns.parts
+        total = sum(-(-part.count // BLOCK) for part in parts)
+        for block in self._how.watch(tables(parts), total, step):
+            for change in changes:
+                block = change(block)
+            yield block
+
+    def _checked(self, count: Callable[[Path], int]) -> Check:
+        """Return what holds the output against the source, and notes how many keys there are."""
+
+        def check(written: Path) -> None:
+            self._check_renames()
+            self._keys = count(written)
+            self._check(written)
+
+        return check
+
+    def _check_session(self, session: object) -> None:
+        self._check_renames()
+        self._check(session)
+
+    def _check_renames(self) -> None:
+        if self._renames.unused:
+            start = next(iter(self._renames.unused))[0]
+            raise RefexplorerError(f"No URL of {self._refs.source.name} starts with {start!r}.")
+
+    def _check_store(self, written: Path) -> int:
+        return check_store(self._again(), self.arrays, written, self._refs.limits)
+
+    def _check_v0(self, written: Path) -> int:
+        return check_v0(self._again(), written, self._refs.limits, self._open)
+
+    def _check_v1(self, table: Table, written: Path) -> int:
+        watch = self._watched(table.count, "Checking")
+        return check_v1(table, written, self._refs.limits, self._open, watch)
+
+    def _open(self, text: bytes) -> OpenedSet:
+        return internals(open_references(text, limits=self._refs.limits)).opened

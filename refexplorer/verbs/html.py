@@ -1,0 +1,206 @@
+"""Static HTML of a set: reads well without style or script, in a saved notebook as on a page."""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+import sys
+from collections import Counter
+from typing import Any
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from refexplorer.core.text import counted, shown, size_text
+from refexplorer.refset.contents import SetLike
+from refexplorer.refset.summary import Summary
+from refexplorer.refset.tree_nodes import Node
+from refexplorer.spec.codes import Severity
+from refexplorer.spec.diagnostics import Diagnostic, grouped
+from refexplorer.spec.references import Kind
+from refexplorer.verbs.text import NAME_SHOWN, facts_text, left_out_text
+
+WIDTH = 480
+"""Of a picture, px."""
+CELLS = 240
+"""Most rows and columns of a picture of values; noise of so many takes 60 kB as PNG."""
+_HEIGHT = 200
+PAPER, _FRAME, _LINE = (232, 232, 232), (138, 145, 156), (0, 114, 178)
+_INFINITE = (255, 47, 208), (0, 184, 255)
+"""Of inf and -inf, as in the live pictures."""
+_VIRIDIS = np.array(
+    [
+        (68, 1, 84), (71, 45, 123), (59, 82, 139), (44, 114, 142), (33, 145, 140),
+        (40, 174, 128), (94, 201, 98), (173, 220, 48), (253, 231, 37),
+    ]
+)  # fmt: skip
+
+
+def picture_html(
+    values: np.ndarray, low: float, high: float, words: str, upward: bool = False
+) -> str:
+    """Return values of one or two dimensions as an ``img`` element that has its own bytes."""
+    is_line = values.ndim == 1
+    picture = line(values, low, high) if is_line else heatmap(values, low, high, upward)
+    out = io.BytesIO()
+    picture.save(out, "PNG", optimize=True)
+    data = base64.b64encode(out.getvalue()).decode()
+    width, height = picture.size
+    return (
+        f'<img src="data:image/png;base64,{data}" alt="{shown(words)}" '
+        f'width="{width}" height="{height}">'
+    )
+
+
+def heatmap(values: np.ndarray, low: float, high: float, upward: bool) -> Image.Image:
+    """Draw rows and columns, the first row at the bottom if `upward`; NaN is grey."""
+    rows, columns = (-(-size // CELLS) for size in values.shape)
+    cells = values[::rows, ::columns][:: -1 if upward else 1]
+    share = np.clip(_share(cells, low, high), 0, 1)
+    places = np.linspace(0, 1, len(_VIRIDIS))
+    channels = [np.interp(share, places, _VIRIDIS[:, channel]) for channel in range(3)]
+    pixels = np.stack(channels, axis=-1)
+    pixels[np.isnan(cells)] = PAPER
+    pixels[np.isposinf(cells)], pixels[np.isneginf(cells)] = _INFINITE
+    picture = Image.fromarray(pixels.astype(np.uint8), "RGB")
+    factor = max(1, WIDTH // max(picture.size))
+    size = (picture.width * factor, picture.height * factor)
+    return picture.resize(size, Image.Resampling.NEAREST).quantize(256)
+
+
+def line(values: np.ndarray, low: float, high: float) -> Image.Image:
+    """Draw a line on a transparent ground, since the page may be dark; NaN is a gap."""
+    picture = Image.new("RGBA", (WIDTH, _HEIGHT), (0, 0, 0, 0))
+    draw = ImageDraw.Draw(picture)
+    thin = values[:: -(-len(values) // (2 * WIDTH))]
+    x = np.linspace(4, WIDTH - 5, max(len(thin), 2))[: len(thin)]
+    y = _HEIGHT - 5 - _share(thin, low, high) * (_HEIGHT - 10)
+    for at in range(1, len(thin)):
+        if math.isfinite(y[at - 1]) and math.isfinite(y[at]):
+            draw.line([(x[at - 1], y[at - 1]), (x[at], y[at])], fill=_LINE, width=2)
+    draw.rectangle([0, 0, WIDTH - 1, _HEIGHT - 1], outline=_FRAME)
+    return picture
+
+
+def _share(values: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Return where values are between limits; of halves, since float64 has no larger span."""
+    shares: np.ndarray = (values / 2 - low / 2) / ((high / 2 - low / 2) or 1)
+    return shares
+
+
+_NAMES: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+"""No other kernel has these, so that none takes the button of another for its own."""
+
+
+def name_of(references: object) -> str | None:
+    """Return the name by which `shown_set` finds a set while it lives; None without a kernel."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    if getattr(shell, "kernel", None) is None:
+        return None
+    return _NAMES.setdefault(references, uuid4().hex)
+
+
+def shown_set(name: str) -> Any:
+    """Return the set that was shown under a name."""
+    for references, each in [*_NAMES.items()]:
+        if each == name:
+            return references
+    raise KeyError(name)
+
+
+CHILDREN_SHOWN = 25
+LEVELS_SHOWN = 2
+NOTES_SHOWN = 10
+
+
+def references_html(
+    refs: SetLike, diagnostics: tuple[Diagnostic, ...] | None, picture: str = ""
+) -> str:
+    """Return facts, health, notes, a picture, the tree; in a kernel a button to explore it.
+
+    `diagnostics` are None where finding them would hold up the first look.
+    """
+    summary = refs.summary()
+    name = name_of(refs)
+    # Shown by the extension of JupyterLab, which alone can do what it says.
+    button = f' <button type="button" hidden data-refexplorer-set="{name}">Explore</button>'
+    parts = [
+        f"<p><b>{_shown(refs.source.name)}</b> ({refs.source.form}): "
+        f"{_shown(facts_text(summary), None)}{'' if name is None else button}<br>"
+        f"{kinds_text(summary)}; {health_text(diagnostics)}{_left_out(refs)}</p>",
+        notes_html(diagnostics),
+        picture,
+        tree_html(refs),
+    ]
+    return f'<div class="refexplorer">{"".join(parts)}</div>'
+
+
+def _left_out(refs: SetLike) -> str:
+    said = left_out_text(refs.source)
+    return f"; {said}" if said else ""
+
+
+def kinds_text(summary: Summary) -> str:
+    """Return how many references there are of each kind."""
+    counts = [f"{n:,} {kind}" for kind in Kind if (n := summary.kinds.get(kind, 0))]
+    return ", ".join(counts) or "no references"
+
+
+def health_text(diagnostics: tuple[Diagnostic, ...] | None) -> str:
+    """Return how many errors and warnings there are, and what nobody looked at yet."""
+    if diagnostics is None:
+        return "not checked for errors yet"
+    found = Counter(each.severity for each in diagnostics)
+    errors, warnings = found[Severity.ERROR], found[Severity.WARNING]
+    said = [counted(errors, "error") if errors else "no errors"]
+    said += [counted(warnings, "warning")] if warnings else []
+    return f"{', '.join(said)}, targets not checked"
+
+
+def notes_html(diagnostics: tuple[Diagnostic, ...] | None) -> str:
+    """Return the first diagnostics as a list; nothing where there are none."""
+    if not diagnostics:
+        return ""
+    items: list[str] = []
+    for group in grouped(diagnostics):
+        listed = group.diagnostics[:NOTES_SHOWN] if group.is_long else group.diagnostics
+        lines = [f"<li>{_shown(str(each), 400)}</li>" for each in listed]
+        if group.is_long:
+            first, left = lines, len(group.diagnostics) - NOTES_SHOWN
+            more = f"<li>… {left:,} more</li>" if left > 0 else ""
+            title = f"<summary>{_shown(group.title, 400)}</summary>"
+            lines = [f"<li><details>{title}<ul>{''.join(first)}{more}</ul></details></li>"]
+        items += lines
+    title = counted(len(diagnostics), "note")
+    return f"<details><summary>{title}</summary><ul>{''.join(items)}</ul></details>"
+
+
+def tree_html(refs: SetLike, path: str = "", levels: int = LEVELS_SHOWN) -> str:
+    """Return a level of the tree as a list, with the levels below it folded."""
+    page = refs.children(path, 0, CHILDREN_SHOWN)
+    items = [f"<li>{_node(refs, node, levels)}</li>" for node in page.rows]
+    if page.total > len(page.rows):
+        items.append(f"<li>… {page.total - len(page.rows):,} more</li>")
+    return f"<ul>{''.join(items)}</ul>"
+
+
+def _node(refs: SetLike, node: Node, levels: int) -> str:
+    name = f"<code>{_shown(node.name)}</code>"
+    if not node.children:
+        size = "" if node.size is None else f", {size_text(node.size)}"
+        target = f", <code>{_shown(node.target)}</code>" if node.target else ""
+        return f"{name} {node.kind or 'no reference'}{size}{target}"
+    size = "size not known" if node.size is None else size_text(node.size)
+    title = f"{name} {node.type}, {counted(node.children, 'child', 'children')}, {size}"
+    if levels < 2:
+        return title
+    below = tree_html(refs, node.path, levels - 1)
+    return f"<details><summary>{title}</summary>{below}</details>"
+
+
+def _shown(text: str, limit: int | None = NAME_SHOWN) -> str:
+    return shown(text, limit)

@@ -1,0 +1,480 @@
+"""Several sets joined along a dimension: chunks by their keys, coordinates as values.
+
+What would be joined without a word elsewhere is compared here first: arrays that are packed or
+compressed differently, units that differ.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from refexplorer.core.errors import LeftOutWarning, RefexplorerError, SourceError
+from refexplorer.core.text import escape
+from refexplorer.formats.catalogues import common_folder
+from refexplorer.formats.source import ZMETADATA, Source, cause
+from refexplorer.io.access.urls import resolve
+
+if TYPE_CHECKING:
+    from refexplorer.spec.zarr_metadata import ArrayMeta
+    from refexplorer.verbs.referenceset import ReferenceSet
+
+
+def joined_metadata(
+    first: ArrayMeta,
+    shape: Sequence[int],
+    axis: int | None,
+    attributes: Mapping[str, Any],
+    dimension: str,
+) -> Iterator[tuple[str, str]]:
+    """Yield the metadata of a joined array by key."""
+    document = dict(first.metadata) | {"shape": list(shape)}
+    names = [*(first.dimensions or ())]
+    chunks = [*first.chunks]
+    if axis is None:
+        names, chunks = [dimension, *names], [1, *chunks]
+    if first.zarr_format == 2:
+        yield first.metadata_key, json.dumps(document | {"chunks": chunks})
+        said = {**attributes, "_ARRAY_DIMENSIONS": names}
+        yield f"{first.folder}.zattrs", json.dumps(said)
+        return
+    document |= {"attributes": dict(attributes), "dimension_names": names}
+    document["chunk_grid"] = {"name": "regular", "configuration": {"chunk_shape": chunks}}
+    if axis is None:
+        document["codecs"] = [_with_new_dimension(each) for each in document["codecs"]]  # type: ignore[attr-defined]
+    yield first.metadata_key, json.dumps(document)
+
+
+def moved_key(first: ArrayMeta, index: Sequence[int], axis: int | None, start: int) -> str:
+    """Return the key of a chunk in the joined array, in which its own array begins at a chunk."""
+    if axis is not None:
+        return first.chunk_key([*index[:axis], index[axis] + start, *index[axis + 1 :]])
+    parts = [str(number) for number in (start, *index)]
+    return first.folder + first.prefix + first.separator.join(parts)
+
+
+def _with_new_dimension(codec: Any) -> Any:
+    """Return a codec of Zarr v3 for chunks that have one more dimension, of length 1, before."""
+    if not isinstance(codec, Mapping):
+        return codec
+    told = dict(codec.get("configuration") or {})
+    if codec.get("name") == "transpose":
+        told["order"] = [0, *(number + 1 for number in told["order"])]
+    elif codec.get("name") == "sharding_indexed":
+        told["chunk_shape"] = [1, *told["chunk_shape"]]
+        told["codecs"] = [_with_new_dimension(each) for each in told["codecs"]]
+    else:
+        return codec
+    return {**codec, "configuration": told}
+
+
+_TIME = ("units", "calendar")
+
+
+def joined_values(
+    sets: Sequence[ReferenceSet],
+    group: str,
+    names: Sequence[str],
+    wanted: Sequence[str],
+    dimension: str,
+    version: int,
+) -> Iterator[tuple[str, str]]:
+    """Yield the keys of joined values in a group; coordinates that are not equal are refused."""
+    import xarray as xr
+
+    parts = [_read(refs, group, names) for refs in sets]
+    exists = any(dimension in part.dims for part in parts)
+    combined = xr.combine_nested(
+        parts,
+        concat_dim=dimension,
+        data_vars="minimal" if exists else "all",
+        coords="minimal",
+        compat="override",
+        join="exact",
+        combine_attrs="drop_conflicts",
+    )
+    others = [name for name in combined.variables if name not in wanted]
+    if wanted:
+        yield from _written(combined.drop_vars(others), group, version)
+
+
+def _read(refs: ReferenceSet, group: str, names: Sequence[str]) -> Any:
+    """Read arrays of a group as xarray reads them."""
+    import xarray as xr
+
+    with refs.to_xarray(group=group, decode_times=True) as decoded:
+        found = {
+            name: xr.Variable(one.dims, one.to_numpy(), one.attrs, _kept(one.encoding))
+            for name, one in decoded.variables.items()
+            if name in names
+        }
+    coordinates = {name: one for name, one in found.items() if one.dims == (name,)}
+    others = {name: one for name, one in found.items() if name not in coordinates}
+    return xr.Dataset(others, coordinates)
+
+
+def _kept(encoding: Any) -> dict[str, Any]:
+    """Return the units of times; all else is written as the values that were read."""
+    return {name: encoding[name] for name in _TIME if name in encoding}
+
+
+def _written(dataset: Any, group: str, version: int) -> Iterator[tuple[str, str]]:
+    """Yield the keys of a dataset, in which each array is one chunk."""
+    from zarr.storage import MemoryStore
+
+    held: dict[str, Any] = {}
+    plain = {
+        name: {"compressors": None, "chunks": one.shape}
+        for name, one in dataset.variables.items()
+        if one.size
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of units of times that had to be finer
+        dataset.to_zarr(MemoryStore(held), zarr_format=version, consolidated=False, encoding=plain)
+    start = f"{group}/" if group else ""
+    for key, data in held.items():
+        if "/" in key:
+            text = base64.b64encode(data.to_bytes()).decode()
+            yield start + key, _text(data.to_bytes(), key) or f"base64:{text}"
+
+
+def _text(data: bytes, key: str) -> str | None:
+    """Return metadata as text."""
+    name = key.rpartition("/")[2]
+    return data.decode() if name in (".zarray", ".zattrs", "zarr.json") else None
+
+
+_FORM = "joined"
+_ATTRIBUTES, _NODE = ".zattrs", "zarr.json"
+_ENCODING = ("dtype", "data_type", "compressor", "filters", "codecs", "fill_value", "order")
+_MEANING = (
+    "scale_factor",
+    "add_offset",
+    "_FillValue",
+    "missing_value",
+    "_Unsigned",
+    "units",
+    "calendar",
+)
+"""Attributes that say what stored values mean."""
+_SHOWN = 10
+
+
+def joined(sets: Sequence[ReferenceSet], dimension: str, pattern: str | None = None) -> Source:
+    """Join sets along a dimension, one after the other."""
+    parts = [_JoinedPart(each) for each in sets]
+    _check_names(parts)
+    work = _Joining(parts, dimension)
+    work.check_alike()
+    try:
+        made = dict(work.references())
+    except RefexplorerError:
+        raise
+    except Exception as error:  # xarray and Zarr have many
+        raise _unjoined(sets, dimension, escape(cause(error), 400)) from None
+    work.warn_of_first()
+    folder = common_folder([each.source.location or "" for each in sets])
+    name = f"{len(sets):,} sets" if pattern is None else Path(pattern).name
+    fetched = [each.source.fetched for each in sets if each.source.fetched is not None]
+    for other in fetched[1:]:
+        fetched[0].add(other)
+    return Source(
+        name,
+        _FORM,
+        folder or None,
+        value=made,
+        place=pattern,
+        joined_along=dimension,
+        fetched=fetched[0] if fetched else None,
+        beyond=work.beyond(),
+        left_out=tuple(dict.fromkeys(row for each in sets for row in each.source.left_out)),
+    )
+
+
+class _JoinedPart:
+    """One of the sets: its arrays, and their references by chunk with their absolute places."""
+
+    def __init__(self, refs: ReferenceSet) -> None:
+        self.refs = refs
+        self.name = escape(refs.source.name)
+        self.arrays = {path: refs.array(path) for path in refs.arrays()}
+        self.chunks: dict[str, dict[tuple[int, ...], Any]] = {path: {} for path in self.arrays}
+        self.metadata: dict[str, Any] = {}
+        for key, value in refs.to_v0().items():
+            owner = refs.array_of(key)
+            if owner is None:
+                self.metadata[key] = value
+            else:
+                self.chunks[owner[0]][owner[1]] = self._placed(value)
+
+    def _placed(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [resolve(value[0], self.refs.source.location), *value[1:]]
+        return value
+
+    def dimensions(self, path: str) -> tuple[str, ...]:
+        """Return the names of the dimensions of an array; a scalar has none."""
+        array = self.arrays[path]
+        if array.dimensions is None and array.shape:
+            raise SourceError(f"{escape(path)} of {self.name} has no names of dimensions.")
+        return array.dimensions or ()
+
+    def is_coordinate(self, path: str) -> bool:
+        """Say whether an array has the values of the dimension of its name."""
+        return self.dimensions(path) == (path.rpartition("/")[2],)
+
+    def is_written_in(self, path: str) -> bool:
+        """Say whether the set itself holds all values of an array."""
+        chunks = self.chunks[path]
+        return len(chunks) == self.arrays[path].chunk_count > 0 and not any(
+            isinstance(value, list) for value in chunks.values()
+        )
+
+    def attributes(self, path: str) -> dict[str, Any]:
+        """Return the attributes of an array or a group."""
+        document = _parsed(self.metadata.get(_in(path, _NODE), "{}"))
+        found: dict[str, Any] = document.get("attributes") or {}
+        return found or _parsed(self.metadata.get(_in(path, _ATTRIBUTES), "{}"))
+
+
+class _Joining:
+    """Sets of the same arrays, and which of these are joined."""
+
+    def __init__(self, parts: Sequence[_JoinedPart], dimension: str) -> None:
+        self._parts, self._first, self._dimension = parts, parts[0], dimension
+        self._exists = any(
+            dimension in part.dimensions(path) for part in parts for path in part.arrays
+        )
+
+    def _is_joined(self, path: str) -> bool:
+        return self._dimension in self._first.dimensions(path) or (
+            not self._exists and not self._first.is_coordinate(path)
+        )
+
+    def check_alike(self) -> None:
+        """Refuse to join arrays whose stored values mean different things."""
+        for part in self._parts[1:]:
+            for path in filter(self._is_joined, self._first.arrays):
+                if self._first.is_coordinate(path):
+                    continue  # values of coordinates are joined, with their units
+                for what, one, other in _differences(self._first, part, path):
+                    raise SourceError(
+                        f"{what} of {escape(path)} is {_said(one)} in {self._first.name} and "
+                        f"{_said(other)} in {part.name}: joined, the values of one of them would "
+                        "be wrong."
+                    )
+
+    def references(self) -> Iterator[tuple[str, Any]]:
+        """Yield the keys of the joined set with their references."""
+        yield from self._taken_metadata()
+        valued: dict[str, list[str]] = {}
+        for path, array in self._first.arrays.items():
+            group, _, name = path.rpartition("/")
+            is_joined, is_valued = self._is_joined(path), self._is_valued(path)
+            if is_valued:
+                valued.setdefault(group, []).append(name)
+            if is_joined and not is_valued:
+                yield from self._joined_array(path)
+            elif not is_joined:
+                for index, value in self._first.chunks[path].items():
+                    yield array.chunk_key(index), value
+        sets = [part.refs for part in self._parts]
+        version = next((each.zarr_format for each in self._first.arrays.values()), 2)
+        for group, names in valued.items():
+            wanted = [name for name in names if self._is_joined(_in(group, name))]
+            yield from joined_values(sets, group, names, wanted, self._dimension, version)
+
+    def beyond(self) -> tuple[tuple[str, int], ...]:
+        """Return the byte ranges that end after their files, as `Source.beyond`."""
+        found: dict[str, tuple[str, int]] = {}
+        for number, part in enumerate(self._parts):
+            for key, count in part.refs.source.beyond:
+                owner = part.refs.array_of(key)
+                if owner is None or self._is_valued(owner[0]):
+                    continue  # the values of a coordinate were read
+                path, index = owner
+                if self._is_joined(path):
+                    start = self._grid(path)[1][number]
+                    key = moved_key(self._first.arrays[path], index, self._axis(path), start)
+                elif number:
+                    continue  # which is taken from the first set alone
+                first, before = found.get(path, (key, 0))
+                found[path] = first, before + count
+        return tuple(found.values())
+
+    def _is_valued(self, path: str) -> bool:
+        """Say whether the values of an array are read: a coordinate's, and where keys do not do."""
+        if self._first.is_coordinate(path) or not self._is_joined(path):
+            return self._first.is_coordinate(path)
+        if not all(part.is_written_in(path) for part in self._parts):
+            return False
+        try:
+            self._grid(path)
+        except SourceError:
+            return True
+        return False
+
+    def _taken_metadata(self) -> Iterator[tuple[str, Any]]:
+        """Yield the metadata of groups, and of the arrays that are not joined."""
+        for key, value in self._first.metadata.items():
+            folder, _, name = key.rpartition("/")
+            if name == ZMETADATA:
+                continue
+            if folder not in self._first.arrays:
+                yield key, self._of_group(folder, name, value)
+            elif not self._is_joined(folder):
+                yield key, value
+
+    def _of_group(self, folder: str, name: str, value: Any) -> Any:
+        """Return metadata of a group, of whose attributes those are left that all agree on."""
+        if name not in (_ATTRIBUTES, _NODE):
+            return value
+        agreed = _agreed([part.attributes(folder) for part in self._parts])
+        document = _parsed(value)
+        if name == _ATTRIBUTES:
+            return json.dumps(agreed)
+        return json.dumps(
+            {what: each for what, each in document.items() if what != "consolidated_metadata"}
+            | {"attributes": agreed}
+        )
+
+    def _joined_array(self, path: str) -> Iterator[tuple[str, Any]]:
+        """Yield the keys of an array whose chunks lie one after the other."""
+        first, axis = self._first.arrays[path], self._axis(path)
+        attributes = _agreed([part.attributes(path) for part in self._parts])
+        shape, starts = self._grid(path)
+        yield from joined_metadata(first, shape, axis, attributes, self._dimension)
+        for part, start in zip(self._parts, starts, strict=True):
+            for index, value in part.chunks[path].items():
+                yield moved_key(first, index, axis, start), value
+
+    def _axis(self, path: str) -> int | None:
+        """Return the place of the dimension in an array that is joined; None for a new one."""
+        return self._first.dimensions(path).index(self._dimension) if self._exists else None
+
+    def _grid(self, path: str) -> tuple[tuple[int, ...], list[int]]:
+        """Return the shape of the joined array, and the chunk at which each part begins."""
+        axis, arrays = self._axis(path), [part.arrays[path] for part in self._parts]
+        first = arrays[0]
+        for part, array in zip(self._parts, arrays, strict=True):
+            if array.chunks != first.chunks:
+                raise self._refused(path, "has chunks of", first.chunks, array.chunks, part)
+            if part.dimensions(path) != self._first.dimensions(path):
+                one, other = self._first.dimensions(path), part.dimensions(path)
+                raise self._refused(path, "has the dimensions", one, other, part)
+            if _without(array.shape, axis) != _without(first.shape, axis):
+                raise self._refused(path, "has the shape", first.shape, array.shape, part)
+        if axis is None:
+            return (len(arrays), *first.shape), list(range(len(arrays)))
+        starts, length = [], 0
+        for part, array in zip(self._parts, arrays, strict=True):
+            if length % first.chunks[axis]:
+                raise self._unjoined(
+                    f"{escape(path)} would have a chunk that is not full before {part.name}, and "
+                    f"its chunks have a length of {first.chunks[axis]:,} along it"
+                )
+            starts.append(length // first.chunks[axis])
+            length += array.shape[axis]
+        return (*first.shape[:axis], length, *first.shape[axis + 1 :]), starts
+
+    def _refused(
+        self, path: str, what: str, one: object, other: object, part: _JoinedPart
+    ) -> SourceError:
+        return self._unjoined(
+            f"{escape(path)} {what} {escape(str(one), 100)} in {self._first.name} and "
+            f"{escape(str(other), 100)} in {part.name}"
+        )
+
+    def _unjoined(self, why: str) -> SourceError:
+        return _unjoined([part.refs for part in self._parts], self._dimension, why)
+
+    def warn_of_first(self) -> None:
+        """Say which arrays were taken from the first set and compared with no other."""
+        taken = [
+            path
+            for path, array in self._first.arrays.items()
+            if array.shape and not self._is_joined(path) and not self._first.is_coordinate(path)
+        ]
+        if taken and len(self._parts) > 1:
+            warnings.warn(
+                f"Arrays without the dimension {escape(self._dimension)} are those of "
+                f"{self._first.name} and were not compared with those of the others: "
+                f"{_listed(taken)}.",
+                LeftOutWarning,
+                stacklevel=4,
+            )
+
+
+def _check_names(parts: Sequence[_JoinedPart]) -> None:
+    """Refuse sets of different arrays, and of different versions of Zarr."""
+    first = parts[0]
+    versions = {array.zarr_format: part.name for part in parts for array in part.arrays.values()}
+    if len(versions) > 1:
+        raise SourceError(
+            f"{versions[2]} is of Zarr v2 and {versions[3]} of Zarr v3; sets of one version are "
+            "joined."
+        )
+    for part in parts[1:]:
+        if {*first.arrays} != {*part.arrays}:
+            odd = min({*first.arrays} ^ {*part.arrays})
+            having, lacking = (first, part) if odd in first.arrays else (part, first)
+            raise SourceError(
+                f"{escape(odd)} is in {having.name} and not in {lacking.name}; sets of the same "
+                "arrays are joined."
+            )
+
+
+def _unjoined(sets: Sequence[ReferenceSet], dimension: str, why: str) -> SourceError:
+    return SourceError(
+        f"The {len(sets):,} sets cannot be joined along {escape(dimension)!r}: {why}."
+    )
+
+
+def _differences(
+    first: _JoinedPart, part: _JoinedPart, path: str
+) -> Sequence[tuple[str, Any, Any]]:
+    one, other = first.arrays[path].metadata, part.arrays[path].metadata
+    pairs = [(what, one.get(what), other.get(what)) for what in _ENCODING]
+    said = first.attributes(path), part.attributes(path)
+    pairs += [(what, said[0].get(what), said[1].get(what)) for what in _MEANING]
+    return [pair for pair in pairs if not _is_same(pair[1], pair[2])]
+
+
+def _agreed(attributes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the attributes of several, without those that have different values."""
+    return {
+        name: value
+        for each in attributes
+        for name, value in each.items()
+        if all(name not in other or _is_same(other[name], value) for other in attributes)
+    }
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return bool(one == other or (one != one and other != other))  # NaN equals nothing
+
+
+def _without(shape: tuple[int, ...], axis: int | None) -> tuple[int, ...]:
+    return shape if axis is None else (*shape[:axis], *shape[axis + 1 :])
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(map(escape, names[:_SHOWN])) + more
+
+
+def _said(value: Any) -> str:
+    return "not given" if value is None else escape(json.dumps(value), 100)
+
+
+def _in(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def _parsed(value: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(value) if isinstance(value, str) else dict(value)
+    return found

@@ -1,0 +1,218 @@
+"""Sets of Zarr v2 as sets of Zarr v3, where that is exact: Icechunk holds no other.
+
+Keys of chunks get other names, metadata are written anew, and bytes of chunks stay as they are.
+That the codecs of v3 read them is tried for each kind of array, with zarr, on values made for it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.text import escape
+from refexplorer.formats.source import ZMETADATA, Source
+
+if TYPE_CHECKING:
+    from refexplorer.spec.zarr_metadata import ArrayMeta
+    from refexplorer.verbs.referenceset import ReferenceSet
+
+_ARRAY, _ATTRIBUTES, _GROUP = ".zarray", ".zattrs", ".zgroup"
+_DIMENSIONS = "_ARRAY_DIMENSIONS"
+_OF_ARRAYS = {"delta", "fixedscaleoffset", "bitround", "quantize", "astype"}
+_OF_BYTES = {"shuffle", "zlib", "bz2", "lz4", "lzma", "blosc", "fletcher32", "crc32", "adler32"}
+_OWN_NAMES = {"gzip": ("level",), "zstd": ("level", "checksum")}
+"""Codecs that v3 knows by a name of its own, with what it asks of them."""
+_TRIED = 6
+"""Most elements along a dimension of the chunk that is tried."""
+
+
+def is_older(refs: ReferenceSet) -> bool:
+    """Say whether a set has arrays or groups of Zarr v2."""
+    return any(refs.array(path).zarr_format == 2 for path in refs.arrays()) or _GROUP in refs
+
+
+def as_v3(refs: ReferenceSet) -> Source:
+    """Return the references of a set with metadata of Zarr v3."""
+    v0 = refs.to_v0()
+    made: dict[str, Any] = {}
+    arrays = {path: refs.array(path) for path in refs.arrays()}
+    tried: set[str] = set()
+    for key, value in v0.items():
+        folder, _, name = key.rpartition("/")
+        if name in (ZMETADATA, _ATTRIBUTES):
+            continue
+        if name == _GROUP:
+            made[_in(folder, "zarr.json")] = _group(v0, folder)
+        elif name == _ARRAY and folder in arrays:
+            document = _document(arrays[folder])
+            _try(arrays[folder], document, tried)
+            made[_in(folder, "zarr.json")] = json.dumps(document)
+        else:
+            made[_renamed(refs, key, arrays)] = value
+    return Source(refs.source.name, "Zarr v3", refs.source.location, value=made)
+
+
+def _in(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def _group(v0: Mapping[str, Any], folder: str) -> str:
+    attributes = v0.get(_in(folder, _ATTRIBUTES), "{}")
+    found = json.loads(attributes) if isinstance(attributes, str) else attributes
+    return json.dumps({"zarr_format": 3, "node_type": "group", "attributes": found})
+
+
+def _renamed(refs: ReferenceSet, key: str, arrays: Mapping[str, ArrayMeta]) -> str:
+    """Return the key of a chunk in v3; all else is refused or kept when it is written."""
+    owner = refs.array_of(key)
+    if owner is None or arrays[owner[0]].zarr_format != 2:
+        return key
+    return _in(owner[0], "/".join(["c", *map(str, owner[1])]))
+
+
+def _document(array: ArrayMeta) -> dict[str, Any]:
+    """Return the ``zarr.json`` of an array."""
+    dtype = np.dtype(array.dtype) if array.dtype[:1] in "<>|" else None
+    if dtype is None or dtype.kind not in "biufc":
+        raise _refused(array, f"the data type {array.dtype}")
+    attributes = dict(array.attributes)
+    attributes.pop(_DIMENSIONS, None)
+    fill = array.metadata.get("fill_value")
+    if fill is not None:  # xarray takes it for missing values in v2, and in v3 only this attribute
+        attributes["_FillValue"] = _for_xarray(array, fill, dtype)
+    document: dict[str, Any] = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": list(array.shape),
+        "data_type": dtype.name,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(array.chunks)}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": _fill(array, fill, dtype),
+        "codecs": [*_codecs(array, dtype)],
+        "attributes": attributes,
+    }
+    if array.dimensions is not None:
+        document["dimension_names"] = list(array.dimensions)
+    return document
+
+
+def _fill(array: ArrayMeta, fill: object, dtype: np.dtype[Any]) -> Any:
+    """Return the fill value; where v2 leaves it open, zarr reads zeros."""
+    if fill is None:
+        return False if dtype.kind == "b" else [0.0, 0.0] if dtype.kind == "c" else 0
+    if dtype.kind == "f" and fill in ("NaN", "Infinity", "-Infinity"):
+        return fill
+    if dtype.kind == "c" and isinstance(fill, list) and len(fill) == 2:
+        return [_fill(array, part, np.dtype("f8")) for part in fill]
+    if dtype.kind == "b" and isinstance(fill, bool | int) and fill in (0, 1):
+        return bool(fill)
+    if isinstance(fill, int | float) and not isinstance(fill, bool):
+        if dtype.kind == "f":
+            return fill if np.isfinite(fill) else str(fill)
+        bounds = np.iinfo(dtype) if dtype.kind in "iu" else None
+        if bounds is not None and fill == int(fill) and bounds.min <= fill <= bounds.max:
+            return int(fill)
+    raise _refused(array, f"the fill value {escape(json.dumps(fill), 50)}")
+
+
+def _for_xarray(array: ArrayMeta, fill: object, dtype: np.dtype[Any]) -> Any:
+    """Return the fill value as xarray writes it into an attribute."""
+    found = _fill(array, fill, dtype)
+    if dtype.kind == "c":
+        return [_encoded(part) for part in found]
+    return _encoded(found) if dtype.kind == "f" else found
+
+
+def _encoded(number: str | float) -> str:
+    value = float(number.replace("Infinity", "inf")) if isinstance(number, str) else float(number)
+    return base64.standard_b64encode(struct.pack("<d", value)).decode()
+
+
+def _codecs(array: ArrayMeta, dtype: np.dtype[Any]) -> Iterator[dict[str, Any]]:
+    """Yield what makes bytes of values, in the order of encoding."""
+    metadata = array.metadata
+    if metadata.get("order") == "F" and len(array.shape) > 1:
+        order = list(range(len(array.shape)))[::-1]
+        yield {"name": "transpose", "configuration": {"order": order}}
+    filters, compressor = metadata.get("filters") or [], metadata.get("compressor")
+    assert isinstance(filters, Sequence)
+    steps = [*filters, *([compressor] if compressor else [])]
+    first = next(
+        (at for at, step in enumerate(steps) if step.get("id") not in _OF_ARRAYS), len(steps)
+    )
+    yield from map(_numcodecs, steps[:first])
+    endian = {"<": "little", ">": "big"}.get(dtype.str[0])
+    yield {"name": "bytes", **({"configuration": {"endian": endian}} if endian else {})}
+    for step in steps[first:]:
+        name = str(step.get("id"))
+        if name in _OWN_NAMES:
+            asked = {field: step.get(field, False) for field in _OWN_NAMES[name]}
+            yield {"name": name, "configuration": asked}
+        elif name in _OF_BYTES:
+            yield _numcodecs(step)
+        else:
+            raise _refused(array, f"the codec {escape(name, 50)}")
+
+
+def _numcodecs(step: Mapping[str, Any]) -> dict[str, Any]:
+    configuration = {name: value for name, value in step.items() if name != "id"}
+    return {"name": f"numcodecs.{step['id']}", "configuration": configuration}
+
+
+def _try(array: ArrayMeta, document: dict[str, Any], tried: set[str]) -> None:
+    """Write a chunk with the codecs of v2, and read it with those of v3."""
+    shape = [min(size, _TRIED) for size in array.chunks]
+    kind = json.dumps([document["codecs"], document["data_type"], len(shape)])
+    if kind in tried:
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            same = _reads_alike(array, document, shape)
+    except Exception as error:  # codecs raise what they like
+        raise _refused(array, f"codecs that fail in v3 ({escape(str(error), 100)})") from None
+    if not same:
+        raise _refused(array, "codecs that read other values in v3")
+    tried.add(kind)
+
+
+def _reads_alike(array: ArrayMeta, document: dict[str, Any], shape: list[int]) -> bool:
+    import zarr
+    from zarr.core.buffer import cpu
+    from zarr.core.sync import sync
+    from zarr.storage import MemoryStore
+
+    older = dict(array.metadata) | {"shape": shape, "chunks": shape, "dimension_separator": "."}
+    newer = document | {
+        "shape": shape,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": shape}},
+        "attributes": {},
+    }
+    newer.pop("dimension_names", None)
+    stores = MemoryStore(), MemoryStore()
+    for store, name, metadata in zip(stores, (_ARRAY, "zarr.json"), (older, newer), strict=True):
+        sync(store.set(name, cpu.Buffer.from_bytes(json.dumps(metadata).encode())))
+    first: Any = zarr.open_array(stores[0], mode="r+", zarr_format=2)
+    count = int(np.prod(shape))
+    first[...] = (np.arange(1, count + 1) % 100).astype(array.dtype).reshape(shape)
+    chunk = ".".join("0" for _ in shape) or "0"
+    data = sync(stores[0].get(chunk, cpu.buffer_prototype))
+    assert data is not None
+    sync(stores[1].set("/".join(["c", *("0" for _ in shape)]), data))
+    second: Any = zarr.open_array(stores[1], mode="r", zarr_format=3)
+    return bool(np.array_equal(first[...], second[...]))
+
+
+def _refused(array: ArrayMeta, what: str) -> RefexplorerError:
+    return RefexplorerError(
+        f"`{array.path}` is an array of Zarr v2 with {what}, and Icechunk holds Zarr v3 alone; "
+        "VirtualiZarr may be able to translate it (`virtualizarr.open_virtual_dataset`, then "
+        "`vz.to_icechunk`)."
+    )

@@ -1,0 +1,235 @@
+"""The front door: what takes a source, and gives a `ReferenceSet` or an answer about it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from refexplorer.core.errors import SourceError, SpecError
+from refexplorer.core.files import Progress
+from refexplorer.core.limits import DEFAULT_LIMITS, Limits, as_limit_error
+from refexplorer.formats.catalogues import sources_of
+from refexplorer.formats.columns.table import build_table
+from refexplorer.formats.documents import locator_of, placed, read_long, read_whole
+from refexplorer.formats.finding import note_beyond, note_encoding, read_source
+from refexplorer.formats.parquet.store import read_store
+from refexplorer.formats.source import DOCUMENTS, Locate, Source, cause, of_file
+from refexplorer.readers.comparing import dialects_of, note_readers
+from refexplorer.readers.verdicts import Dialects
+from refexplorer.refset.contents import Contents, internals, written_forms
+from refexplorer.refset.opened_set import OpenedSet, open_document, open_store
+from refexplorer.refset.segments import Generated
+from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.document import Document
+from refexplorer.spec.expansion import Expansion, expand_document
+from refexplorer.verbs.joining import joined
+from refexplorer.verbs.referenceset import ReferenceSet
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+    from refexplorer.io.access.policy import AccessPolicy
+
+
+def open_references(
+    source: object,
+    *,
+    templates: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+    trusted: bool = False,
+    progress: Progress | None = None,
+    concat_dim: str | None = None,
+) -> ReferenceSet:
+    """Open a reference set; no target is read, and no template of the set can run code.
+
+    Parameters
+    ----------
+    source
+        A path, a URL that fsspec knows, a dict, JSON text or bytes: V0 or V1 JSON, plain or
+        compressed with gzip or zstd (told by content), DMR++, or the folder of a parquet store. Of
+        a file that holds a list of sets, ``"path#2"`` is the third one. Also a virtual dataset,
+        datatree or ``ManifestStore`` of VirtualiZarr; or the folder or URL (``s3://``, ``gs://``,
+        ``https://``) of an Icechunk repository, whose branch, tag or snapshot may follow, as in
+        ``"repository@v1"``, or its ``Repository``, ``Session`` or store. With icechunk 1 it has to
+        be in a folder of this machine. Or, where kerchunk is installed (``refexplorer[virtual]``),
+        an HDF5, NetCDF, GRIB2, FITS or TIFF file, also by URL, to which references are made; no
+        chunk is read for it, but of GRIB2 all messages. Several files are given as a list, or by
+        a pattern of this machine such as ``"2024*.nc"``: each is a group then. A Zarr store is
+        opened as references to its files; of one on a web server, which cannot be listed, to all
+        that its consolidated metadata have room for.
+    templates
+        Replaces templates of the set by name, as fsspec's ``template_overrides``.
+    storage_options
+        For fsspec, to read the source, and later its targets of the same protocol. Headers, users
+        and tokens are sent to the server of the source alone; those for another server are given
+        by its name: ``{"https://host": {"headers": {…}}}``.
+    limits
+        What the set may cost.
+    trusted
+        Let templates use what the whitelist refuses, in jinja2's sandbox, which cannot stop a
+        template that loops for long.
+    progress
+        Called while a large document is read, with the bytes that were read and those of the
+        file, or while several are opened, with two counts of files (`FileCount`); an exception
+        that it raises stops the opening and comes out here.
+    concat_dim
+        The dimension along which several sources are joined, in their order, in each of their
+        groups. Values of coordinates are read for that.
+
+    Raises
+    ------
+    SourceError
+        If the source is missing, empty or cannot be read, or sources cannot be joined.
+    AccessError
+        If the server of a URL leads to an address inside this machine or network.
+    SpecError
+        If it is no reference set: not JSON, not an object, a wrong version.
+    LimitError
+        If it is larger than the limits or the memory allow.
+    """
+    limits = limits or DEFAULT_LIMITS
+    if concat_dim is not None:
+        paths, whole = sources_of(source)
+        sets = [
+            open_references(
+                path,
+                storage_options=storage_options,
+                limits=limits,
+                progress=of_file(progress, number, len(paths)),
+            )
+            for number, path in enumerate(paths)
+        ]
+        return set_of(joined(sets, concat_dim, whole), limits, storage_options=storage_options)
+    locate = _locating(storage_options, limits)
+    with as_limit_error():
+        read = read_source(source, storage_options, limits, locate, progress=progress)
+        return set_of(read, limits, templates, storage_options, trusted, progress)
+
+
+def open_guarded(
+    source: str, policy: AccessPolicy, limits: Limits, progress: Progress | None = None
+) -> ReferenceSet:
+    """Open a set that somebody else chose, only as far as a policy allows."""
+    from refexplorer.io.fetch.guarded import read_guarded
+
+    read = read_guarded(source, policy, limits, progress)
+    return set_of(read, limits, progress=progress)
+
+
+def _locating(storage_options: Mapping[str, Any] | None, limits: Limits) -> Locate:
+    """Return who finds what reads a URL; nothing is imported before there is one."""
+
+    def locate(url: str) -> tuple[AbstractFileSystem, str]:
+        from refexplorer.io.fetch.guarded import typed
+
+        return typed(storage_options or {}, limits)(url)
+
+    return locate
+
+
+def set_of(
+    read: Source,
+    limits: Limits,
+    templates: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    trusted: bool = False,
+    progress: Progress | None = None,
+) -> ReferenceSet:
+    """Make the set of what a form read: a parquet store, columns, or a document."""
+    if read.store is not None:
+        return _open_parquet(read, limits, storage_options)
+    findings = Findings()
+    long = read_long(read, templates, limits, findings, trusted, progress)
+    document, entries = long or (
+        read_whole(read, templates, limits, findings, trusted)[1],
+        None,
+    )
+    form = DOCUMENTS[document.version] if read.is_document else read.form
+    named = replace(read, form=form, entries=None)
+    opened = open_document(document, entries)
+    note_beyond(read, findings)
+    forms = written_forms(document, entries) if read.is_document else {}
+    contents = Contents(opened, findings, document.templates, forms=forms)
+    return ReferenceSet(named, contents, limits, trusted, storage_options)
+
+
+def _open_parquet(
+    source: Source, limits: Limits, storage_options: Mapping[str, Any] | None
+) -> ReferenceSet:
+    assert source.store is not None
+    try:
+        store = read_store(*source.store, limits)
+    except SpecError as error:
+        raise placed(error, source) from None
+    except OSError as error:
+        raise SourceError(f"{source.name} cannot be read: {cause(error)}.") from None
+    contents = Contents(open_store(store), store.findings)
+    return ReferenceSet(source, contents, limits, storage_options=storage_options)
+
+
+def expand(
+    document: Mapping[str, Any] | str | bytes, templates: Mapping[str, str] | None = None
+) -> Expansion:
+    """Expand a V0 or V1 document to V0.
+
+    Parameters
+    ----------
+    document
+        A dict, JSON text or bytes.
+    templates
+        Replaces templates of the document by name.
+
+    Raises
+    ------
+    SpecError
+        If the document is refused as a whole; everything else is among the diagnostics.
+    LimitError
+        If there are more than `Limits.expanded_keys` keys.
+    """
+    if isinstance(document, str):
+        document = document.encode("utf-8", "surrogatepass")
+    source = read_source(document, None, DEFAULT_LIMITS)
+    _, read = read_whole(source, templates, DEFAULT_LIMITS, Findings())
+    locate = locator_of(source)
+    expansion = expand_document(read, locate)
+    rendered = Document(0, {k: expansion.v0[k] for k in read.refs if k in expansion.v0})
+    opened = OpenedSet(
+        build_table(rendered.entries()), [Generated(item) for item in read.gen if item.count]
+    )
+    forms = written_forms(read, None)
+    contents = Contents(opened, read.findings, read.templates, forms=forms)
+    source = replace(source, form=DOCUMENTS[read.version])
+    notes = note_readers(source, contents, expansion.diagnostics)
+    note_encoding(source, notes)
+    return replace(expansion, diagnostics=expansion.diagnostics + notes.freeze(locate))
+
+
+def dialects(
+    source: object,
+    *,
+    templates: Mapping[str, str] | None = None,
+    readers: Collection[str] | None = None,
+) -> Dialects:
+    """Compare how readers read a set.
+
+    fsspec, VirtualiZarr and icechunk are run where they are installed, in a process of limited
+    memory and time and on a sample of a large set. Of the others a dated table knows which
+    features they lack.
+
+    Parameters
+    ----------
+    source, templates
+        As `open_references`.
+    readers
+        The names of those to compare, such as ``"fsspec (default)"``; None for all.
+
+    Raises
+    ------
+    RefexplorerError
+        If the source cannot be read, or is refused as a whole, or there is no such reader.
+    """
+    refs = open_references(source, templates=templates)
+    contents = internals(refs).contents
+    return dialects_of(refs.source, contents, templates or {}, DEFAULT_LIMITS, readers)

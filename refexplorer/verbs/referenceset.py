@@ -1,0 +1,987 @@
+"""The `ReferenceSet` that people hold; `refexplorer.verbs.opening` makes it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any
+
+from refexplorer.core.errors import LeftOutWarning, RefexplorerError
+from refexplorer.core.limits import Limits
+from refexplorer.core.text import counted
+from refexplorer.core.writing import write_blocks
+from refexplorer.formats.documents import locator_of
+from refexplorer.formats.parquet.writer import RECORD_SIZE
+from refexplorer.formats.source import ZMETADATA, Source
+from refexplorer.refset.arrays import arrays_of
+from refexplorer.refset.chunk_grid import ChunkReferences
+from refexplorer.refset.contents import Contents, Internals
+from refexplorer.refset.opened_set import number_of, numbers_from, tables
+from refexplorer.refset.summary import Summary, derive, summarize
+from refexplorer.refset.target_layout import TargetLayout, TargetSummary
+from refexplorer.refset.tree_nodes import Node, Page
+from refexplorer.refset.writing.json import v0_blocks
+from refexplorer.refset.writing.parquet import write_parquet
+from refexplorer.refset.writing.references import empty_as_text
+from refexplorer.spec.codes import Severity
+from refexplorer.spec.diagnostics import Diagnostic, placed
+from refexplorer.spec.expansion import check_expandable
+from refexplorer.spec.references import Kind, Reference, V0Value
+from refexplorer.spec.templates.compiler import compiler_for
+from refexplorer.spec.zarr_metadata import ArrayMeta
+from refexplorer.verbs.html import references_html
+from refexplorer.verbs.text import summary_text, tree_text
+
+if TYPE_CHECKING:
+    import xarray
+    import zarr
+
+    from refexplorer.checks.advice.advising import Advice
+    from refexplorer.checks.advice.connections import Connection
+    from refexplorer.checks.advice.selections import Places, TaskChunks
+    from refexplorer.checks.checking import Checked
+    from refexplorer.checks.engine import AuditWatch
+    from refexplorer.checks.plan.sorting import Decode
+    from refexplorer.checks.render.audit_report import Audit
+    from refexplorer.checks.render.check_results import TargetChecks
+    from refexplorer.checks.report import Report
+    from refexplorer.io.fetch.targets import Targets
+    from refexplorer.io.reading.code import CodeContext
+    from refexplorer.io.reading.filesystem import ReferenceView
+    from refexplorer.io.reading.readings import Reading
+    from refexplorer.io.reading.selection import ArrayReading, Estimate, SelectionPart
+    from refexplorer.io.reading.trace import Trace
+    from refexplorer.spec.diagnostics import Locator
+
+PAGE_KEYS = 10_000
+"""Rows of the tree that a saved page has."""
+
+
+class ReferenceSet(Mapping[str, Reference]):
+    """An opened reference set: a mapping from keys to references, and questions to it.
+
+    Made by `refexplorer.open_references`. Targets are read by `read`, `chunk`, `trace`, `audit`
+    and `verify`, asked for their sizes by `check_targets`, and read through what `filesystem`,
+    `to_zarr`, `to_xarray` and `to_datatree` return. Nothing else reads a target. Targets outside
+    the folder of the reference file have to be allowed by name:
+    ``refs.allowing("s3://bucket").read("sst")``.
+
+    Attributes
+    ----------
+    source
+        Where it came from; ``source.form`` is ``"V0"``, ``"V1"``, ``"parquet"``, ``"Icechunk"``,
+        ``"VirtualiZarr"`` or the name of a form that another package registered.
+    limits
+        What it may cost.
+    templates
+        The compiled templates of V1, by name.
+    trusted
+        Whether its templates may use all of jinja2's sandbox.
+    allowed
+        What may be read besides the folder of the reference file, as `allowing` named it.
+    storage_options
+        Options for fsspec, for the targets.
+    audited
+        What the last `audit` found, or None; the maps of the set show it.
+    verified
+        What the last `verify` found, or None; the explorer counts it by array.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        contents: Contents,
+        limits: Limits,
+        trusted: bool = False,
+        storage_options: Mapping[str, Any] | None = None,
+        allowed: Sequence[str] = (),
+    ) -> None:
+        self.source = source
+        self.limits = limits
+        self.templates = dict(contents.templates)
+        self.trusted = trusted
+        self.storage_options = dict(storage_options or {})
+        self.allowed = tuple(allowed)
+        self._results = _LastResults()
+        self._internals = Internals(contents)
+        self._opened = contents.opened
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        told = (self.limits, self.trusted, self.storage_options, self.allowed)
+        return _set_again, (self.source.portable(), self._internals.contents, *told)
+
+    def __getitem__(self, key: str) -> Reference:
+        if not isinstance(key, str):
+            raise KeyError(key)
+        found = self._opened.lookup(key)
+        if found is None:
+            raise self._opened.missing(key)
+        return found[1]
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and self._opened.holds(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return (key for key, _ in self._opened.iterate())
+
+    def __len__(self) -> int:
+        return self.count
+
+    __eq__ = object.__eq__  # comparing every key would never end for a large gen
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        keys = counted(self.count, "key")
+        return f"<ReferenceSet {self.source.name!r}, {self.source.form}, {keys}>"
+
+    def __str__(self) -> str:
+        return f"{summary_text(self)}\n{tree_text(self, levels=1)}"
+
+    def _repr_html_(self) -> str:
+        return references_html(self, self.diagnostics)
+
+    def allowing(
+        self,
+        *places: str | os.PathLike[str],
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> ReferenceSet:
+        """Return the same opened set, whose targets at further places may be read.
+
+        Nothing is opened again, and both have the same `audited` and `verified`.
+
+        Parameters
+        ----------
+        places
+            Buckets (``"s3://bucket"``), hosts (``"https://host"``) and folders (``"/data"``), in
+            addition to those that are allowed already.
+        storage_options
+            Options for fsspec by protocol or place (``{"s3": {…}, "s3://bucket": {…}}``), in place
+            of those that the set has.
+
+        Raises
+        ------
+        AccessError
+            If a name is not valid.
+        """
+        from refexplorer.io.access.policy import AccessPolicy
+
+        names = AccessPolicy(None, places).names
+        found = object.__new__(type(self))
+        kept = {name: value for name, value in vars(self).items() if name != "_known"}
+        vars(found).update(kept)
+        found.allowed = tuple(dict.fromkeys((*self.allowed, *names)))
+        if storage_options is not None:
+            found.storage_options = dict(storage_options)
+        return found
+
+    @property
+    def audited(self) -> Audit | None:
+        """The last audit of the set."""
+        return self._results.audited
+
+    @audited.setter
+    def audited(self, found: Audit | None) -> None:
+        self._results.audited = found
+
+    @property
+    def verified(self) -> Report | None:
+        """The last comparison of the set with its files."""
+        return self._results.verified
+
+    @verified.setter
+    def verified(self, found: Report | None) -> None:
+        self._results.verified = found
+
+    @property
+    def count(self) -> int:
+        """How many keys there are; exact also where `len` would overflow."""
+        return self._opened.count
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics, errors first; found when they are first asked for."""
+        from refexplorer.checks.set_lint import diagnose
+
+        return diagnose(self.source, self._internals, self.limits, self.trusted, self._base)
+
+    @property
+    def error_count(self) -> int:
+        """How many errors were found by what was read; `diagnostics` also looks for what is odd."""
+        return sum(
+            found.count for found in self._internals.findings if found.severity is Severity.ERROR
+        )
+
+    def left_out(self, key: str) -> Diagnostic | None:
+        """Return the error because of which a key of the source was rejected.
+
+        None if it is in the set, or the source has no such key. In a large document only the
+        pointer says where.
+        """
+        found = self._opened.rejection(key)
+        is_short = not self.source.is_large
+        return placed(found, self._locate) if found and is_short and self._locate else found
+
+    def keys_at(self, start: int, stop: int) -> list[str]:
+        """Return the keys numbered `start` to `stop`, in the order of the set."""
+        return [key for key, _ in self._opened.iterate(start, stop)]
+
+    def number(self, key: str) -> int:
+        """Return the number of a key, from 0, in the order of the set.
+
+        Raises
+        ------
+        KeyError
+            If there is no such key.
+        """
+        return number_of(self._opened, key)
+
+    def numbers(self, origin: str) -> range:
+        """Return the numbers of all keys of one origin, such as ``"gen[0]"``."""
+        return numbers_from(self._opened, origin)
+
+    def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
+        """Return one page of one tree level; ``""`` is the root.
+
+        Raises
+        ------
+        KeyError
+            If there is no such path.
+        """
+        return self._opened.page(path, start, stop)
+
+    def node(self, path: str) -> Node:
+        """Return the row of the tree for a path.
+
+        Raises
+        ------
+        KeyError
+            If there is no such path.
+        """
+        return self._opened.node(path)
+
+    def position(self, path: str) -> int:
+        """Return the place of a path among its siblings, from 0.
+
+        Raises
+        ------
+        KeyError
+            If there is no such path.
+        """
+        return self._opened.position(path)
+
+    def parent(self, path: str) -> str:
+        """Return the folder under which the tree shows a path."""
+        return self._opened.parent(path)
+
+    def find(
+        self,
+        pattern: str,
+        *,
+        mode: str = "glob",
+        kind: Kind | str | Iterable[Kind | str] | None = None,
+        targets: bool = False,
+    ) -> Iterator[str]:
+        """Yield the keys that match, lazily, in the order of the set.
+
+        Parameters
+        ----------
+        pattern
+            What to look for; a ``*`` of a glob also stands for slashes.
+        mode
+            ``"glob"``, ``"regex"`` or ``"substring"``.
+        kind
+            One kind or several; None stands for all.
+        targets
+            Yield after them the keys whose target matches; generated keys are not among these.
+
+        Raises
+        ------
+        RefexplorerError
+            If the mode or kind is unknown, the pattern holds half a surrogate pair, or the regular
+            expression cannot be read or is none of RE2's, which knows no look-around and no back
+            references.
+        LimitError
+            After all that was found, if a gen item makes more keys than are searched.
+        """
+        if any("\ud800" <= letter <= "\udfff" for letter in pattern):
+            raise RefexplorerError(
+                "The pattern contains an unpaired surrogate, which no key contains."
+            )
+        return self._internals.search.find(pattern, mode, _kinds(kind), targets)
+
+    def summary(self, path: str = "") -> Summary:
+        """Count kinds, bytes, targets and missing chunks below a path; ``""`` is the whole set.
+
+        Raises
+        ------
+        KeyError
+            If there is no such folder.
+        """
+        return summarize(self._opened, path)
+
+    def arrays(self) -> tuple[str, ...]:
+        """Return the paths of all arrays whose metadata can be read."""
+        return self._opened.arrays.paths
+
+    def array(self, path: str) -> ArrayMeta:
+        """Return the metadata of the array at a path.
+
+        Raises
+        ------
+        KeyError
+            If there is no array, or its metadata cannot be read.
+        """
+        found = self._opened.arrays.get(path)
+        if found is None:
+            raise KeyError(path)
+        return found
+
+    def array_of(self, key: str) -> tuple[str, tuple[int, ...]] | None:
+        """Return the path of the array that a key is a chunk of, and the chunk's index."""
+        found = self._opened.arrays.of_key(key)
+        return None if found is None else (found[0].path, found[1])
+
+    def chunk_grid(self, path: str) -> ChunkReferences:
+        """Return the references of the array at a path, on the grid of its chunks.
+
+        Raises
+        ------
+        KeyError
+            If there is no array, or its metadata cannot be read.
+        """
+        return ChunkReferences(self._opened, self.array(path))
+
+    def targets(self, start: int = 0, stop: int | None = None) -> list[TargetSummary]:
+        """Return the targets numbered `start` to `stop`, in the order of the set."""
+        found = self._internals.target_index.targets(start, stop)
+        if (facts := self.source.repository) is None:
+            return found
+        return [replace(each, kind=facts.kind_of(each.url or "")) for each in found]
+
+    def layout(self, url: str | None) -> TargetLayout:
+        """Return which byte ranges of a target are referenced, and by which keys.
+
+        Raises
+        ------
+        KeyError
+            If no reference names the target.
+        """
+        return self._internals.target_index.layout(url)
+
+    def origin(self, key: str) -> str:
+        """Say where a key comes from: ``"refs"``, ``"gen[0]"`` or ``"parquet"``.
+
+        Raises
+        ------
+        KeyError
+            If there is no such key.
+        """
+        found = self._opened.lookup(key)
+        if found is None:
+            raise KeyError(key)
+        return found[0].origin
+
+    def explain(self, key: str) -> Trace:
+        """Trace a key from its entry, gen item or record over each template to the reference.
+
+        Nothing of its target is read; `trace` goes on to the values.
+
+        Raises
+        ------
+        KeyError
+            If there is no such key.
+        """
+        from refexplorer.io.reading.trace import Trace
+
+        steps = derive(
+            self._opened,
+            key,
+            self.source,
+            self._base,
+            self.templates,
+            self.limits,
+            compiler_for(self.trusted),
+        )
+        return Trace(key, tuple(steps), self.origin(key), self[key])
+
+    def to_v0(self) -> dict[str, V0Value]:
+        """Write the set out as V0: text, ``[url]`` or ``[url, offset, length]`` for each key.
+
+        Raises
+        ------
+        LimitError
+            If there are more than `Limits.expanded_keys` keys.
+        """
+        check_expandable(self.count, self.limits)
+        return dict(self._opened.v0())
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write the set to a file as V0 JSON; an existing file is replaced when all is written.
+
+        A name that ends in ``.gz`` or ``.zst`` has it compressed.
+
+        Raises
+        ------
+        RefexplorerError
+            If the file cannot be written, or a key cannot be in V0.
+        """
+        check_expandable(self.count, self.limits)
+        write_blocks(Path(path), v0_blocks(tables(self._opened.parts)))
+
+    def to_parquet(self, path: str | os.PathLike[str], *, record_size: int = RECORD_SIZE) -> None:
+        """Write the set as a parquet store.
+
+        fsspec reads it to the same references, but finds no chunk of an array of Zarr v3, of one
+        at the root, or of one whose indices have slashes between them; refexplorer does.
+
+        Parameters
+        ----------
+        path
+            The folder to make; it appears when all is written, and must not exist.
+        record_size
+            Rows of a record file.
+
+        Raises
+        ------
+        RefexplorerError
+            If the folder exists, or the layout has no place for a key of the set.
+
+        Warns
+        -----
+        LeftOutWarning
+            If the set has references of such an array.
+        """
+        check_expandable(self.count, self.limits)
+        blocks = map(empty_as_text, tables(self._opened.parts))
+        write_parquet(blocks, arrays_of(self._opened.table), Path(path), record_size)
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        read: Collection[str] = (),
+        check_targets: bool = False,
+        keys: int = PAGE_KEYS,
+    ) -> None:
+        """Write the explorer of this set as one HTML file that needs no kernel and no network.
+
+        It shows the tree, the details and the code of each key, the notes, the maps of chunks and
+        of targets, the values that are in the set itself or that `read` names (any part of them,
+        side by side, and on the map of the earth), and what the last `audit` and `verify` found.
+        What is not in the file says so. No folder of this machine is named in it, unless the set
+        or `allowing` names one.
+
+        Parameters
+        ----------
+        path
+            The file; one that is there is replaced when all is written.
+        read
+            Paths of arrays of which the part is read that the explorer shows first, with what
+            says where on earth they are.
+        check_targets
+            Whether each target is asked for its size before.
+        keys
+            Rows of the tree that are written. Of a larger set each group and array has the first
+            ones, and the page says so; counts, notes and maps are of the whole set.
+
+        Raises
+        ------
+        KeyError
+            If `read` names no array.
+        RefexplorerError
+            If the file cannot be written.
+        """
+        from refexplorer.hosts.saved_page import save_page
+
+        save_page(self, path, read=read, check_targets=check_targets, keys=keys)
+
+    def estimate(self, path: str, selection: Sequence[int | slice] = ()) -> Estimate:
+        """Return the chunks, bytes and requests that a part of an array takes; reads nothing.
+
+        See `refexplorer.io.reading.selection.estimate_selection`.
+
+        Raises
+        ------
+        KeyError
+            If there is no such array.
+        """
+        from refexplorer.io.reading.selection import estimate_selection
+
+        return estimate_selection(self, self.array(path), selection)
+
+    def advise(
+        self,
+        access: Mapping[str, Places | TaskChunks] | Iterable[tuple[str, Places | TaskChunks]] = (),
+        *,
+        place: str | Connection = "object-store",
+        measure: bool = False,
+    ) -> Advice:
+        """Tell what opening and reading cost, and what would make them cheaper.
+
+        Nothing is read, unless a place is to be measured.
+
+        For each array one map (the first index of time), one time series (all times at one point)
+        and all of it. Where the first dimension is not time, one slice (its first index) and all
+        along it at one point; of arrays with fewer than two dimensions, all alone.
+
+        Parameters
+        ----------
+        access
+            Further accesses by array: an integer or slice for each dimension, as in
+            ``{"sst": [0, slice(10, 20)]}``, or lengths of Dask's chunks by the names of dimensions,
+            as in ``{"sst": {"time": 10}}``.
+        place
+            Where the targets are, for the times: ``"object-store"`` (in the same region),
+            ``"far-object-store"``, ``"http-server"``, ``"lustre"``, or a `Connection` with numbers
+            of yours.
+        measure
+            Ask a target of the set, by at most 15 requests, for latency and bandwidth instead;
+            `Advice.asked` says what was asked. Of short ranges the bandwidth of `place` is taken.
+
+        Returns
+        -------
+        Advice
+            ``opening``, ``accesses``, ``findings`` by gain, ``bounds``; `print` shows them.
+
+        Raises
+        ------
+        KeyError
+            If there is no such array.
+        RefexplorerError
+            If an array has no such part, there is no such place, or it cannot be measured.
+        """
+        from refexplorer.checks.advice.advising import advise
+        from refexplorer.checks.advice.connections import connection, measured
+        from refexplorer.io.access.policy import AccessPolicy
+
+        given = tuple(access.items() if isinstance(access, Mapping) else access)
+        if not measure:
+            return advise(self.source, self._opened, given, place)
+        policy = AccessPolicy(self.source.location, self.allowed)
+        found = measured(self, self._opened, policy, self.storage_options, connection(place))
+        return replace(advise(self.source, self._opened, given, found.place), asked=found.asked)
+
+    def check_targets(
+        self,
+        *,
+        resume: str | os.PathLike[str] | None = None,
+        checked: Checked = lambda done, of: True,
+        concurrency: int = 16,
+    ) -> TargetChecks:
+        """Ask every target for its size and version, and compare the sizes with the byte ranges.
+
+        The versions are compared with those that Icechunk recorded when the references were
+        written. Nothing of the targets is read: whether bytes can be decoded is for `audit`.
+
+        Parameters
+        ----------
+        resume
+            A file to keep the answers in. Every target is asked again, since it may have changed;
+            a second check with the same file says which did.
+        checked
+            Called with the targets checked and their number; False stops.
+        concurrency
+            Targets that are asked at a time.
+
+        Returns
+        -------
+        TargetChecks
+            A sequence of records: size, ETag, ranges past the end, or why it cannot be read.
+        """
+        from refexplorer.checks.checking import check_targets
+        from refexplorer.checks.journal import Journal
+
+        journal, targets = Journal(resume), self._targets()
+        name, index = self.source.name, self._internals.target_index
+        read = self.source.recorded
+        recorded = None if read is None else read()
+        return check_targets(
+            name, index, targets, journal, checked, concurrency, recorded, self.source.unlisted
+        )
+
+    def audit(
+        self,
+        *,
+        decode: Decode | str = "sample",
+        scheduler: object = None,
+        workers: int | None = None,
+        results: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        watch: AuditWatch = lambda progress: True,
+    ) -> Audit:
+        """Ask all targets, compare all byte ranges with their sizes, and decode chunks.
+
+        For large sets, too. That a chunk decodes does not say that it has the right values: values
+        and metadata are not compared with the files, and the summary says what was not checked.
+
+        Parameters
+        ----------
+        decode
+            Chunks of each array that are read and decoded: a number, ``"sample"`` (ten),
+            ``"all"`` or ``"none"``.
+        scheduler
+            The address of a Dask scheduler, or a ``distributed.Client``; None works in threads of
+            this process. The results are the same.
+        workers
+            How many threads.
+        results
+            A folder that keeps the results, a parquet file for each finished part.
+        resume
+            Go on after the last finished part in that folder. Each target of a finished part is
+            asked for its size and version; if one changed, the part is done again.
+        watch
+            Called with `refexplorer.checks.engine.AuditProgress`; False stops, and the
+            report is of what was finished.
+
+        Returns
+        -------
+        Audit
+            ``summary`` (which `print` shows), ``tables()``, ``targets()``, ``record_files()``,
+            ``grid(array)``, ``to_parquet``, ``to_html``. The maps of this set show it, too.
+
+        Raises
+        ------
+        SourceError
+            If the folder has results and they are not to be used, or it cannot be written.
+        RefexplorerError
+            If there is no such cluster, or it goes away.
+        """
+        from refexplorer.checks.engine import Manner, audit
+        from refexplorer.checks.look.targets import Auditor
+
+        source = self.source
+        auditor = Auditor(
+            source.location, self.allowed, self.limits, self.storage_options, source.unlisted
+        )
+        manner = Manner(decode, scheduler, workers, results, resume, watch)
+        found = audit(self.source.name, self._opened, self._internals.findings, auditor, manner)
+        if self.source.recorded is not None:
+            found.compare_versions(self.source.recorded())
+        self.audited = found
+        return found
+
+    def verify(
+        self,
+        *,
+        values: str = "none",
+        scheduler: object = None,
+        workers: int | None = None,
+        results: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        watch: AuditWatch = lambda progress: True,
+        only: str | None = None,
+        within: float | str | None = None,
+    ) -> Report:
+        """Compare the set with what its files say of themselves.
+
+        The metadata of each file are read with the library of its format: where its chunks are,
+        data types, filters, packing, units, names of dimensions, coordinates; and their versions
+        with those that Icechunk recorded.
+
+        Parameters
+        ----------
+        values
+            Chunks of each array whose values are read through the set and with the library of the
+            format, and compared as CF decodes them: ``"none"``, ``"sample"`` (ten) or ``"all"``.
+        scheduler, workers, results, resume, watch
+            As `audit` has them.
+        only
+            A share of the files, such as ``"3/30"`` for the third of thirty: the same files for
+            the same set, so that thirty runs cover all of it.
+        within
+            A time such as ``"30m"``, or seconds, after which no further part is begun. What is
+            left is unknown; with `results` and `resume` the next run goes on there.
+
+        Returns
+        -------
+        Report
+            ``good``, ``findings``, ``summary`` (which `print` shows), ``files()``, ``to_json``,
+            ``to_parquet``, ``to_html``.
+
+        Raises
+        ------
+        SourceError
+            If the folder has results and they are not to be used, or it cannot be written.
+        RefexplorerError
+            If there is no such cluster, or it goes away.
+        """
+        from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
+
+        read = self.source.recorded
+        recorded = {} if read is None else read()
+        place, base = self.source.location, self._base
+        terms = VerifyTerms(
+            place,
+            self.allowed,
+            self.limits,
+            self.storage_options,
+            base,
+            recorded=recorded,
+            unlisted=self.source.unlisted,
+            left_out=self.source.left_out,
+        )
+        manner = VerifyManner(
+            values, scheduler, workers, results, resume, watch, only=only, within=within
+        )
+        found = verify(self.source.name, self._opened, self._internals.findings, terms, manner)
+        self.verified = found
+        return found
+
+    def filesystem(self) -> ReferenceView:
+        """Return an fsspec filesystem over the keys; see `refexplorer.io.reading.filesystem`."""
+        from refexplorer.io.reading.filesystem import ReferenceView
+
+        self._warn_of_errors()
+        return ReferenceView(self, self._targets())
+
+    def to_zarr(self) -> zarr.Group | zarr.Array[Any]:
+        """Return a read-only zarr group or array; only metadata is read now.
+
+        The chunks of a selection are read together, in few requests. Where ``zarr.config`` names
+        another ``codec_pipeline.path`` than Zarr's own, that one reads them, chunk by chunk.
+        """
+        from refexplorer.io.reading.zarr_store import to_zarr
+
+        self._warn_of_errors()
+        return to_zarr(self, self._targets())
+
+    def to_xarray(
+        self,
+        *,
+        group: str = "",
+        coordinates: bool = False,
+        **keywords: Any,
+    ) -> xarray.Dataset:
+        """Return a group as a dataset; only metadata is read now.
+
+        Parameters
+        ----------
+        group
+            The path of the group; ``""`` is the root.
+        coordinates
+            Read the dimension coordinates now: `sel` needs them, and so does decoding times.
+        keywords
+            For `xarray.open_dataset`; ``chunks={}`` makes dask arrays.
+
+        Raises
+        ------
+        DecodeError
+            If there is no such group, or an array has no dimension names.
+        """
+        from refexplorer.io.reading.zarr_store import to_xarray
+
+        self._warn_of_errors()
+        return to_xarray(self, self._targets(), group=group, coordinates=coordinates, **keywords)
+
+    def to_datatree(
+        self,
+        *,
+        coordinates: bool = False,
+        **keywords: Any,
+    ) -> xarray.DataTree:
+        """Return all groups as a tree of datasets; otherwise as `to_xarray`."""
+        from refexplorer.io.reading.zarr_store import to_datatree
+
+        self._warn_of_errors()
+        return to_datatree(self, self._targets(), coordinates=coordinates, **keywords)
+
+    def chunk(
+        self,
+        array: str,
+        index: Sequence[int],
+    ) -> Reading:
+        """Read one chunk: its values, and whether they were fetched, are the fill value, or failed.
+
+        Parameters
+        ----------
+        array
+            The path of the array.
+        index
+            Of the chunk in the grid of chunks.
+
+        Raises
+        ------
+        KeyError
+            If there is no such array.
+        DecodeError
+            If the grid has no such chunk.
+        AccessError
+            If its target may not be read yet.
+        """
+        from refexplorer.io.reading.chunks import read_chunk
+
+        return read_chunk(self, array, tuple(index), self._targets())
+
+    def read(
+        self,
+        array: str,
+        selection: SelectionPart | Sequence[SelectionPart] = (),
+        *,
+        failed: str = "raise",
+    ) -> ArrayReading:
+        """Read a part of an array; all its byte ranges are merged before the first request.
+
+        Faster than `to_zarr`, which is asked for a few chunks at a time, and it says what became of
+        each chunk.
+
+        Parameters
+        ----------
+        array
+            The path of the array.
+        selection
+            An integer or a slice for each dimension, or ``...``, as in ``values[0, 10:20]``.
+        failed
+            ``"raise"``, or ``"keep"``: return what could be read, with `ArrayReading.failures`.
+
+        Returns
+        -------
+        ArrayReading
+            ``values`` (also by `numpy.asarray`), ``count`` and ``mask`` of each state:
+            ``"fetched"``, ``"fill"`` (no reference), ``"failed"``.
+
+        Raises
+        ------
+        KeyError
+            If there is no such array.
+        AccessError
+            If its target may not be read yet.
+        RefexplorerError
+            If the array has no such part, or a chunk failed.
+        """
+        from refexplorer.io.reading.selection import read_selection
+
+        return read_selection(self, array, selection, self._targets(), failed=failed)
+
+    def trace(
+        self,
+        path: str,
+        index: Sequence[int] | None = None,
+        *,
+        inner: Sequence[int] | EllipsisType | None = None,
+    ) -> Trace:
+        """Trace a key, or one value of an array, from the document over the bytes to the values.
+
+        Parameters
+        ----------
+        path
+            A key: its chunk is read and decoded a step at a time. With `index` the path of an
+            array.
+        index
+            The position of a value, an integer for each dimension; negative ones count from the
+            end. The trace ends with what xarray shows and why.
+        inner
+            The index of an inner chunk in the grid of the shard at `path`. ``...`` reads the index
+            of the shard alone, as `Trace.shard`.
+
+        Returns
+        -------
+        Trace
+            ``steps``, ``state``, ``message`` (why it breaks), ``values``; `print` shows them.
+
+        Raises
+        ------
+        KeyError
+            If there is no such key, no chunk that would have it, or no such array.
+        DecodeError
+            If the array has no such position, the shard no such inner chunk, or it is no shard.
+        AccessError
+            If its target may not be read yet.
+        """
+        from refexplorer.io.reading.trace import trace_key
+
+        if index is not None and inner is not None:
+            raise RefexplorerError(
+                "Give the index of a value or an inner chunk of a shard, not both."
+            )
+        if index is not None:
+            found = self.why(path, index)
+        else:
+            found = trace_key(self, path, self._targets(), inner)
+        return found if found.reference is None else found.after(self.explain(found.key))
+
+    def why(
+        self,
+        array: str,
+        index: Sequence[int],
+    ) -> Trace:
+        """Trace one value as `trace` does, from the reference on: `Trace.cause` is the reason."""
+        from refexplorer.io.reading.trace_value import trace_value
+
+        return trace_value(self, array, index, self._targets())
+
+    def code(self, key: str | None = None) -> str:
+        """Return Python that opens the set, a group, an array or a key with fsspec alone.
+
+        Parameters
+        ----------
+        key
+            A key, or the path of an array or a group; None is the whole set.
+        """
+        from refexplorer.io.reading.code import code
+
+        return code(self, key, self._known, self.allowed)
+
+    @cached_property
+    def _locate(self) -> Locator | None:
+        """A function that finds a pointer in the text, and walks through no part of it twice."""
+        return locator_of(self.source)
+
+    @property
+    def _base(self) -> str:
+        """The start of the pointer of an explicit key."""
+        return {"V1": "/refs", "parquet": ZMETADATA}.get(self.source.form, "")
+
+    @cached_property
+    def _known(self) -> CodeContext:
+        from refexplorer.io.reading.code import CodeContext
+        from refexplorer.readers.comparing import fsspec_options
+
+        rendering = fsspec_options(self.source, self._internals.contents)
+        return CodeContext(self._internals.example_urls, self.storage_options, rendering)
+
+    def _targets(self) -> Targets:
+        from refexplorer.io.access.policy import AccessPolicy
+        from refexplorer.io.fetch.targets import Targets
+
+        policy = AccessPolicy(self.source.location, self.allowed)
+        return Targets(policy, self.storage_options, self.limits)
+
+    def _warn_of_errors(self) -> None:
+        """Warn of rejected keys; where not even their names are known, they read as fill values."""
+        if errors := self.error_count:
+            warnings.warn(
+                f"{self.source.name} has {errors:,} errors. Reading a chunk that they reject "
+                "fails, or gives the fill value if its key is unknown. See `diagnostics`.",
+                LeftOutWarning,
+                stacklevel=3,
+            )
+
+
+@dataclass(slots=True)
+class _LastResults:
+    """Results that a set and those of `ReferenceSet.allowing` have in common."""
+
+    audited: Audit | None = None
+    verified: Report | None = None
+
+
+def _set_again(source: Source, *told: Any) -> ReferenceSet:
+    """Put a set together that came from another process."""
+    return ReferenceSet(source.found_again(), *told)
+
+
+def _kinds(kind: Kind | str | Iterable[Kind | str] | None) -> tuple[Kind, ...]:
+    if kind is None:
+        return ()
+    kinds = (kind,) if isinstance(kind, str) else tuple(kind)
+    for one in kinds:
+        if one not in [*Kind]:
+            raise RefexplorerError(
+                f"{one!r} is not a kind of reference; use one of {', '.join(Kind)}."
+            )
+    return tuple(map(Kind, kinds))

@@ -1,0 +1,283 @@
+"""What is to be changed in a set: a function of what verifying it found."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from refexplorer.checks.compare.messages import FORM as GRIB
+from refexplorer.checks.records import FORBIDDEN
+from refexplorer.checks.report import Report
+from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
+from refexplorer.core.text import counted
+from refexplorer.formats.columns.chunk_names import chunk_keys
+from refexplorer.formats.columns.table import Table
+from refexplorer.spec.codes import CODES, Severity
+from refexplorer.spec.references import Range
+from refexplorer.spec.zarr_metadata import ArrayMeta
+from refexplorer.verbs.repair.law import DECODING, replaceable
+
+COPIES = "metadata-copies-differ"
+_GROUPS = {"no-root", "no-group"}
+_GROUP_TEXTS = {
+    ".zgroup": '{"zarr_format": 2}',
+    "zarr.json": '{"zarr_format": 3, "node_type": "group"}',
+}
+_ASTRAY = (LedgerState.WRONG_RANGE, LedgerState.PAST_END, LedgerState.UNREACHABLE)
+"""States of references that are dropped where the file of the place never wrote a chunk."""
+_MOST_ASTRAY = 10**6
+_MOVED = {"held-values", "same-coordinate"}
+"""Causes that say of a whole file that it is at another place."""
+_NO_CHUNKS = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class ArrayPatch:
+    """What is to be changed of one array."""
+
+    # numbers, files, offsets, lengths: New references of chunks, ascending, the files as places in
+    # `Patch.urls`; ``(n,)`` int64
+    numbers: np.ndarray = field(default_factory=lambda: _NO_CHUNKS)
+    files: np.ndarray = field(default_factory=lambda: _NO_CHUNKS)
+    offsets: np.ndarray = field(default_factory=lambda: _NO_CHUNKS)
+    lengths: np.ndarray = field(default_factory=lambda: _NO_CHUNKS)
+    # Chunks that get no reference any more, ``(m,)`` int64
+    dropped: np.ndarray = field(default_factory=lambda: _NO_CHUNKS)
+    # New values of metadata by cause, and ``"shape"``
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(len(self.numbers) or len(self.dropped) or self.fields)
+
+
+@dataclass(frozen=True)
+class Patch:
+    """What is to be changed of a set."""
+
+    urls: tuple[str, ...]  # The files that references are made to, as the set names them
+    arrays: Mapping[str, ArrayPatch]  # By path
+    groups: Mapping[str, str]  # Metadata of groups that have none, by key
+    # copies, compared: Keys of consolidated metadata that are to be written again, and the arrays
+    # whose metadata are known to be those of their files: copies of others stay as they are
+    copies: tuple[str, ...]
+    compared: frozenset[str]
+    idle: tuple[str, ...]  # Keys that no reader asks for, and whose bytes a new reference leads to
+    reasons: tuple[tuple[str, str], ...]  # By array, why something of it cannot be repaired
+
+    def without(self, paths: Collection[str]) -> Patch:
+        """Return the patch with some arrays left as they are."""
+        return replace(self, arrays={p: each for p, each in self.arrays.items() if p not in paths})
+
+
+def plan(found: Report, table: Table, arrays: Mapping[str, ArrayMeta]) -> Patch:
+    """Return what is to be changed; the same report gives the same patch."""
+    planner = _Planner(found, table, arrays)
+    for results in found.tables_as_read():
+        for batch in results.to_batches(max_chunksize=1024):
+            for row in batch.to_pylist():
+                planner.take(row)
+    patches = {path: planner.patch(path) for path in arrays}
+    keys = [each.key for each in found.findings if each.key and each.code in _GROUPS]
+    return Patch(
+        tuple(planner.urls),
+        {path: each for path, each in patches.items() if each},
+        {key: _GROUP_TEXTS[key.rpartition("/")[2]] for key in keys},
+        tuple(each.key for each in found.findings if each.key and each.code == COPIES),
+        frozenset(_compared(found)),
+        tuple(planner.idle(patches)),
+        tuple(planner.reasons),
+    )
+
+
+def _compared(found: Report) -> Iterator[str]:
+    """Yield the arrays that are the same as in their files."""
+    errors = (each for each in found.findings if each.severity is Severity.ERROR)
+    wrong = {each.array for each in errors if each.code != COPIES}
+    for array in found.arrays:
+        ranks = {CHUNK_TERMS[state].rank for state in array.states}
+        if array.path not in wrong and Rank.GOOD in ranks <= {Rank.GOOD, Rank.ALONE}:
+            yield array.path
+
+
+@dataclass
+class _OfArray:
+    """What the files say of one array."""
+
+    files: set[int] = field(default_factory=set)
+    has_unread: bool = False
+    is_whole: bool = True
+    stops: np.ndarray | None = None
+    values: dict[str, Counter[str]] = field(default_factory=dict)
+    claims: list[tuple[int, list[int], list[int], list[int]]] = field(default_factory=list)
+    regions: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    certain: set[str] = field(default_factory=set)
+
+
+class _Planner:
+    """Takes in the rows of a report."""
+
+    def __init__(self, found: Report, table: Table, arrays: Mapping[str, ArrayMeta]) -> None:
+        self.urls: dict[str, int] = {}
+        self.reasons: dict[tuple[str, str], None] = {}
+        self._found, self._table, self._arrays = found, table, arrays
+        self._known = {path: _OfArray() for path in arrays}
+        self._moved: set[str] = set()
+        self._wrong = {each.array for each in found.findings}
+        self._odd_shapes = {each.array for each in found.findings if each.code == "shape"}
+
+    def take(self, row: Mapping[str, Any]) -> None:
+        """Take in what one file says of one array."""
+        if any(each["cause"] in _MOVED for each in row["findings"] or ()):
+            self._moved.add(row["target"])
+        known = self._known.get(row["array"])
+        if known is None:
+            return
+        made = row["remade"]
+        known.has_unread |= row["file"] != FileState.READ or row["state"] == FORBIDDEN
+        is_compared = row["references"] or (made is not None and made["said"])
+        if row["native"] is not None and row["message"] is None and is_compared:
+            known.files.add(row["number"])
+        if row["form"] != GRIB and row["start"] is not None and row["shape"] is not None:
+            stops = np.array(row["start"], np.int64) + np.array(row["shape"], np.int64)
+            known.stops = stops if known.stops is None else np.maximum(known.stops, stops)
+        if made is not None:
+            self._take_made(row, made, known)
+
+    def _take_made(self, row: Mapping[str, Any], made: Mapping[str, Any], known: _OfArray) -> None:
+        if made["reason"] is not None and row["array"] in self._wrong:
+            self.reasons[row["array"], made["reason"]] = None
+        for cause, value in {(each["cause"], each["value"]) for each in made["said"]}:
+            known.values.setdefault(cause, Counter())[value] += 1
+        number = self.urls.setdefault(row["target"], len(self.urls))
+        if made["chunks"]:
+            known.claims.append((number, made["chunks"], made["offsets"], made["lengths"]))
+        if made["start"] is not None:
+            start, shape = np.array(made["start"], np.int64), np.array(made["shape"], np.int64)
+            known.is_whole &= tuple(shape.tolist()) == self._arrays[row["array"]].shape
+            known.regions.append((start, start + shape))
+            known.certain.add(row["target"])
+
+    def patch(self, path: str) -> ArrayPatch:
+        """Return what is to be changed of an array."""
+        meta, known = self._arrays[path], self._known[path]
+        rows = self._claimed(meta, known)
+        dropped = self._dropped(meta, known, rows[0])
+        fields = dict(self._fields(meta, known))
+        if fields.keys() & DECODING:  # what values mean is seen once they can be decoded
+            fields = {n: each for n, each in fields.items() if n in DECODING or n == "shape"}
+        return ArrayPatch(rows[0], rows[1], rows[2], rows[3], dropped, fields)
+
+    def idle(self, patches: Mapping[str, ArrayPatch]) -> Iterator[str]:
+        """Yield the keys of no array whose bytes new references of the array above lead to."""
+        if not any(each.code == "orphan-chunk" for each in self._found.findings):
+            return
+        urls, keys = list(self.urls), self._table.keys
+        for path, each in patches.items():
+            columns = (each.files.tolist(), each.offsets.tolist(), each.lengths.tolist())
+            new = {(urls[file], start, size) for file, start, size in zip(*columns, strict=True)}
+            below = pc.starts_with(keys, self._arrays[path].folder).to_numpy(zero_copy_only=False)
+            for row in np.flatnonzero(below).tolist() if new else ():
+                key, ref = self._table.key_at(row), self._table.reference_at(row)
+                is_new = isinstance(ref, Range) and (ref.url, ref.offset, ref.length) in new
+                if is_new and self._arrays[path].chunk_index(key) is None:
+                    yield key
+
+    def _claimed(self, meta: ArrayMeta, known: _OfArray) -> np.ndarray:
+        """Return the references that files claim and that may be written, ``(4, n)`` int64.
+
+        Of a chunk that several files claim, none is; but of an array that all files have whole,
+        such as a coordinate, the one that the set refers to, or the first.
+        """
+        parts = [np.array([n, [file] * len(n), o, s], np.int64) for file, n, o, s in known.claims]
+        rows = np.unique(np.concatenate(parts, axis=1), axis=1) if parts else np.empty((4, 0))
+        rows = rows.astype(np.int64)
+        at, targets = self._current(meta, rows[0])
+        moved = self._moved & known.certain  # those whose other place is known
+        is_moved = np.array([url in moved for url in targets], np.bool_)
+        is_free = replaceable(self._found.ledger, meta.path, rows[0], at < 0, is_moved)
+        rows, targets = rows[:, is_free], [t for t, ok in zip(targets, is_free, strict=True) if ok]
+        if known.is_whole and rows.size:
+            urls = list(self.urls)
+            is_other = [urls[n] != t for n, t in zip(rows[1].tolist(), targets, strict=True)]
+            rows = rows[:, np.lexsort((rows[1], is_other, rows[0]))]
+            return rows[:, np.append(True, rows[0][1:] != rows[0][:-1])]
+        numbers, counts = np.unique(rows[0], return_counts=True)
+        if len(twice := numbers[counts > 1]):
+            self.reasons[meta.path, f"several files claim {counted(len(twice), 'chunk')}"] = None
+        found: np.ndarray = rows[:, ~np.isin(rows[0], twice)]
+        return found
+
+    def _current(self, meta: ArrayMeta, numbers: np.ndarray) -> tuple[np.ndarray, list[str | None]]:
+        """Return the row of each chunk, -1 without a reference, and the file it refers to."""
+        if not len(numbers):
+            return numbers, []
+        rows = self._table.index.find_many(chunk_keys(meta, numbers))
+        columns = self._table.columns
+        places = np.where(rows < 0, -1, columns.targets[rows]).tolist()
+        return rows, [None if place < 0 else columns.urls[place] for place in places]
+
+    def _dropped(self, meta: ArrayMeta, known: _OfArray, claimed: np.ndarray) -> np.ndarray:
+        """Return the references that lead astray, where the file of their place wrote no chunk."""
+        if not known.regions:
+            return _NO_CHUNKS
+        of_state = (
+            self._found.ledger.chunks_in(meta.path, state, _MOST_ASTRAY) for state in _ASTRAY
+        )
+        numbers = np.setdiff1d(np.concatenate([*of_state]), claimed)
+        every = np.concatenate([_NO_CHUNKS, *(np.array(each[1]) for each in known.claims)])
+        numbers = np.setdiff1d(numbers, every)
+        if not len(numbers) or not meta.grid:
+            return _NO_CHUNKS
+        indices = np.stack(np.unravel_index(numbers, meta.narrow_grid), axis=1)
+        places = indices * np.array(meta.chunks, np.int64)
+        is_within = np.zeros(len(numbers), np.bool_)
+        for start, stop in known.regions:
+            is_within |= ((places >= start) & (places < stop)).all(axis=1)
+        return numbers[is_within]
+
+    def _fields(self, meta: ArrayMeta, known: _OfArray) -> Iterator[tuple[str, Any]]:
+        """Yield the metadata that all files agree on."""
+        if known.has_unread:
+            return
+        for cause, values in known.values.items():
+            # what stands for chunks that were never written only files say that have such
+            is_open = cause == "fill_value" and meta.fill_value is None
+            if len(values) == 1 and (is_open or values.total() >= len(known.files)):
+                yield cause, json.loads(next(iter(values)))
+        if meta.path in self._odd_shapes and known.stops is not None:
+            shape = self._shape(meta, known.stops.tolist(), len(known.files))
+            if shape != list(meta.shape):
+                yield "shape", shape
+
+    def _shape(self, meta: ArrayMeta, stops: list[int], file_count: int) -> list[int]:
+        """Return the shape at whose end all files end, where other arrays of the set agree."""
+        found = list(meta.shape)
+        for axis, (mine, theirs) in enumerate(zip(meta.shape, stops, strict=True)):
+            lengths = self._lengths_beside(meta, axis)
+            is_alone = file_count == 1 and not lengths
+            if mine != theirs and mine not in lengths and (theirs in lengths or is_alone):
+                found[axis] = theirs
+        return found
+
+    def _lengths_beside(self, meta: ArrayMeta, axis: int) -> set[int]:
+        """Return the lengths that a dimension has in other arrays of the group."""
+        name = next(iter((meta.dimensions or ())[axis : axis + 1]), None)
+        folder = meta.path.rpartition("/")[0]
+        return {
+            length
+            for path, other in self._arrays.items()
+            if name and path != meta.path and path.rpartition("/")[0] == folder
+            for each, length in zip(other.dimensions or (), other.shape, strict=False)
+            if each == name
+        }
+
+
+def remedy(code: str) -> str:
+    """Return what to do about a finding that is left, a sentence without a full stop."""
+    return CODES[code].mend.removesuffix(".")

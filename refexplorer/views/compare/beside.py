@@ -1,0 +1,201 @@
+"""Two parts side by side: what they cost, their values, their difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.views.compare.chunk_values import OtherChunks
+from refexplorer.views.preview.axes import first_look
+from refexplorer.views.preview.picture import Numbers
+from refexplorer.views.preview.preview import plan, preview
+from refexplorer.views.preview.regions import Region, names_of, parse
+from refexplorer.views.preview.values import (
+    DecodedChunks,
+    Decoding,
+    load_array_libraries,
+    subtract_integers,
+)
+from refexplorer.views.wire.answering import Operations
+from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.explorer.beside_messages import (
+    BesidePart,
+    BesidePlanned,
+    BesideRead,
+    PlanBeside,
+    ReadBeside,
+)
+from refexplorer.views.wire.explorer.data_messages import Plan, ReadingModel
+from refexplorer.views.wire.jobs import JobAnswer, JobReport
+
+if TYPE_CHECKING:
+    from refexplorer.spec.zarr_metadata import ArrayMeta
+    from refexplorer.verbs.referenceset import ReferenceSet
+
+
+def obstacle(left: ReadingModel, right: ReadingModel) -> str | None:
+    """Say why two readings have no difference; None if they have one."""
+    for side, reading in (("left", left), ("right", right)):
+        if reading.state == "fill":
+            return f"There is no difference: the {side} part has no reference, so nothing was read."
+        if reading.state != "fetched" or reading.texts is not None:
+            return f"There is no difference: the {side} part has no numbers."
+        if reading.times or reading.flags:
+            what = "times" if reading.times else "flags"
+            return f"There is no difference: the {side} part holds {what}."
+    if left.units != right.units:
+        units = " and ".join(each.units or "none" for each in (left, right))
+        return f"There is no difference: the units are not the same ({units})."
+    return _grids(_drawn(left), _drawn(right))
+
+
+def subtract(left: Numbers, right: Numbers) -> Numbers:
+    """Return the right part less the left one; NaN where one of them has no number."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return right - left
+
+
+def _drawn(reading: ReadingModel) -> list[tuple[str, int, Sequence[float | None] | None]]:
+    """Return name, cells and coordinate of each dimension with more than one value."""
+    known = [side.values for side in reading.coordinates]
+    known += [None] * (len(reading.shape) - len(known))
+    return [
+        (name, size, values)
+        for name, size, values in zip(reading.dimensions, reading.shape, known, strict=True)
+        if size > 1
+    ]
+
+
+def _grids(
+    left: list[tuple[str, int, Sequence[float | None] | None]],
+    right: list[tuple[str, int, Sequence[float | None] | None]],
+) -> str | None:
+    if len(left) != len(right):
+        return (
+            "There is no difference: the left part has "
+            f"{len(left)} dimensions of more than one value, the right one {len(right)}."
+        )
+    for (name, size, one), (other_name, other_size, other) in zip(left, right, strict=True):
+        if size != other_size:
+            return (
+                f"There is no difference: {name} has {size:,} cells on the left, {other_name} "
+                f"{other_size:,} on the right."
+            )
+        if one is None or other is None:
+            continue
+        ours, theirs = (np.array(each, "f8") for each in (one, other))
+        step = float(np.abs(np.diff(ours)).min())
+        if not np.allclose(ours, theirs, rtol=0, atol=step / 1000, equal_nan=True):
+            at = int(np.argmax(~(np.abs(ours - theirs) <= step / 1000)))
+            return (
+                f"There is no difference: the grids are not the same, {name} is {ours[at]:g} on "
+                f"the left where {other_name} is {theirs[at]:g} on the right."
+            )
+    return None
+
+
+_DRAWN = 2
+"""Dimensions of more than one value that a picture has."""
+
+
+def _integers(reading: ReadingModel, buffers: list[bytes]) -> np.ndarray:
+    """Return the values of a reading of integers as such; 0 where nothing was fetched."""
+    if len(buffers) > 1:
+        return np.frombuffer(buffers[1], "<u8" if reading.value_type == "uint64" else "<i8")
+    found: np.ndarray = np.nan_to_num(np.frombuffer(buffers[0], "<f8")).astype(np.int64)
+    return found
+
+
+class BesideController:
+    """Reads two parts of arrays, of this set or of the one that it is compared with."""
+
+    def __init__(self, context: ViewContext) -> None:
+        self._refs = context.references
+        self._comparison = context.comparison
+        self._own = DecodedChunks(self._refs, context.targets, context.failure_log)
+        self._others = OtherChunks(context)
+        start = context.jobs.in_turn
+        self.operations: Operations = {
+            PlanBeside: start(self._plan),
+            ReadBeside: start(self._read),
+        }
+
+    def _plan(self, request: PlanBeside, report: JobReport) -> JobAnswer:
+        other = self._comparison.other
+        return BesidePlanned(
+            self._planned(request.left),
+            self._planned(request.right),
+            () if other is None else other.arrays()[:500],
+        ), []
+
+    def _planned(self, part: BesidePart) -> Plan:
+        refs, chunks = self._set_of(part)
+        array = _array(refs, part.array)
+        return plan(refs, array, self._places(refs, array, part), chunks)
+
+    def _read(self, request: ReadBeside, report: JobReport) -> JobAnswer:
+        load_array_libraries()
+        decoding = Decoding(request.scale, request.times)
+        read: list[tuple[ReadingModel, list[bytes]]] = []
+        for part in (request.left, request.right):
+            refs, chunks = self._set_of(part)
+            array = _array(refs, part.array)
+            places = self._places(refs, array, part)
+            read.append(preview(refs, array, places, chunks, decoding, report))
+        (left, right), parts = zip(*read, strict=True)
+        one, other = (next(iter(part), None) for part in parts)
+        said = obstacle(left, right)
+        buffers = [b"" if values is None else values for values in (one, other)]
+        integers = [part[1] if len(part) > 1 else b"" for part in parts]
+        if said is not None or one is None or other is None:
+            said = said or "There is no difference: a part has no numbers."
+            answer = BesideRead(left, right, said, None, None)
+            return answer, [*buffers, b"", *integers] if any(integers) else buffers
+        gap = subtract(np.frombuffer(one, "<f8"), np.frombuffer(other, "<f8"))
+        is_integer = all("int" in each.value_type and not each.reduced for each in (left, right))
+        if is_integer and max(map(len, parts)) > 1:
+            exact = subtract_integers(*map(_integers, (left, right), parts))
+            gap = np.where(np.isnan(gap), gap, exact)
+        known = gap[np.isfinite(gap)]
+        low, high = (float(known.min()), float(known.max())) if known.size else (None, None)
+        is_blocks = left.reduced or right.reduced
+        words = "Right minus left"
+        words += ", of the means of blocks as they are drawn." if is_blocks else "."
+        if not known.size:
+            words += " No cell has a number on both sides."
+        answer = BesideRead(left, right, words, low, high, has_difference=True)
+        buffers.append(gap.astype("<f8").tobytes())
+        return answer, [*buffers, *integers] if any(integers) else buffers
+
+    def _set_of(self, part: BesidePart) -> tuple[ReferenceSet, DecodedChunks]:
+        if not part.other:
+            return self._refs, self._own
+        other = self._comparison.other
+        if other is None:
+            raise RefexplorerError("There is no set to compare with: choose one in Compare.")
+        return other, self._others.of(other)
+
+    def _places(self, refs: ReferenceSet, array: ArrayMeta, part: BesidePart) -> Region:
+        if part.slices is None:
+            places = first_look(refs, array)
+            long = [axis for axis, side in enumerate(places) if len(side) > 1][:-_DRAWN]
+            return tuple(side[:1] if axis in long else side for axis, side in enumerate(places))
+        places = parse(array, part.slices)
+        long = [axis for axis, side in enumerate(places) if len(side) > 1]
+        if len(long) > _DRAWN:
+            names = [names_of(array)[axis] for axis in long]
+            raise RefexplorerError(
+                f"{array.path}: two dimensions are drawn, and {', '.join(names)} each have more "
+                "than one value: write an index for the others."
+            )
+        return places
+
+
+def _array(refs: ReferenceSet, path: str) -> ArrayMeta:
+    try:
+        return refs.array(path)
+    except KeyError:
+        raise RefexplorerError(f"There is no array at {path!r}.") from None

@@ -1,0 +1,269 @@
+"""A text that was opened, and what it does where something else is given."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain, product
+from math import prod
+from typing import Any, NamedTuple, TypeVar
+
+from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
+from refexplorer.verbs.opening import open_references
+from refexplorer.verbs.referenceset import ReferenceSet
+from refexplorer.views.exercises.exercise_models import GivenRange
+
+_PROBE = "\x00"
+"""Begins the keys of a URL that is tried, which no answer has."""
+_INTEGER = re.compile(r"\d+")
+_MOST_INTEGERS = 20
+_PARTNERS = 4
+"""Keys that are looked at for each value of a dimension at which something may change."""
+
+
+_Made = TypeVar("_Made")
+
+
+class GivenAnswer:
+    """A text that was opened, and what is asked of it.
+
+    Parameters
+    ----------
+    text
+        The document.
+    refs
+        The set that it makes; opened if it is not given.
+    """
+
+    def __init__(self, text: str, refs: ReferenceSet | None = None) -> None:
+        self.text = text
+        self.refs = open_references(text.encode()) if refs is None else refs
+        self._made: dict[str, Any] = {}
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The document as a value."""
+        found: dict[str, Any] = json.loads(self.text)
+        return found
+
+    @property
+    def is_v1(self) -> bool:
+        """Whether it is a document of version 1."""
+        return self.refs.source.form == "V1"
+
+    @property
+    def items(self) -> list[Any]:
+        """The gen items, as they are written."""
+        items = self.document.get("gen", []) if self.is_v1 else []
+        return items if isinstance(items, list) else []
+
+    @property
+    def templates(self) -> dict[str, Any]:
+        """The templates, as they are written."""
+        templates = self.document.get("templates", {}) if self.is_v1 else {}
+        return templates if isinstance(templates, dict) else {}
+
+    @cached_property
+    def bends(self) -> list[int]:
+        """Numbers of keys at which an expression may change: at and beside integers that it names.
+
+        A sample of 10^12 keys meets no exception for one row; whoever makes one writes its number.
+        """
+        return [number for index in range(len(self.items)) for number in self._bends_of(index)]
+
+    def _bends_of(self, index: int) -> Iterator[int]:
+        item, keys = self.items[index], self.refs.numbers(f"gen[{index}]")
+        try:
+            values = [_values(dimension) for dimension in item["dimensions"].values()]
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return  # no item, which is a diagnostic
+        written = " ".join(value for value in item.values() if isinstance(value, str))
+        named = list(map(int, _INTEGER.findall(written)[:_MOST_INTEGERS]))
+        near = {value + by for value in named for by in (-1, 0, 1)}
+        lengths = list(map(len, values))
+        if prod(lengths) != len(keys):
+            return  # some of its keys are rejected, which is a fault by itself
+        strides = [prod(lengths[axis + 1 :]) for axis in range(len(lengths))]
+        chosen = random.Random(len(keys))
+        for axis, each in enumerate(values):
+            for value in sorted(near):
+                if value not in each:
+                    continue
+                for _ in range(_PARTNERS):
+                    at = [chosen.randrange(length) for length in lengths]
+                    at[axis] = each.index(value)
+                    yield keys[sum(map(int.__mul__, at, strides))]
+
+    def tried(self, templates: dict[str, str]) -> ReferenceSet:
+        """Open it with other templates in place of its own."""
+        return self._once(
+            lambda: open_references(self.text.encode(), templates=templates), "templates", templates
+        )
+
+    def ranged(self, values: GivenRange) -> ReferenceSet:
+        """Open it with other values in place of those of each dimension."""
+
+        def ranged() -> ReferenceSet:
+            items = [
+                {**item, "dimensions": dict.fromkeys(item["dimensions"], values)}
+                for item in self.items
+            ]
+            return open_references(json.dumps({**self.document, "gen": items}).encode())
+
+        return self._once(ranged, "ranges", values)
+
+    def called(
+        self, url: str, dimensions: Mapping[str, GivenRange]
+    ) -> list[tuple[str, Reference | None]]:
+        """Open it with one URL more, once for each combination of values.
+
+        Returns
+        -------
+        list of tuple
+            The combination as text, and the reference; None where there is none.
+        """
+        return self._once(lambda: self._called(url, dimensions), "call", url, dimensions)
+
+    def _called(
+        self, url: str, dimensions: Mapping[str, GivenRange]
+    ) -> list[tuple[str, Reference | None]]:
+        key = _PROBE + "/".join(f"{{{{{name}}}}}" for name in dimensions)
+        written = self.document.get("refs", {}) if self.is_v1 else self.document
+        more = {**(self.document if self.is_v1 else {"version": 1}), "refs": written}
+        if dimensions:
+            more["gen"] = [*self.items, {"key": key, "url": url, "dimensions": dict(dimensions)}]
+        else:
+            more["refs"] = {**written, key: [url]}
+        opened = open_references(json.dumps(more).encode())
+        return [
+            (
+                ", ".join(
+                    f"`{name}` = {value}" for name, value in zip(dimensions, each, strict=True)
+                ),
+                opened.get(_PROBE + "/".join(map(str, each))),
+            )
+            for each in product(*map(_values, dimensions.values()))
+        ]
+
+    def _once(self, make: Callable[[], _Made], *asked: object) -> _Made:
+        """Return what was made for the same before: of a solution each answer asks it anew."""
+        name = json.dumps(asked)
+        if name not in self._made:
+            self._made[name] = make()
+        made: _Made = self._made[name]
+        return made
+
+
+def _values(dimension: Any) -> Sequence[int]:
+    if isinstance(dimension, Mapping):
+        return range(dimension.get("start", 0), dimension["stop"], dimension.get("step", 1))
+    if not isinstance(dimension, list):
+        raise TypeError
+    return dimension
+
+
+_ALL = 10_000
+"""Keys up to which each of them is compared."""
+_SAMPLE = 400
+_KINDS = {
+    Kind.INLINE: "inline data",
+    Kind.BASE64: "base64",
+    Kind.URL: "a whole file",
+    Kind.RANGE: "a byte range",
+}
+
+
+class OddReference(NamedTuple):
+    """The first reference that differs, and how."""
+
+    sentence: str
+    key: str | None = None
+    is_missing: bool = False
+
+
+def difference(
+    found: ReferenceSet, wanted: ReferenceSet, bends: Sequence[int] = ()
+) -> OddReference | None:
+    """Find the first reference of a set that is not as wanted.
+
+    Parameters
+    ----------
+    bends
+        Numbers of keys of the set that are looked at even where not all are.
+    """
+    if wanted.count > _ALL and found.count != wanted.count:
+        return OddReference(
+            f"There are {found.count:,} keys, but there should be {wanted.count:,}."
+        )
+    for key in _looked_at(wanted):
+        reference = found.get(key)  # a key that a gen item makes may fail when it is looked at
+        if reference is None:
+            return OddReference(f"There is no key `{key}` yet.", key, is_missing=True)
+        said = _said(reference, wanted[key])
+        if said is not None:
+            return OddReference(f"`{key}`: {said}", key)
+    more = bends if wanted.count > _ALL else ()
+    for key in chain(_looked_at(found), (key for n in more for key in found.keys_at(n, n + 1))):
+        if key not in wanted:
+            return OddReference(f"The key `{key}` is not part of the solution.", key)
+        # keys that are also those of the solution were compared above, but for the bends
+        reference = found.get(key) if more else None
+        said = None if reference is None else _said(reference, wanted[key])
+        if said is not None:
+            return OddReference(f"`{key}`: {said}", key)
+    if found.count > wanted.count:
+        return OddReference(
+            f"There are {found.count:,} keys, but there should be {wanted.count:,}."
+        )
+    return None
+
+
+def _looked_at(refs: ReferenceSet) -> Iterable[str]:
+    """Return all keys, or the first, the last, and others from everywhere between them."""
+    if refs.count <= _ALL:
+        return refs.keys_at(0, _ALL)
+    # the same in each process, so that an answer is judged alike today and tomorrow
+    numbers = random.Random(refs.count).sample(range(refs.count), _SAMPLE)
+    ends = (*range(3), *range(refs.count - 3, refs.count))
+    return (key for n in (*ends, *numbers) for key in refs.keys_at(n, n + 1))
+
+
+def _said(found: Reference, right: Reference) -> str | None:
+    """Say in which part a reference is another one."""
+    if isinstance(found, Inline) and isinstance(right, Inline):
+        same = meaning(found.text) == meaning(right.text)
+        return None if same else "the text differs from the solution."
+    if isinstance(found, Inline | Base64) and isinstance(right, Inline | Base64):
+        if _data(found) == _data(right):
+            return None
+        if found.kind == right.kind:
+            return "the data differ from the solution."
+    if found.kind != right.kind:
+        return f"it is {_KINDS[found.kind]}, but should be {_KINDS[right.kind]}."
+    if isinstance(found, Url | Range) and isinstance(right, Url | Range) and found.url != right.url:
+        return f"the URL `{found.url}` is not right."
+    if isinstance(found, Range) and isinstance(right, Range):
+        for name in ("offset", "length"):
+            if (value := getattr(found, name)) != getattr(right, name):
+                return f"the {name} {value:,} is not right."
+    return None
+
+
+def _data(reference: Inline | Base64) -> str | bytes:
+    """Return what reading the key returns, whichever way it is written."""
+    try:
+        return meaning(reference.data.decode())
+    except UnicodeDecodeError:
+        return reference.data
+
+
+def meaning(text: str) -> str:
+    """Return a text; of a JSON object one spelling, so that order and spaces do not count."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return json.dumps(value, sort_keys=True) if isinstance(value, dict) else text

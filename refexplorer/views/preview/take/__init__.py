@@ -1,1 +1,0 @@
-"""What a person takes away of the values that were read: `netcdf`, `cells` make files of them."""

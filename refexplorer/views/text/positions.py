@@ -1,0 +1,285 @@
+"""Positions in a JSON text, as editors count them: in UTF-16 code units."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+
+from refexplorer.core.errors import LimitError, RefexplorerError
+from refexplorer.core.text import size_text
+from refexplorer.formats.json.positions import TEXT, Positions, Span
+from refexplorer.spec.diagnostics import pointer as pointer_to
+from refexplorer.views.wire.editor.editor_messages import Window
+
+LONGEST = 20_000_000
+"""Characters of a text that is formatted."""
+_WIDTH = 70
+_TOKEN = re.compile(rf'{TEXT}|[{{}}\[\],:]|[^\s{{}}\[\],:"]+', re.DOTALL)
+_OPENING = {"{": "}", "[": "]"}
+Member = tuple[str, "JsonPart"]
+"""What stands before a value, such as its name, and the value."""
+JsonPart = str | tuple[str, list[Member]]
+"""A token, or an opening bracket with what is in it."""
+
+
+def formatted(text: str) -> str:
+    """Return a text with one member a line, and short lists and objects in one line.
+
+    Numbers, names that are there twice and escapes are kept as they are written.
+    """
+    if len(text) > LONGEST:
+        said = (
+            f"The text has {size_text(len(text))}, and at most {size_text(LONGEST)} are formatted."
+        )
+        raise LimitError(said)
+    try:
+        json.loads(text)
+        tokens = (found[0] for found in _TOKEN.finditer(text))
+        return "\n".join(_lines(_node(next(tokens), tokens), "", 0)) + "\n"
+    except RecursionError:
+        raise LimitError("The text is nested too deeply to be formatted.") from None
+    except ValueError:
+        raise RefexplorerError("The text is not JSON yet, so it cannot be formatted.") from None
+
+
+def _node(token: str, tokens: Iterator[str]) -> JsonPart:
+    if token not in _OPENING:
+        return token
+    members: list[Member] = []
+    for inner in tokens:
+        if inner == _OPENING[token]:
+            break
+        if inner == ",":
+            continue
+        if token == "{":
+            next(tokens)  # the colon
+            members.append((f"{inner}: ", _node(next(tokens), tokens)))
+        else:
+            members.append(("", _node(inner, tokens)))
+    return token, members
+
+
+def _lines(node: JsonPart, before: str, depth: int) -> Iterator[str]:
+    """Yield the lines of a value, behind what stands before it."""
+    indent = "  " * depth
+    inline = None if _is_open(node, depth) else _inline(node, _WIDTH - len(indent) - len(before))
+    if isinstance(node, str) or inline is not None:
+        yield f"{indent}{before}{node if isinstance(node, str) else inline}"
+        return
+    opening, members = node
+    yield f"{indent}{before}{opening}"
+    for number, (name, member) in enumerate(members, 1):
+        *first, last = _lines(member, name, depth + 1)
+        yield from first
+        yield last + ("," if number < len(members) else "")
+    yield f"{indent}{_OPENING[opening]}"
+
+
+def _is_open(node: JsonPart, depth: int) -> bool:
+    """Say whether a value has lines of its own: the document, and its sections."""
+    if isinstance(node, str) or not node[1]:
+        return False
+    return depth == 0 or (depth == 1 and any(not isinstance(each, str) for _, each in node[1]))
+
+
+def _inline(node: JsonPart, room: int) -> str | None:
+    """Return a value in one line, None if there is no room for it; a list of values has room."""
+    if isinstance(node, str):
+        return node
+    opening, members = node
+    is_plain = opening == "[" and all(isinstance(each, str) for _, each in members)
+    pieces: list[str] = []
+    for name, member in members:
+        piece = _inline(member, room)
+        if piece is None:
+            return None
+        pieces.append(f"{name}{piece}")
+        room -= len(pieces[-1]) + 2
+        if room < 0 and not is_plain:
+            return None
+    return f"{opening}{', '.join(pieces)}{_OPENING[opening]}"
+
+
+_PARTS: Mapping[str, str] = {
+    "/version": "The number 1. A document without `version` is version 0: each key is a reference.",
+    "/templates": "Strings by name, to be used as `{{name}}` in `refs` and `gen`.",
+    "/templates/*": (
+        "The string that `{{name}}` stands for. If it has variables of its own, as in "
+        "`f_{{c}}`, it is called with them: `{{name(c='…')}}`."
+    ),
+    "/gen": (
+        "A list of items, each of which generates a reference for every combination of its "
+        "dimensions; the last dimension varies fastest."
+    ),
+    "/gen/*": "Generates a reference for every combination of the values of its `dimensions`.",
+    "/gen/*/key": (
+        "Required, a template: the key of each reference. It uses the dimensions, as in "
+        "`x/{{i}}`; of combinations with the same key, the last is used."
+    ),
+    "/gen/*/url": "Required, a template: where the bytes are. It may use dimensions and templates.",
+    "/gen/*/offset": (
+        "The first byte: a template that renders to an integer, as in `{{i * 1000}}`. It "
+        "requires `length`; without both, the reference is to the whole file."
+    ),
+    "/gen/*/length": (
+        "The number of bytes: a template that renders to an integer. It requires `offset`."
+    ),
+    "/gen/*/dimensions": "Required: names, and the integers that each of them runs over.",
+    "/gen/*/dimensions/*": (
+        'Either a range, {"start": 0, "stop": 5, "step": 1}, or a list of integers. The name '
+        "may be used in the templates of this item."
+    ),
+    "/gen/*/dimensions/*/start": "The first value; 0 if omitted.",
+    "/gen/*/dimensions/*/stop": "Required: the end of the values, exclusive.",
+    "/gen/*/dimensions/*/step": "The step between values; 1 if omitted.",
+    "/refs": "References by key, as in version 0; the URLs may use `templates`.",
+    "/refs/*": (
+        "A string is the data itself (base64 after `base64:`), an object is JSON data, `[url]` "
+        "a whole file, `[url, offset, length]` a byte range of a file."
+    ),
+}
+_CITED = 'Reference specification, "Version 1".'
+PART_HELP: Mapping[str, str] = {pointer: f"{said} {_CITED}" for pointer, said in _PARTS.items()}
+"""By JSON pointer; ``*`` stands for any name or number."""
+
+FILTER_HELP: Mapping[str, str] = {
+    "abs": "The absolute value.",
+    "capitalize": "Capitalized: the first letter in upper case, the others in lower case.",
+    "count": "The number of characters or items; the same as `length`.",
+    "d": "A default where the name is not defined; short for `default`.",
+    "default": "A default where the name is not defined: `c | default('x')`.",
+    "first": "The first character or item.",
+    "float": "As a floating-point number.",
+    "format": "Inserts values into a pattern: `'%04d' | format(i)` gives `0007` for 7.",
+    "int": "As an integer.",
+    "join": "Items joined to a string: `[1, 2] | join('-')` gives `1-2`.",
+    "last": "The last character or item.",
+    "length": "The number of characters or items.",
+    "lower": "In lower case.",
+    "replace": "A substring replaced: `u | replace('a', 'b')`.",
+    "round": "Rounded to a number of digits.",
+    "string": "As text.",
+    "title": "Each word capitalized.",
+    "trim": "Without spaces at both ends.",
+    "upper": "In upper case.",
+}
+"""jinja2's filters that are read, by name."""
+
+
+_PAIR = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_CHARACTER = re.compile(rf"{_PAIR}|\\u[0-9a-fA-F]{{4}}|\\.|.", re.DOTALL)
+"""One character of a JSON string, however it is written."""
+
+_NAME = re.compile(rf"[ \t]*({TEXT}[ \t]*:[ \t]*)\Z")
+"""All of a line before the value of a property."""
+_LINES = 6
+"""As many lines stand for themselves."""
+
+_PAIRED = re.compile("[\U00010000-\U0010ffff]")
+"""Characters that are two code units."""
+
+TextRange = tuple[int, int]
+"""First code unit, and last exclusive."""
+
+
+class TextPositions:
+    """Finds values and parts of values in one document."""
+
+    def __init__(self, text: str, window: Window | None = None) -> None:
+        self.text = text
+        self._window = window
+        self._positions = Positions(text)
+        self._paired = [] if text.isascii() else [m.start() for m in _PAIRED.finditer(text)]
+
+    def units(self, offset: int) -> int:
+        """Return the code units before a character; -1 for one that is not shown."""
+        units = offset + bisect_left(self._paired, offset)
+        if self._window is None:
+            return units
+        if not self._window.start <= offset <= self._window.stop:
+            return -1
+        return units - self._window.start - bisect_left(self._paired, self._window.start)
+
+    def span(self, pointer: str) -> Span | None:
+        """Return where the value of a JSON pointer stands, in characters."""
+        return self._positions.locate(pointer)
+
+    def section(self, name: str) -> dict[str, str]:
+        """Return the members of a section of the document, as they are written."""
+        pointer = pointer_to(name)
+        sections = self._positions.members(self._positions.start)  # to its end takes as long again
+        names = self._positions.members(sections[name]) if sections and name in sections else None
+        found = ((name, self.span(pointer + pointer_to(name))) for name in names or ())
+        return {name: self.text[one.start : one.end] for (name, one) in found if one is not None}
+
+    def value(self, pointer: str) -> TextRange | None:
+        """Return where the value of a JSON pointer stands."""
+        span = self.span(pointer)
+        place = None if span is None else (self.units(span.start), self.units(span.end))
+        return None if place is None or min(place) < 0 else place
+
+    def seen_at(self, pointer: str) -> TextRange | None:
+        """Return where a value stands; of one of many lines the first, with the name before it."""
+        span = self.span(pointer)
+        if span is None:
+            return None
+        start, end = span.start, span.end
+        if self.text.count("\n", start, end) >= _LINES:
+            end = self.text.index("\n", start)
+            if name := _NAME.search(self.text, self.text.rfind("\n", 0, start) + 1, start):
+                start = name.start(1)
+        place = (self.units(start), self.units(end))
+        return None if min(place) < 0 else place
+
+    def inside(self, pointer: str, parts: Sequence[tuple[int, int]]) -> list[TextRange] | None:
+        """Return where parts of a text value stand."""
+        span = self.span(pointer)
+        if span is None or self.text[span.start] != '"':
+            return None
+        starts = [
+            found.start() for found in _CHARACTER.finditer(self.text, span.start + 1, span.end - 1)
+        ]
+        starts.append(span.end - 1)
+        if any(end >= len(starts) for _, end in parts):
+            return None
+        found = [(self.units(starts[start]), self.units(starts[end])) for start, end in parts]
+        return None if any(min(place) < 0 for place in found) else found
+
+
+LARGEST = 2_000_000
+"""Characters of a document that is edited as a whole."""
+LINES = 2_000
+CHARACTERS = 200_000
+
+
+def window_of(text: str, line: int = 1) -> Window | None:
+    """Return the window with a line near its middle; None for a text that is shown as a whole."""
+    if len(text) <= LARGEST:
+        return None
+    total = text.count("\n") + 1
+    first = max(1, min(line, total) - LINES // 2)
+    start = _line_start(text, first)
+    stop = start
+    for _ in range(LINES):
+        end = text.find("\n", stop)
+        stop = len(text) if end < 0 else end + 1
+        if end < 0 or stop - start > CHARACTERS:
+            break
+    stop = min(stop, start + CHARACTERS)
+    last = first + text.count("\n", start, stop)
+    return Window(
+        start,
+        stop,
+        first,
+        f"The document has {size_text(len(text))}: only lines {first:,} to {min(last, total):,} "
+        f"of {total:,} are shown, and they cannot be edited here.",
+    )
+
+
+def _line_start(text: str, line: int) -> int:
+    place = 0
+    for _ in range(line - 1):
+        place = text.find("\n", place) + 1
+    return place

@@ -1,0 +1,161 @@
+"""One record for each view: everything that lists views follows from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+
+import refexplorer as rx
+from refexplorer import demo
+from refexplorer.hosts.notebook.widgets import ReferencesWidget
+from refexplorer.hosts.page.components import ExplorerView
+from refexplorer.hosts.page.library import Library
+from refexplorer.hosts.page.page import Address, ServedPage
+from refexplorer.views.explorer.explorer_controller import ExplorerController
+from refexplorer.views.registry import (
+    EXPLORER,
+    PARTS,
+    SCREENS,
+    ExplorerPart,
+)
+from refexplorer.views.wire.answering import Operations
+from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.explorer import explorer_messages
+from refexplorer.views.wire.messages import Count, Request, tag_of
+from refexplorer.views.wire.schema import schema
+from tests.helpers import wire
+
+FRONTEND = Path(rx.__file__).parent / "frontend" / "src"
+NAMES = [part.name for part in PARTS]
+
+
+class Heads(Struct, frozen=True):
+    """How many keys there are."""
+
+    count: Count
+
+
+class CountHeads(Request, frozen=True, tag="census.count"):
+    """Count the keys."""
+
+    reply = Heads
+
+
+class Census:
+    """What a newcomer writes: the controller of a view, and its messages."""
+
+    def __init__(self, context: ViewContext) -> None:
+        self.count = context.references.count
+        self.operations: Operations = {CountHeads: self._count}
+
+    def _count(self, request: CountHeads) -> Heads:
+        return Heads(self.count)
+
+
+@pytest.fixture
+def census(monkeypatch: pytest.MonkeyPatch) -> Iterator[ExplorerPart]:
+    monkeypatch.setattr(explorer_messages, "CountHeads", CountHeads, raising=False)
+    monkeypatch.setitem(wire.SCHEMA, "definitions", schema()["definitions"])
+    monkeypatch.setitem(wire.REQUESTS, "Explorer/census.count", CountHeads)
+    part = ExplorerPart("census", "Census", "All heads", (Census,))
+    PARTS.append(part)
+    yield part
+    PARTS.remove(part)
+
+
+@pytest.fixture(scope="module")
+def references() -> rx.ReferenceSet:
+    return rx.open_references(demo.path("sst.v0.json"))
+
+
+def test_a_record_and_a_controller_are_all_that_python_needs_of_a_view(
+    census: ExplorerPart,
+) -> None:
+    refs = rx.open_references({"a": "text", "b": "text"})
+    controller = ExplorerController(refs)
+    answers = controller.handle({"id": "v:1", "op": "census.count"})
+    assert answers == [({"id": "v:1", "count": 2}, [])]
+    assert Address.read("source=a.json&view=census").view == "census"
+
+    class CensusWidget(ReferencesWidget, part="census"):
+        pass
+
+    widget = CensusWidget(refs)
+    record = {"name": "census", "label": "Census", "title": "All heads", "tab": True}
+    assert widget.part == "census"
+    assert widget.parts[-1] == record
+    assert ExplorerView(refs).parts[-1] == record
+    assert widget._repr_mimebundle_()[0]["text/plain"].startswith("census view of")
+
+
+def test_a_view_that_is_not_there_has_no_place() -> None:
+    assert Address.read("source=a.json&view=census").view == ""
+    assert Address.read("source=a.json&view=overview").view == ""  # the first tab has no name
+    with pytest.raises(KeyError):
+        type("CensusWidget", (ReferencesWidget,), {}, part="census")
+
+
+def test_every_part_has_its_component() -> None:
+    source = (FRONTEND / "explorer" / "parts.tsx").read_text(encoding="utf-8")
+    table = source.partition("export const PARTS")[2].partition("};")[0]
+    assert re.findall(r"^  (\w+): \w+,$", table, re.MULTILINE) == NAMES, "in the same order"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_part_has_label_and_controllers(name: str, references: rx.ReferenceSet) -> None:
+    part = next(part for part in PARTS if part.name == name)
+    controller = ExplorerController(references)
+    controller.selection = "sst/0.0.0"
+    assert part.label
+    assert part.title
+    for make in part.controllers:
+        assert isinstance(make, type)
+        assert controller.part(make).operations
+
+
+def test_no_request_has_two_controllers(references: rx.ReferenceSet) -> None:
+    controller = ExplorerController(references)
+    makers = [make for part in PARTS for make in part.controllers if isinstance(make, type)]
+    names: list[str] = []
+    for make in makers:
+        names += map(tag_of, controller.part(make).operations)
+    assert len(names) == len(set(names))
+    assert not {"hello", "key.show", "notes", "source.show", "allow", "cancel"} & set(names)
+
+
+def test_every_request_of_the_front_end_is_answered(references: rx.ReferenceSet) -> None:
+    others = {*SCREENS, "text", "lab", "page", "saved", "shared"}
+    rooms = [room for room in FRONTEND.iterdir() if room.is_dir() and room.name not in others]
+    sources = [path for room in rooms for path in room.glob("*.ts*")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    asked = set(re.findall(r'"([a-z]+[.][a-z]+)"', text))
+    assert {"tree.rows", "grid.show", "chunk.read", "compare.with", "key.bytes"} <= asked
+    answered = {*map(tag_of, ExplorerController(references).operations)}
+    assert (
+        asked - {"refexplorer.layout", "refexplorer.compared"} <= answered
+    )  # which is what the browser keeps
+
+
+def test_every_part_has_a_public_widget() -> None:
+    public = {getattr(rx, name) for name in rx.__all__}
+    widgets = {
+        each for each in public if isinstance(each, type) and issubclass(each, ReferencesWidget)
+    }
+    alone = {EXPLORER, *(part.name for part in PARTS if part.alone)}
+    shown = {widget._part for widget in widgets}
+    assert shown == alone, "a part that no widget of `__init__.pyi` shows has `alone=False`"
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_every_screen_has_label_controller_and_address(name: str) -> None:
+    screen = SCREENS[name]
+    controller = screen.controller(lambda: '{"version": 1, "refs": {"a": "text"}}')
+    answer, _ = controller.handle({"id": "v:1", "op": "hello"})[0]
+    assert answer["document"] == controller.document
+    assert Address.read(f"view={name}").view == name
+    listed = ServedPage(Library())._frame.screens
+    assert {"name": name, "label": screen.label} in listed

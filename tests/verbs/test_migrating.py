@@ -1,0 +1,51 @@
+"""Sets of Zarr v2 as sets of v3: the same values, by the same bytes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import refexplorer as rx
+from refexplorer.verbs.migrating import as_v3, is_older
+from refexplorer.verbs.opening import set_of
+from tests.helpers.sets import DEMO
+
+pytestmark = pytest.mark.filterwarnings("ignore:Numcodecs codecs are not")
+
+
+@pytest.mark.parametrize("name", ["sst.v0.json", "sst.v1.json", "sst.parq"])
+def test_the_demo_reads_the_same(name: str) -> None:
+    older = rx.open_references(DEMO / name)
+    newer = set_of(as_v3(older), older.limits)
+    assert (is_older(older), is_older(newer)) == (True, False)
+    assert newer.error_count == 0
+    assert {newer.array(path).zarr_format for path in newer.arrays()} == {3}
+    first: Any = older.to_zarr()
+    second: Any = newer.allowing(str(DEMO)).to_zarr()
+    for path in older.arrays():
+        assert np.array_equal(first[path][:], second[path][:], equal_nan=True), path
+        assert first[path].dtype == second[path].dtype
+        assert newer.array(path).dimensions == older.array(path).dimensions
+    assert older.summary().missing == newer.summary().missing
+
+
+def test_a_scalar_and_a_nested_key() -> None:
+    metadata = {
+        "zarr_format": 2, "shape": [], "chunks": [], "dtype": "<i4", "compressor": None,
+        "fill_value": None, "filters": None, "order": "C",
+    }  # fmt: skip
+    nested = metadata | {"shape": [2, 2], "chunks": [1, 1], "dimension_separator": "/"}
+    refs = {
+        "s/.zarray": json.dumps(metadata),
+        "s/0": "base64:BwAAAA==",
+        "n/.zarray": json.dumps(nested),
+        "n/1/0": "base64:CAAAAA==",
+    }
+    made = as_v3(rx.open_references(refs)).value
+    assert made is not None
+    assert {*made} == {"s/zarr.json", "s/c", "n/zarr.json", "n/c/1/0"}
+    assert json.loads(made["s/zarr.json"])["fill_value"] == 0
+    assert "_FillValue" not in json.loads(made["s/zarr.json"])["attributes"]

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-
-import numpy as np
 
 from refexplorer.checks.advice.connections import DEFAULT_PLACE, READERS, Connection, connection
 from refexplorer.checks.advice.costs import (
@@ -24,17 +21,14 @@ from refexplorer.checks.advice.rules import (
     MANY_KEYS,
     AdviceFinding,
     LayoutBound,
-    RecordTally,
     asked_apart,
     few_at_a_time,
     groups_apart,
     inline_coordinates,
     json_to_parquet,
     large_chunks,
-    large_manifest,
     layout_bound,
-    one_host,
-    repeated_urls,
+    records_read,
     small_chunks,
     subchunk,
 )
@@ -47,7 +41,6 @@ from refexplorer.checks.advice.selections import (
     tasks_of,
 )
 from refexplorer.core.text import counted, escape, size_text
-from refexplorer.formats.columns.table import Table
 from refexplorer.formats.source import DOCUMENTS, Source
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -173,9 +166,6 @@ Accesses = Sequence["tuple[str, Places | TaskChunks]"]
 """Arrays, with an index or slice for each dimension, or lengths of tasks by their names."""
 
 _BLOCK = 2**20
-_LOOKED_AT = 100_000
-"""URLs that are looked at one by one."""
-_WEB = re.compile(r"https?://([^/]+)/", re.IGNORECASE)
 MAP, SERIES, WHOLE, GIVEN = "one map", "one time series", "all of it", "as given"
 SLICE, ALONG = "one slice", "along the first dimension"
 """Of an array whose first dimension is not one of time; `MAP` takes two more besides."""
@@ -203,16 +193,13 @@ def standard_accesses(opened: OpenedSet, array: ArrayMeta) -> dict[str, PartOfAr
     return found | {WHOLE: part_of(array, ())}
 
 
-def best_record_size(opened: OpenedSet, place: str | Connection = DEFAULT_PLACE) -> int:
+def best_record_size(opened: OpenedSet, place: str = DEFAULT_PLACE) -> int:
     """Return the record size with which parts of one index and along it take least time."""
-    where, records = connection(place), RecordTally()
-    for array in filter(None, map(opened.arrays.get, opened.arrays.paths)):
-        standard = standard_accesses(opened, array)
-        parts = [part for name, part in standard.items() if name != WHOLE]
-        costs = ArrayCosts(opened, array, where, parts, parts)
-        for part in parts:
-            records.add(costs, part)
-    return records.best(where)
+    return records_read(_arrays(opened), connection(place))[0]
+
+
+def _arrays(opened: OpenedSet) -> Iterator[ArrayMeta]:
+    return filter(None, map(opened.arrays.get, opened.arrays.paths))
 
 
 class _Advising:
@@ -224,7 +211,6 @@ class _Advising:
         self._place = place
         self._findings: list[AdviceFinding] = []
         self._bounds: list[LayoutBound] = []
-        self._records = RecordTally()
 
     def advice(self, given: Sequence[tuple[str, Places | TaskChunks]]) -> Advice:
         """Return the advice."""
@@ -237,15 +223,11 @@ class _Advising:
             further.setdefault(path, []).append(found)
         groups = groups_of(self._opened)
         opening = [self._opening(group, arrays) for group, arrays in groups.items()]
-        arrays = map(self._opened.arrays.get, self._opened.arrays.paths)
         accesses = [
             cost
-            for array in filter(None, arrays)
+            for array in _arrays(self._opened)
             for cost in self._costs(array, further.get(array.path, ()))
         ]
-        self._findings += one_host(_web_hosts(self._opened.table), accesses)
-        if (facts := self._source.repository) is not None and facts.manifests is not None:
-            self._findings += large_manifest(facts.manifests, self._place)
         self._findings += self._of_document(len(groups))
         return Advice(
             self._source.name,
@@ -271,9 +253,7 @@ class _Advising:
             *standard.items(),
             *((GIVEN, part) for part in given),
         ]
-        in_records = [part for name, part in standard.items() if name != WHOLE]
-        parts = [part for _, part in accesses]
-        costs = ArrayCosts(self._opened, array, self._place, parts, in_records)
+        costs = ArrayCosts(self._opened, array, self._place, [part for _, part in accesses])
         found = [(costs.cost(name, part), part) for name, part in accesses]
         whole = next(cost for cost, _ in found if cost.name == WHOLE)
         if array.dimensions != (array.path.rpartition("/")[2],):  # of coordinates opening tells
@@ -286,21 +266,17 @@ class _Advising:
             divided = [*subchunk(costs, cost, part, self._source.name)]
             self._findings += divided or large_chunks(cost, whole, self._place)
             self._bounds += layout_bound(cost, whole, costs.decoded_size, self._place)
-            if cost.name != GIVEN:
-                self._records.add(costs, part)
         return [cost for cost, _ in found]
 
     def _of_document(self, groups: int) -> Iterator[AdviceFinding]:
         """Yield what is found about a JSON document."""
         if self._source.form not in DOCUMENTS:
             return
-        table, name = self._opened.table, self._source.name
-        is_read = table.count >= MANY_KEYS or groups > 1
+        count, name = self._opened.table.count, self._source.name
+        is_read = count >= MANY_KEYS or groups > 1
         size = _document_size(self._source) if is_read else None
         yield from groups_apart(groups, size, self._place, name)
-        yield from json_to_parquet(table, size, self._records, self._place, name)
-        if self._source.form == "V0":
-            yield from repeated_urls(table, size, name)
+        yield from json_to_parquet(count, size, _arrays(self._opened), self._place, name)
 
     def _notes(self, groups: Mapping[str, Sequence[ArrayMeta]]) -> Iterator[str]:
         if elsewhere := metadata_elsewhere(self._opened):
@@ -327,19 +303,6 @@ def _document_size(source: Source) -> int | None:
         return None
     with source.content() as stream:
         return sum(map(len, iter(lambda: stream.read(_BLOCK), b"")))
-
-
-def _web_hosts(table: Table) -> list[str]:
-    """Return the web servers that a set refers to; none if not all of its targets are on some."""
-    columns = table.columns
-    if len(columns.urls) > _LOOKED_AT:
-        return []
-    is_used = np.zeros(len(columns.urls) + 1, np.bool_)
-    for start in range(0, len(columns), _LOOKED_AT):  # numpy widens narrow numbers of places
-        is_used[columns.targets[start : start + _LOOKED_AT]] = True  # the last place is that of -1
-    used = np.flatnonzero(is_used[:-1])
-    matches = [_WEB.match(url or "") for url in columns.urls_at(used)]
-    return list({match[1].lower() for match in matches if match}) if all(matches) else []
 
 
 def _gained(finding: AdviceFinding) -> float:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-
-import numpy as np
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from refexplorer.checks.advice.connections import OURS, ZARR, Connection
-from refexplorer.checks.advice.costs import LEAST_RECORD, AccessCost, ArrayCosts
+from refexplorer.checks.advice.costs import AccessCost, ArrayCosts
 from refexplorer.checks.advice.selections import PartOfArray
 from refexplorer.core.masking import masks_repr
 from refexplorer.core.text import counted, size_text
-from refexplorer.formats.columns.table import Table
 from refexplorer.refset.writing.rechunking import is_divisible
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
@@ -27,8 +24,7 @@ class AdviceFinding:
     ----------
     code
         ``"inline-coordinates"``, ``"subchunk"``, ``"asked-apart"``, ``"few-at-a-time"``,
-        ``"small-chunks"``, ``"large-chunks"``, ``"groups-apart"``, ``"one-host"``,
-        ``"large-manifest"``, ``"json-to-parquet"`` or ``"repeated-urls"``.
+        ``"small-chunks"``, ``"large-chunks"``, ``"groups-apart"`` or ``"json-to-parquet"``.
     path
         The array or group that is concerned; None for the whole set.
     access
@@ -368,15 +364,9 @@ def _base64(size: int) -> str:
 
 MANY_KEYS = 100_000
 """References from which on a document takes long to open."""
-MANY_BYTES = 2**20
-"""Repeated text of URLs that is worth a template."""
-RECORD_SIZES = (LEAST_RECORD, 10_000, 100_000)
+RECORD_SIZES = (1_000, 10_000, 100_000)
 _ROW_BYTES = 20
 """About what a reference takes in a compressed record file; what kerchunk writes takes 10 to 30."""
-_MANIFEST_CHUNKS = 100_000
-"""Chunk references of a manifest that is still loaded soon."""
-_BUSY = 1_000
-"""Requests to one web server that it may take for an attack."""
 
 
 def groups_apart(
@@ -402,133 +392,47 @@ def groups_apart(
     )
 
 
-def large_manifest(
-    manifests: Sequence[tuple[int, int]], place: Connection
-) -> Iterator[AdviceFinding]:
-    """Find a manifest of Icechunk that takes long to load before its first chunk is asked for."""
-    size, count = max(manifests, default=(0, 0))
-    if size < GOOD_CHUNK or count <= _MANIFEST_CHUNKS:
-        return
-    parts = math.ceil(count / _MANIFEST_CHUNKS)
-    after = size // parts
-    seconds = [place.seconds_of_one(1, each, each, ZARR.at_once) for each in (size, after)]
-    yield AdviceFinding(
-        "large-manifest",
-        None,
-        "open",
-        f"A manifest has {size_text(size)} with {count:,} chunks, and is loaded as a whole before "
-        f"the first of them is read; split into {parts:,}, a chunk needs about "
-        f"{size_text(after)}.",
-        "icechunk.ManifestSplittingConfig in the configuration of the repository, and "
-        "repository.rewrite_manifests(…).",
-        1,
-        1,
-        size,
-        after,
-        seconds[0] - seconds[1],
-    )
+def records_read(arrays: Iterable[ArrayMeta], place: Connection) -> tuple[int, int]:
+    """Return the best record size, and how many rows one access reads with it; 0 without any.
 
-
-def one_host(hosts: Sequence[str], accesses: Sequence[AccessCost]) -> Iterator[AdviceFinding]:
-    """Find a web server that one access asks very often."""
-    known = [cost for cost in accesses if cost.reader(ZARR).requests]
-    if len(hosts) != 1 or not known:
-        return
-    cost = max(known, key=lambda each: each.reader(ZARR).requests or 0)
-    alone, merged = cost.reader(ZARR), cost.reader(OURS)
-    if (alone.requests or 0) < _BUSY:
-        return
-    fewer = "" if merged.requests is None else f" in {counted(merged.requests, 'request')}"
-    yield AdviceFinding(
-        "one-host",
-        cost.path,
-        cost.name,
-        f"{cost.path}, {cost.name}: {alone.requests:,} requests go to {hosts[0]} alone; web "
-        "servers answer few of one visitor at a time, and refuse those that ask too often (429).",
-        f"refs.filesystem().cat(keys) asks for the same{fewer}; keep async.concurrency small, or "
-        "copy the files to an object store.",
-        alone.requests,
-        merged.requests,
-        alone.bytes,
-        merged.bytes,
-    )
-
-
-@dataclass
-class RecordTally:
-    """How many record files parts of the arrays are in, by the size of record files."""
-
-    files: dict[int, int] = field(default_factory=lambda: dict.fromkeys(RECORD_SIZES, 0))
-    accesses: int = 0
-
-    def add(self, costs: ArrayCosts, part: PartOfArray) -> None:
-        """Count those of one access."""
-        least = costs.records(part)
-        if least is None:
-            return
+    Accesses are one index of the first dimension, and all of it at one point. A record file is read
+    as a whole.
+    """
+    accesses = 0
+    files = dict.fromkeys(RECORD_SIZES, 0)
+    for array in arrays:
+        if len(array.shape) < 2 or not all(array.shape):
+            continue
+        accesses += 2
+        steps = array.grid[0]
+        apart = array.chunk_count // steps  # from one chunk at the point to the next
         for size in RECORD_SIZES:
-            records = least // (size // LEAST_RECORD)
-            self.files[size] += int(np.count_nonzero(records[1:] != records[:-1])) + bool(
-                len(records)
-            )
-        self.accesses += 1
+            files[size] += -(-apart // size)
+            files[size] += steps if apart >= size else (steps - 1) * apart // size + 1
 
-    def best(self, place: Connection) -> int:
-        """Return the size with which they take least time; a record file is read as a whole."""
+    def seconds(size: int) -> float:
+        return files[size] * (place.latency + size * _ROW_BYTES / place.stream)
 
-        def seconds(size: int) -> float:
-            rows = self.files[size] * size
-            return self.files[size] * place.latency + rows * _ROW_BYTES / place.stream
-
-        return min(self.files, key=seconds)
+    best = min(files, key=seconds)
+    return best, -(-files[best] * best // accesses) if accesses else 0
 
 
 def json_to_parquet(
-    table: Table, size: int | None, records: RecordTally, place: Connection, name: str
+    count: int, size: int | None, arrays: Iterable[ArrayMeta], place: Connection, name: str
 ) -> Iterator[AdviceFinding]:
     """Find a document that is read as a whole, although an access needs little of it."""
-    if table.count < MANY_KEYS or not records.accesses:
+    best, rows = records_read(arrays, place)
+    if count < MANY_KEYS or not rows:
         return
-    best = records.best(place)
-    rows = min(-(-records.files[best] * best // records.accesses), table.count)
     document = "a document" if size is None else f"{size_text(size)} of JSON"
     yield AdviceFinding(
         "json-to-parquet",
         None,
         "open",
-        f"Opening reads all {table.count:,} references, {document}. Of a parquet store with a "
+        f"Opening reads all {count:,} references, {document}. Of a parquet store with a "
         f"record size of {best:,}, one index of the first dimension, or all of it at one point, "
-        f"reads record files of {rows:,} rows on average. What that gains is not known before both "
-        "are opened.",
+        f"reads record files of {min(rows, count):,} rows on average. What that gains is not known "
+        "before both are opened.",
         f"refexplorer convert {name} out.parq --record-size auto.",
-        bytes=size,
-    )
-
-
-def repeated_urls(table: Table, size: int | None, name: str) -> Iterator[AdviceFinding]:
-    """Find a document much of which is the same URLs, again and again."""
-    columns = table.columns
-    if not len(columns.urls):
-        return
-    # a block at a time: numpy widens narrow numbers of places, and texts become objects
-    times = np.zeros(len(columns.urls) + 1, np.int64)
-    for start in range(0, len(columns), MANY_KEYS):
-        np.add.at(times, columns.targets[start : start + MANY_KEYS], 1)
-    used = np.flatnonzero(times[:-1])  # the last place is that of -1
-    total = once = 0
-    for start in range(0, len(used), MANY_KEYS):
-        block = used[start : start + MANY_KEYS]
-        lengths = np.array([len(url or "") for url in columns.urls_at(block)], np.int64)
-        total, once = total + int(lengths @ times[block]), once + int(lengths.sum())
-    if total - once < MANY_BYTES:
-        return
-    part = "" if size is None else f" of {size_text(size)}"
-    yield AdviceFinding(
-        "repeated-urls",
-        None,
-        "open",
-        f"The document has {size_text(total)} of URLs{part}, of which {size_text(once)} are "
-        "different; templates write each once.",
-        f"refexplorer infer {name} says by how much shorter it would be; -o writes it.",
         bytes=size,
     )

@@ -34,8 +34,7 @@ from refexplorer.spec.expansion import check_expandable
 from refexplorer.spec.references import Kind, Reference, V0Value
 from refexplorer.spec.templates.compiler import compiler_for
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.verbs.html import references_html
-from refexplorer.verbs.text import summary_text, tree_text
+from refexplorer.verbs.display import references_html, summary_text, tree_text
 
 if TYPE_CHECKING:
     import xarray

@@ -19,7 +19,7 @@ from refexplorer.core.errors import FormWarning, LeftOutWarning, RefexplorerErro
 from refexplorer.core.masking import KEYS, masked, masked_text
 from refexplorer.core.text import escape
 from refexplorer.refset.contents import SetLike
-from refexplorer.verbs.text import tree_text
+from refexplorer.verbs.display import tree_text
 
 Item = TypeVar("Item")
 

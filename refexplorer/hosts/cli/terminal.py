@@ -25,7 +25,7 @@ from refexplorer.core.files import FileCount
 from refexplorer.core.text import escape
 from refexplorer.hosts.cli.output import Counter, cell
 from refexplorer.refset.contents import SetLike
-from refexplorer.verbs.text import CHILDREN_SHOWN, LEVELS_SHOWN
+from refexplorer.verbs.display import TEXT_CHILDREN, TEXT_LEVELS
 
 Item = TypeVar("Item")
 _STYLES = {
@@ -59,12 +59,12 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
 def write_tree(refs: SetLike, path: str) -> None:
     """Write the tree below a path, three levels deep, of long levels the first rows."""
     root = Tree(Text(escape(path or refs.source.name)))
-    _grow(root, refs, path, LEVELS_SHOWN)
+    _grow(root, refs, path, TEXT_LEVELS)
     Console(highlight=False).print(root)
 
 
 def _grow(branch: Tree, refs: SetLike, path: str, levels: int) -> None:
-    page = refs.children(path, 0, CHILDREN_SHOWN)
+    page = refs.children(path, 0, TEXT_CHILDREN)
     for node in page.rows:
         kind = str(node.kind or node.type)
         label = Text.assemble(escape(node.name), "  ", (kind, _STYLES.get(kind, "dim")))

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.hosts.bundles import bundle_text
-from refexplorer.verbs.html import shown_set
+from refexplorer.verbs.display import shown_set
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController

@@ -22,7 +22,7 @@ from refexplorer.refset.contents import internals
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.diagnostics import Diagnostic
 from refexplorer.verbs.converting import Conversion, Watch, convert_checked
-from refexplorer.verbs.differing import Difference, diff, difference_html, difference_text
+from refexplorer.verbs.differing import Difference, diff
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.verbs.repair.law import fallen
@@ -243,7 +243,7 @@ class Repair:
         return f"<Repair of {escape(self.source)!r}: {self.verdict}>"
 
     def __str__(self) -> str:
-        lines = [difference_text(self.difference)] if self.difference.total else []
+        lines = [str(self.difference)] if self.difference.total else []
         lines.append(f"{escape(self.source, _CHARS)}: {self.verdict}")
         for title, sentences in self._lists():
             start = f"  {title}: " if title else "  "
@@ -258,7 +258,7 @@ class Repair:
             listed = [shown(each.replace("\n", ". "), _CHARS) for each in sentences[:_SHOWN]]
             parts.append(items([*listed, *_more(sentences)]) if listed else "")
         if self.difference.total:
-            parts.append(difference_html(self.difference))
+            parts.append(self.difference._repr_html_())
         return f'<div class="refexplorer">{"".join(parts)}</div>'
 
     def _lists(self) -> Iterator[tuple[str, Sequence[str]]]:

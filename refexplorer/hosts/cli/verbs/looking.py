@@ -28,9 +28,9 @@ from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.summary import Summary
 from refexplorer.refset.tree_nodes import Node
 from refexplorer.spec.expansion import check_expandable
+from refexplorer.verbs.display import beside_text
 from refexplorer.verbs.history import history
 from refexplorer.verbs.referenceset import ReferenceSet
-from refexplorer.verbs.text import beside_text
 
 _SHOWN = 3
 _COMPARED = 1000

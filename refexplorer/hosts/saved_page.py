@@ -19,7 +19,7 @@ from refexplorer.core.errors import SecretsWarning
 from refexplorer.core.masking import has_secrets, is_secret
 from refexplorer.core.text import counted, escape, shown
 from refexplorer.core.writing import write_blocks
-from refexplorer.hosts.bundles import bundle_text
+from refexplorer.hosts import bundle_text
 from refexplorer.refset.contents import internals
 from refexplorer.verbs.referenceset import PAGE_KEYS, ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController

@@ -68,7 +68,8 @@ class ReferenceSet(Mapping[str, Reference]):
     and `verify`, asked for their sizes by `check_targets`, and read through what `filesystem`,
     `to_zarr`, `to_xarray` and `to_datatree` return. Nothing else reads a target. Targets outside
     the folder of the reference file have to be allowed by name:
-    ``refs.allowing("s3://bucket").read("sst")``.
+    ``refs.allowing("s3://bucket").read("sst")``. A key, path or array that the set does not have
+    raises `KeyError`.
 
     Attributes
     ----------
@@ -111,8 +112,8 @@ class ReferenceSet(Mapping[str, Reference]):
         self._opened = contents.opened
 
     def __reduce__(self) -> tuple[Any, ...]:
-        told = (self.limits, self.trusted, self.storage_options, self.allowed)
-        return _set_again, (self.source.portable(), self._internals.contents, *told)
+        options = (self.limits, self.trusted, self.storage_options, self.allowed)
+        return _rebuild, (self.source.portable(), self._internals.contents, *options)
 
     def __getitem__(self, key: str) -> Reference:
         if not isinstance(key, str):
@@ -145,9 +146,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return references_html(self, self.diagnostics)
 
     def allowing(
-        self,
-        *places: str | os.PathLike[str],
-        storage_options: Mapping[str, Any] | None = None,
+        self, *places: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
     ) -> ReferenceSet:
         """Return the same opened set, whose targets at further places may be read.
 
@@ -230,13 +229,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return [key for key, _ in self._opened.iterate(start, stop)]
 
     def number(self, key: str) -> int:
-        """Return the number of a key, from 0, in the order of the set.
-
-        Raises
-        ------
-        KeyError
-            If there is no such key.
-        """
+        """Return the number of a key, from 0, in the order of the set."""
         return number_of(self._opened, key)
 
     def numbers(self, origin: str) -> range:
@@ -244,33 +237,15 @@ class ReferenceSet(Mapping[str, Reference]):
         return numbers_from(self._opened, origin)
 
     def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
-        """Return one page of one tree level; ``""`` is the root.
-
-        Raises
-        ------
-        KeyError
-            If there is no such path.
-        """
+        """Return one page of one tree level; ``""`` is the root."""
         return self._opened.page(path, start, stop)
 
     def node(self, path: str) -> Node:
-        """Return the row of the tree for a path.
-
-        Raises
-        ------
-        KeyError
-            If there is no such path.
-        """
+        """Return the row of the tree for a path."""
         return self._opened.node(path)
 
     def position(self, path: str) -> int:
-        """Return the place of a path among its siblings, from 0.
-
-        Raises
-        ------
-        KeyError
-            If there is no such path.
-        """
+        """Return the place of a path among its siblings, from 0."""
         return self._opened.position(path)
 
     def parent(self, path: str) -> str:
@@ -314,13 +289,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return self._internals.search.find(pattern, mode, _kinds(kind), targets)
 
     def summary(self, path: str = "") -> Summary:
-        """Count kinds, bytes, targets and missing chunks below a path; ``""`` is the whole set.
-
-        Raises
-        ------
-        KeyError
-            If there is no such folder.
-        """
+        """Count kinds, bytes, targets and missing chunks below a path; ``""`` is the whole set."""
         return summarize(self._opened, path)
 
     def arrays(self) -> tuple[str, ...]:
@@ -328,13 +297,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return self._opened.arrays.paths
 
     def array(self, path: str) -> ArrayMeta:
-        """Return the metadata of the array at a path.
-
-        Raises
-        ------
-        KeyError
-            If there is no array, or its metadata cannot be read.
-        """
+        """Return the metadata of the array at a path."""
         found = self._opened.arrays.get(path)
         if found is None:
             raise KeyError(path)
@@ -346,13 +309,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return None if found is None else (found[0].path, found[1])
 
     def chunk_grid(self, path: str) -> ChunkReferences:
-        """Return the references of the array at a path, on the grid of its chunks.
-
-        Raises
-        ------
-        KeyError
-            If there is no array, or its metadata cannot be read.
-        """
+        """Return the references of the array at a path, on the grid of its chunks."""
         return ChunkReferences(self._opened, self.array(path))
 
     def targets(self, start: int = 0, stop: int | None = None) -> list[TargetSummary]:
@@ -363,23 +320,11 @@ class ReferenceSet(Mapping[str, Reference]):
         return [replace(each, kind=facts.kind_of(each.url or "")) for each in found]
 
     def layout(self, url: str | None) -> TargetLayout:
-        """Return which byte ranges of a target are referenced, and by which keys.
-
-        Raises
-        ------
-        KeyError
-            If no reference names the target.
-        """
+        """Return which byte ranges of a target are referenced, and by which keys."""
         return self._internals.target_index.layout(url)
 
     def origin(self, key: str) -> str:
-        """Say where a key comes from: ``"refs"``, ``"gen[0]"`` or ``"parquet"``.
-
-        Raises
-        ------
-        KeyError
-            If there is no such key.
-        """
+        """Say where a key comes from: ``"refs"``, ``"gen[0]"`` or ``"parquet"``."""
         found = self._opened.lookup(key)
         if found is None:
             raise KeyError(key)
@@ -389,11 +334,6 @@ class ReferenceSet(Mapping[str, Reference]):
         """Trace a key from its entry, gen item or record over each template to the reference.
 
         Nothing of its target is read; `trace` goes on to the values.
-
-        Raises
-        ------
-        KeyError
-            If there is no such key.
         """
         from refexplorer.io.reading.trace import Trace
 
@@ -490,8 +430,6 @@ class ReferenceSet(Mapping[str, Reference]):
 
         Raises
         ------
-        KeyError
-            If `read` names no array.
         RefexplorerError
             If the file cannot be written.
         """
@@ -503,11 +441,6 @@ class ReferenceSet(Mapping[str, Reference]):
         """Return the chunks, bytes and requests that a part of an array takes; reads nothing.
 
         See `refexplorer.io.reading.selection.estimate_selection`.
-
-        Raises
-        ------
-        KeyError
-            If there is no such array.
         """
         from refexplorer.io.reading.selection import estimate_selection
 
@@ -549,8 +482,6 @@ class ReferenceSet(Mapping[str, Reference]):
 
         Raises
         ------
-        KeyError
-            If there is no such array.
         RefexplorerError
             If an array has no such part, there is no such place, or it cannot be measured.
         """
@@ -596,11 +527,10 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.checks.journal import Journal
 
         journal, targets = Journal(resume), self._targets()
-        name, index = self.source.name, self._internals.target_index
-        read = self.source.recorded
-        recorded = None if read is None else read()
+        source, index = self.source, self._internals.target_index
+        recorded = source.recorded() if source.recorded else None
         return check_targets(
-            name, index, targets, journal, checked, concurrency, recorded, self.source.unlisted
+            source.name, index, targets, journal, checked, concurrency, recorded, source.unlisted
         )
 
     def audit(
@@ -711,25 +641,22 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 
-        read = self.source.recorded
-        recorded = {} if read is None else read()
-        place, base = self.source.location, self._base
+        source = self.source
         terms = VerifyTerms(
-            place,
+            source.location,
             self.allowed,
             self.limits,
             self.storage_options,
-            base,
-            recorded=recorded,
-            unlisted=self.source.unlisted,
-            left_out=self.source.left_out,
+            self._base,
+            recorded=source.recorded() if source.recorded else {},
+            unlisted=source.unlisted,
+            left_out=source.left_out,
         )
         manner = VerifyManner(
             values, scheduler, workers, results, resume, watch, only=only, within=within
         )
-        found = verify(self.source.name, self._opened, self._internals.findings, terms, manner)
-        self.verified = found
-        return found
+        self.verified = verify(source.name, self._opened, self._internals.findings, terms, manner)
+        return self.verified
 
     def filesystem(self) -> ReferenceView:
         """Return an fsspec filesystem over the keys; see `refexplorer.io.reading.filesystem`."""
@@ -750,11 +677,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return to_zarr(self, self._targets())
 
     def to_xarray(
-        self,
-        *,
-        group: str = "",
-        coordinates: bool = False,
-        **keywords: Any,
+        self, *, group: str = "", coordinates: bool = False, **keywords: Any
     ) -> xarray.Dataset:
         """Return a group as a dataset; only metadata is read now.
 
@@ -777,23 +700,14 @@ class ReferenceSet(Mapping[str, Reference]):
         self._warn_of_errors()
         return to_xarray(self, self._targets(), group=group, coordinates=coordinates, **keywords)
 
-    def to_datatree(
-        self,
-        *,
-        coordinates: bool = False,
-        **keywords: Any,
-    ) -> xarray.DataTree:
+    def to_datatree(self, *, coordinates: bool = False, **keywords: Any) -> xarray.DataTree:
         """Return all groups as a tree of datasets; otherwise as `to_xarray`."""
         from refexplorer.io.reading.zarr_store import to_datatree
 
         self._warn_of_errors()
         return to_datatree(self, self._targets(), coordinates=coordinates, **keywords)
 
-    def chunk(
-        self,
-        array: str,
-        index: Sequence[int],
-    ) -> Reading:
+    def chunk(self, array: str, index: Sequence[int]) -> Reading:
         """Read one chunk: its values, and whether they were fetched, are the fill value, or failed.
 
         Parameters
@@ -805,8 +719,6 @@ class ReferenceSet(Mapping[str, Reference]):
 
         Raises
         ------
-        KeyError
-            If there is no such array.
         DecodeError
             If the grid has no such chunk.
         AccessError
@@ -845,8 +757,6 @@ class ReferenceSet(Mapping[str, Reference]):
 
         Raises
         ------
-        KeyError
-            If there is no such array.
         AccessError
             If its target may not be read yet.
         RefexplorerError
@@ -884,8 +794,6 @@ class ReferenceSet(Mapping[str, Reference]):
 
         Raises
         ------
-        KeyError
-            If there is no such key, no chunk that would have it, or no such array.
         DecodeError
             If the array has no such position, the shard no such inner chunk, or it is no shard.
         AccessError
@@ -903,11 +811,7 @@ class ReferenceSet(Mapping[str, Reference]):
             found = trace_key(self, path, self._targets(), inner)
         return found if found.reference is None else found.after(self.explain(found.key))
 
-    def why(
-        self,
-        array: str,
-        index: Sequence[int],
-    ) -> Trace:
+    def why(self, array: str, index: Sequence[int]) -> Trace:
         """Trace one value as `trace` does, from the reference on: `Trace.cause` is the reason."""
         from refexplorer.io.reading.trace_value import trace_value
 
@@ -969,18 +873,15 @@ class _LastResults:
     verified: Report | None = None
 
 
-def _set_again(source: Source, *told: Any) -> ReferenceSet:
+def _rebuild(source: Source, *arguments: Any) -> ReferenceSet:
     """Put a set together that came from another process."""
-    return ReferenceSet(source.found_again(), *told)
+    return ReferenceSet(source.found_again(), *arguments)
 
 
 def _kinds(kind: Kind | str | Iterable[Kind | str] | None) -> tuple[Kind, ...]:
-    if kind is None:
-        return ()
-    kinds = (kind,) if isinstance(kind, str) else tuple(kind)
-    for one in kinds:
-        if one not in [*Kind]:
-            raise RefexplorerError(
-                f"{one!r} is not a kind of reference; use one of {', '.join(Kind)}."
-            )
+    kinds = (kind,) if isinstance(kind, str) else tuple(kind or ())
+    for unknown in set(kinds).difference(Kind):
+        raise RefexplorerError(
+            f"{unknown!r} is not a kind of reference; use one of {', '.join(Kind)}."
+        )
     return tuple(map(Kind, kinds))

@@ -14,7 +14,7 @@ import tifffile
 
 import refexplorer as rx
 from refexplorer.core.limits import Bounds
-from refexplorer.hosts.page.confining import ConfinedOpening
+from refexplorer.hosts.page.openings import ConfinedOpening
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.verbs.opening import open_guarded
 

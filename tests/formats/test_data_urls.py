@@ -18,7 +18,7 @@ from moto.server import ThreadedMotoServer
 
 import refexplorer as rx
 from refexplorer.core.limits import Bounds
-from refexplorer.hosts.page.confining import ConfinedOpening
+from refexplorer.hosts.page.openings import ConfinedOpening
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.verbs.opening import open_guarded
 from tests.helpers.commands import run

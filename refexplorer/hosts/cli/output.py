@@ -59,6 +59,12 @@ def write_line(text: str = "") -> None:
     sys.stdout.write(f"{escape(text)}\n")
 
 
+def write_text(answer: object) -> None:
+    """Write an answer that has lines."""
+    for line in str(answer).splitlines():
+        write_line(line)
+
+
 def write_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Write a table; in a pipe one line a row with tabs between, without the head.
 

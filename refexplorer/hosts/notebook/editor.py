@@ -12,7 +12,7 @@ from ipywidgets import widget_serialization
 from msgspec.structs import replace
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.hosts.bundles import bundle_text
+from refexplorer.hosts import bundle_text
 from refexplorer.hosts.notebook.widgets import Explorer, ReferencesTrait, StaticWidget
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_checks import proven

@@ -9,7 +9,7 @@ from comm import get_comm_manager
 from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.hosts.bundles import bundle_text
+from refexplorer.hosts import bundle_text
 from refexplorer.verbs.display import shown_set
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet

@@ -16,7 +16,7 @@ from IPython import get_ipython
 from IPython.display import display, update_display
 
 from refexplorer.core.masking import masked_text
-from refexplorer.hosts.bundles import bundle_text
+from refexplorer.hosts import bundle_text
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.explorer.explorer_controller import ExplorerController

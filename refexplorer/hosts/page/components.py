@@ -17,7 +17,7 @@ from panel import state
 from panel.custom import JSComponent
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.hosts.bundles import FOLDER
+from refexplorer.hosts import BUNDLES
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.compared import OtherSets
 from refexplorer.views.editor.editor_controller import EditorController
@@ -83,7 +83,7 @@ def _take(document: Document, change: Callable[[], object]) -> None:
 
 
 # Panel finds a bundle below a registered folder and lets the browser fetch it once, by URL.
-extension_dirs["refexplorer"] = FOLDER
+extension_dirs["refexplorer"] = BUNDLES
 
 
 MESSAGES = 1000
@@ -148,7 +148,7 @@ class View(JSComponent):
 class ExplorerView(View):
     """The explorer of one reference set."""
 
-    _bundle = FOLDER / "explorer.js"
+    _bundle = BUNDLES / "explorer.js"
 
     selection = param.String(doc="The key or path that is chosen.")
     asked = param.Dict({"address": "", "step": 0}, doc="Where it shall go, as `go` says.")
@@ -182,7 +182,7 @@ class ExplorerView(View):
 class EditorView(View):
     """The template editor, also with exercises."""
 
-    _bundle = FOLDER / "editor.js"
+    _bundle = BUNDLES / "editor.js"
 
     # Not `document`, as in a notebook: Bokeh's models have another use for that name.
     text = param.String(doc="The text as it is in the editor.")
@@ -204,7 +204,7 @@ class EditorView(View):
 class Frame(JSComponent):
     """The header of the page, and the screen where a set is chosen."""
 
-    _bundle = FOLDER / "page.js"
+    _bundle = BUNDLES / "page.js"
 
     view = param.String("start", doc="start, explorer, or another view of the page.")
     screens = param.List(item_type=dict, doc="Name and label of those in the header.")

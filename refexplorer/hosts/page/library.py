@@ -90,16 +90,16 @@ class VisitedVersions:
     def listing(self, most: int, is_wanted: Callable[[], bool]) -> RepositoryListing:
         """Return the first so many branches, tags and snapshots."""
         reading = partial(listing_of, self._lent, most)
-        return self._openings.open(self._name, reading, _watch(is_wanted))
+        return self._openings.open(self._name, reading, OpeningWatch(is_wanted=is_wanted))
 
     def changes(self, before: str, after: str, is_wanted: Callable[[], bool]) -> tuple[str, ...]:
         """Return what the transaction logs tell."""
         reading = partial(changes_of, self._lent, before, after)
-        return self._openings.open(self._name, reading, _watch(is_wanted))
+        return self._openings.open(self._name, reading, OpeningWatch(is_wanted=is_wanted))
 
     def open(self, version: str, is_wanted: Callable[[], bool]) -> ReferenceSet:
         """Open a branch, tag or snapshot."""
-        return self.opened(version, _watch(is_wanted))
+        return self.opened(version, OpeningWatch(is_wanted=is_wanted))
 
     def opened(self, version: str, watch: OpeningWatch | None) -> ReferenceSet:
         """Do as `open`, and tell how far it is."""
@@ -112,10 +112,6 @@ class VisitedVersions:
     @property
     def _name(self) -> str:
         return self._place.rstrip("/").rpartition("/")[2]
-
-
-def _watch(is_wanted: Callable[[], bool]) -> OpeningWatch:
-    return OpeningWatch(lambda done, size: None, is_wanted)
 
 
 VISITOR = Limits(document_bytes=2**29)

@@ -21,6 +21,8 @@ from tornado.httputil import HTTPHeaders
 from tornado.web import Application, OutputTransform, RequestHandler
 from tornado.websocket import WebSocketClosedError
 
+from refexplorer.hosts import BUNDLES
+
 _POLICY = {
     "default-src": "'none'",
     "script-src": "'self'",
@@ -138,7 +140,7 @@ OF_THE_SERVER: dict[str, Route] = {
     HEALTH: (Health,),
     "/static/extensions/(.*)": (
         MultiRootStaticHandler,
-        {"root": {name: extension_dirs[name] for name in ("panel", "refexplorer")}},
+        {"root": {"panel": extension_dirs["panel"], "refexplorer": BUNDLES}},
     ),
     "/static/(.*)": (StaticHandler,),
 }

@@ -28,7 +28,7 @@ from tornado.ioloop import IOLoop
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Bounds
 from refexplorer.core.masking import masked_text
-from refexplorer.hosts.bundles import bundle_path
+from refexplorer.hosts import bundle_path
 from refexplorer.hosts.page.components import EditorView, ExplorerView, Frame
 from refexplorer.hosts.page.library import LARGEST, Library
 from refexplorer.hosts.page.openings import Openings

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from refexplorer import demo
-from refexplorer.hosts.bundles import bundle_text
+from refexplorer.hosts import bundle_text
 from refexplorer.hosts.notebook.lab import open_tab
 
 

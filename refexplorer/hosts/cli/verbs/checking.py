@@ -236,8 +236,7 @@ def show(found: Audit | Report, page: Path | None, as_json: bool) -> None:
     if as_json:
         output.write_object(found.to_dict().items())
     else:
-        for line in str(found).splitlines():
-            output.write_line(line)
+        output.write_text(found)
 
 
 @app.command()
@@ -384,8 +383,7 @@ def repair(
             watch=watch,
         )
     if not as_json:
-        for line in str(found).splitlines():
-            output.write_line(line)
+        output.write_text(found)
     writable = target is not None and found.can_be_written
     if target is not None and writable:
         with output.saying_warnings():

@@ -12,7 +12,7 @@ import typer
 
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import AsJson, SourceArgument, app, given, open_set, status_of
-from refexplorer.hosts.cli.verbs.looking import no_array, no_key
+from refexplorer.hosts.cli.verbs.looking import no_array, no_key, tell_shard
 from refexplorer.hosts.cli.verbs.making import Allow
 from refexplorer.spec.derivation import TraceStep
 from refexplorer.spec.references import Kind
@@ -64,8 +64,7 @@ def advise(
     if as_json:
         output.write_object(found.to_dict().items())
     else:
-        for line in str(found).splitlines():
-            output.write_line(line)
+        output.write_text(found)
     return status_of(refs)
 
 
@@ -138,8 +137,6 @@ def explain(
     """Tell how a key came about, step by step."""
     refs = open_set(source)
     if shard:
-        from refexplorer.hosts.cli.verbs.looking import tell_shard
-
         return tell_shard(refs, key, allow or [], as_json)
     try:
         trace = refs.explain(key)
@@ -149,8 +146,7 @@ def explain(
         fields = {"key": key, "origin": trace.origin, "v0": refs[key].to_v0()}
         output.write_json(fields, "steps", map(_derivation, trace.seen().steps))
     else:
-        for line in str(trace).splitlines():
-            output.write_line(line)
+        output.write_text(trace)
     return status_of(refs)
 
 
@@ -173,8 +169,7 @@ def explain_code(
     if as_json:
         output.write_object(found.fields().items())
     else:
-        for line in str(found).splitlines():
-            output.write_line(line)
+        output.write_text(found)
     return 0
 
 
@@ -196,8 +191,7 @@ def dialects(
     if as_json:
         output.write_json({"source": source}, "readers", (asdict(verdict) for verdict in found))
     else:
-        for line in str(found).splitlines():
-            output.write_line(line)
+        output.write_text(found)
     return 2 if found.has_losses is None else int(found.has_losses)
 
 
@@ -240,8 +234,7 @@ def why(
         steps = ({"name": step.name, "text": step.text} for step in found.seen().steps)
         output.write_json(fields, "steps", steps)
     else:
-        for line in str(found).splitlines():
-            output.write_line(line)
+        output.write_text(found)
     return status_of(refs)
 
 

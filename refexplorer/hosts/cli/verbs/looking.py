@@ -171,8 +171,7 @@ def tell_shard(refs: ReferenceSet, key: str, allow: Collection[str], as_json: bo
         }
         output.write_object({"key": key, "shard": facts | places}.items())
     else:
-        for line in str(found).splitlines():
-            output.write_line(line)
+        output.write_text(found)
     return HAS_ERRORS if found.state is ChunkState.FAILED else status_of(refs)
 
 
@@ -227,12 +226,9 @@ def info(
     as_json: AsJson = False,
 ) -> int:
     """Show what the set is: keys, arrays, targets, bytes."""
-    from refexplorer.hosts.cli.verbs.looking import repository_facts, write_repository
-
     refs = open_set(source, concat_dim=concat_dim)
     if code:
-        for line in refs.code().splitlines():
-            output.write_line(line)
+        output.write_text(refs.code())
         return status_of(refs)
     summary = refs.summary()
     facts: dict[str, object] = {

@@ -72,7 +72,7 @@ def serve(
     as_json: AsJson = False,
 ) -> int:
     """Open the page on a set in the browser. To proxies /healthz answers."""
-    from refexplorer.hosts.page import serve as serve_page
+    from refexplorer.hosts.page.server import serve as serve_page
 
     serve_page(
         None if source is None else open_set(source, concat_dim=concat_dim),
@@ -98,7 +98,7 @@ def serve(
 @app.command()
 def demo(port: Port = 0, no_browser: NoBrowser = False, as_json: AsJson = False) -> int:
     """Open the page on the shipped sets. It needs no network."""
-    from refexplorer.hosts.page import serve as serve_page
+    from refexplorer.hosts.page.server import serve as serve_page
 
     serve_page(port=port, open_browser=not no_browser, ready=_announcer(as_json))
     return 0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 from urllib.parse import parse_qs, urlencode
 
 import panel
@@ -31,61 +31,36 @@ from refexplorer.views.wire.page_messages import (
     Turn,
 )
 
+_NAMES = (
+    "key slice part mode axes colours limits raw find syntax kinds list only notes by map earth "
+    "beside files cost other changes gone"
+)
+"""What an address says of the explorer, which has the same names in ``shared/place.ts``."""
 
-class Address(NamedTuple):
-    """A place on the page."""
+
+@dataclass(frozen=True)
+class Address:
+    """A place on the page, as the query of its address says it."""
 
     # What is open: the name of an offered set, a path or a URL; empty on the start screen
     source: str = ""
     # A tab of the explorer or another view of the page, as `addressed`; empty for the first tab
     view: str = ""
-    key: str = ""  # The key or path that is chosen
-    slice: str = ""  # Steps along the dimensions of the values that are drawn, such as ``"1,0,0"``
-    # part, mode, axes, colours, limits, raw: Of the values: the part of the array, how and along
-    # which dimensions it is drawn, with which colours between which numbers, and what of the CF
-    # conventions is not applied
-    part: str = ""
-    mode: str = ""
-    axes: str = ""
-    colours: str = ""
-    limits: str = ""
-    raw: str = ""
-    # find, syntax, kinds, list, only, notes: Of the tree and the notes: the search, what is listed
-    # in its place, what they are narrowed to
-    find: str = ""
-    syntax: str = ""
-    kinds: str = ""
-    list: str = ""
-    only: str = ""
-    notes: str = ""
-    # by, map: Of the map of chunks: what colours it, and its window
-    by: str = ""
-    map: str = ""
-    earth: str = ""  # Of the map of the earth: projection, middle, zoom, what is drawn of chunks
-    # Of two parts side by side: set, array and part of each, and the window of their pictures
-    beside: str = ""
-    # Of the table of targets: how it is narrowed, sorted and folded, as a query of its own
-    files: str = ""
-    # Of the costs: the array, the place with its latency and bandwidth, and what is asked, as a
-    # query of its own
-    cost: str = ""
-    # other, changes: Of the comparison: the other set, named as `source`, and which changes are
-    # listed
-    other: str = ""
-    changes: str = ""
-    # Of the comparison: the array of the other set that is no longer there, its chunk, and the
-    # window of its map, as a query of its own
-    gone: str = ""
+    explorer: Mapping[str, str] = field(default_factory=dict)  # By name
 
     @classmethod
     def read(cls, query: str) -> Address:
         """Read a query; what it does not name, or what the page does not know, is left out."""
-        found = parse_qs(query)
-        place = cls(**{name: found[name][-1] for name in cls._fields if name in found})
-        return place if place.view in addressed() else place._replace(view="")
+        found = {name: texts[-1] for name, texts in parse_qs(query).items()}
+        view, explorer = (
+            found.get("view", ""),
+            {each: found[each] for each in _NAMES if each in found},
+        )
+        return cls(found.get("source", ""), view if view in addressed() else "", explorer)
 
     def __str__(self) -> str:
-        return urlencode({name: text for name, text in self._asdict().items() if text}, safe="/:,")
+        texts = {"source": self.source, "view": self.view, **self.explorer}
+        return urlencode({name: text for name, text in texts.items() if text}, safe="/:,")
 
 
 def is_shareable(source: str) -> bool:
@@ -306,7 +281,7 @@ class ServedPage:
             turned = self._frame.view != begun and self._frame.view in SCREENS
             view = self._frame.view if turned else place.view
             try:
-                self.show(opened.result(), place.source, place._replace(view=view))
+                self.show(opened.result(), place.source, replace(place, view=view))
             except Exception as error:
                 self._fail(error)
 
@@ -395,9 +370,9 @@ class ServedPage:
         if view in SCREENS:
             place = Address(self._source, view)
         elif view == EXPLORER and self._explorer and self._source:
-            place = Address.read(self._explorer.address)._replace(source=self._source)
-            if not is_shareable(place.other):
-                place = place._replace(other="")
+            place = replace(Address.read(self._explorer.address), source=self._source)
+            if not is_shareable(place.explorer.get("other", "")):
+                place = replace(place, explorer={**place.explorer, "other": ""})
         self._frame.place = {"address": str(place), "step": self._step}
 
 

@@ -88,22 +88,22 @@ class LayoutBound:
     def __str__(self) -> str:
         files = counted(self.least_requests, "request")
         size = "" if self.least_bytes is None else f" and {size_text(self.least_bytes)}"
-        said = f"{self.path}, {self.access}: the files allow {files}{size} at best"
+        text = f"{self.path}, {self.access}: the files allow {files}{size} at best"
         if self.copy_requests is None or self.copy_bytes is None:
-            return f"{said}."
-        said += (
+            return f"{text}."
+        text += (
             f"; a copy in chunks of the same size made for it, {size_text(self.copy_bytes)} "
             f"before compression, would take {counted(self.copy_requests, 'request')}"
         )
         if self.copy_seconds is None or self.seconds_gained is None:
-            return f"{said}."
+            return f"{text}."
         if self.seconds_gained <= 0:
-            return f"{said} and gain no time."
+            return f"{text} and gain no time."
         times = counted(
             math.ceil(self.copy_seconds / self.seconds_gained), "such access", "such accesses"
         )
         return (
-            f"{said}. It takes about {self.copy_seconds:.2g} s to write and gains "
+            f"{text}. It takes about {self.copy_seconds:.2g} s to write and gains "
             f"{self.seconds_gained:.2g} s each time: worth it from {times} on."
         )
 
@@ -120,36 +120,50 @@ _LEAST_GAIN = 1.05
 """A smaller factor of time is not worth a sentence."""
 
 
+def _finding(
+    code: str,
+    cost: AccessCost,
+    message: str,
+    remedy: str,
+    requests: int | None,
+    size: int | None,
+    seconds: float | None,
+) -> AdviceFinding:
+    """Return a finding about an access: requests, bytes and seconds are those after the change."""
+    now = cost.reader(ZARR)
+    gained = None if now.seconds is None or seconds is None else now.seconds - seconds
+    return AdviceFinding(code, cost.path, cost.name, message, remedy, now.requests, requests,
+                         now.bytes, size, gained)  # fmt: skip
+
+
+def _seconds(requests: int, size: float, place: Connection) -> float:
+    """Return the time of one read by Zarr in requests of the same size."""
+    return place.seconds_of_one(requests, size, size / requests, ZARR.at_once)
+
+
 def inline_coordinates(
     cost: AccessCost, coordinates: Sequence[str], arrays: Sequence[ArrayMeta], name: str
 ) -> Iterator[AdviceFinding]:
     """Find coordinates that opening reads from targets."""
-    found = cost.reader(ZARR)
-    if not coordinates or not found.requests:
+    now = cost.reader(ZARR)
+    if not coordinates or not now.requests:
         return
-    sizes = [
-        None if each.itemsize is None else math.prod(each.shape) * each.itemsize
-        for each in arrays
-        if each.path in coordinates
-    ]
-    known = [size for size in sizes if size is not None]
-    is_known = len(known) == len(sizes)
-    grows = f"by up to about {_base64(sum(known))}" if is_known else "by an unknown size"
+    inlined = [each for each in arrays if each.path in coordinates]
+    size = sum(math.prod(each.shape) * (each.itemsize or 0) for each in inlined)
+    is_known = all(each.itemsize is not None for each in inlined)
+    grows = f"up to about {size_text(-(-size // 3) * 4)}" if is_known else "an unknown size"
     where = f" of group {cost.path}" if cost.path else ""
     names = ", ".join(coordinates[:5]) + (", …" if len(coordinates) > 5 else "")
-    yield AdviceFinding(
+    yield _finding(
         "inline-coordinates",
-        cost.path,
-        cost.name,
-        f"Opening{where} with xarray reads {names} in {counted(found.requests, 'request')}; held "
-        f"in the set they take none, and it grows {grows}.",
+        cost,
+        f"Opening{where} with xarray reads {names} in {counted(now.requests, 'request')}; held "
+        f"in the set they take none, and it grows by {grows}.",
         f"refexplorer convert {name} out.json --inline-coordinates; "
         f"{_inlining(arrays, coordinates)}",
-        found.requests,
         0,
-        found.bytes,
-        None if found.bytes is None else 0,
-        found.seconds,
+        now.bytes and 0,
+        0.0,
     )
 
 
@@ -167,144 +181,125 @@ def subchunk(
     costs: ArrayCosts, cost: AccessCost, part: PartOfArray, name: str
 ) -> Iterator[AdviceFinding]:
     """Find uncompressed chunks of which an access needs one place along their slowest dimension."""
-    array, found = costs.array, cost.reader(ZARR)
+    array, now = costs.array, cost.reader(ZARR)
     axis = next((axis for axis, step in enumerate(array.chunks) if step > 1), None)
-    if axis is None or found.bytes is None or not found.requests or len(part.places[axis]) != 1:
+    if axis is None or now.bytes is None or not now.requests or len(part.places[axis]) != 1:
         return
     if not is_divisible(array) or not costs.is_uniform:
         return
     # the last chunk is divided like the others, and it is as long as they are
     factor = array.chunks[axis]
+    size = now.bytes // factor
     remedy = f"refexplorer convert {name} out.json --subchunk {array.path}={factor}"
     if array.zarr_format == 2:
         remedy += f"; kerchunk.utils.subchunk(refs.to_v0(), {array.path!r}, {factor})"
-    yield AdviceFinding(
+    yield _finding(
         "subchunk",
-        array.path,
-        cost.name,
+        cost,
         f"{array.path}, {cost.name}: the chunks are not compressed, so the set can divide each "
-        f"into {factor:,}: {size_text(found.bytes // factor)} instead of {size_text(found.bytes)} "
+        f"into {factor:,}: {size_text(size)} instead of {size_text(now.bytes)} "
         f"are fetched; the array then has {array.chunk_count * factor:,} chunks.",
         f"{remedy}.",
-        found.requests,
-        found.requests,
-        found.bytes,
-        found.bytes // factor,
-        _gain(found.seconds, found.requests, found.bytes // factor, costs.place),
+        now.requests,
+        size,
+        _seconds(now.requests, size, costs.place),
     )
 
 
 def asked_apart(cost: AccessCost) -> Iterator[AdviceFinding]:
     """Find ranges that lie next to each other in their file and are asked for one by one."""
-    alone, merged = cost.reader(ZARR), cost.reader(OURS)
-    if alone.requests is None or merged.requests is None:
+    now, merged = cost.reader(ZARR), cost.reader(OURS)
+    if not now.requests or not now.seconds or not merged.requests or not merged.seconds:
         return
-    if alone.seconds is None or merged.seconds is None:
+    if merged.requests >= now.requests or now.seconds < merged.seconds * _LEAST_GAIN:
         return
-    if merged.requests >= alone.requests or alone.seconds < merged.seconds * _LEAST_GAIN:
-        return
-    yield AdviceFinding(
+    yield _finding(
         "asked-apart",
-        cost.path,
-        cost.name,
-        f"{cost.path}, {cost.name}: Zarr asks for {counted(alone.requests, 'range')} one by one; "
+        cost,
+        f"{cost.path}, {cost.name}: Zarr asks for {counted(now.requests, 'range')} one by one; "
         f"those that lie together, asked for together, take {counted(merged.requests, 'request')}.",
         "refs.filesystem().cat(keys) merges them all; refs.to_xarray() merges what Zarr asks for "
         "together, which zarr.config.set({'async.concurrency': 64}) makes more.",
-        alone.requests,
         merged.requests,
-        alone.bytes,
         merged.bytes,
-        alone.seconds - merged.seconds,
+        merged.seconds,
     )
 
 
 def few_at_a_time(cost: AccessCost, place: Connection) -> Iterator[AdviceFinding]:
     """Find accesses that wait because Zarr asks for ten chunks at a time."""
-    found = cost.reader(ZARR)
-    if found.requests is None or found.bytes is None or found.seconds is None:
+    now = cost.reader(ZARR)
+    if now.requests is None or now.bytes is None or now.seconds is None:
         return
-    if found.requests <= ZARR.at_once or found.largest is None:
+    if now.requests <= ZARR.at_once or now.largest is None:
         return
-    seconds = place.seconds_of_one(found.requests, found.bytes, found.largest, MORE_AT_ONCE)
-    if found.seconds < seconds * _LEAST_GAIN:
+    seconds = place.seconds_of_one(now.requests, now.bytes, now.largest, MORE_AT_ONCE)
+    if now.seconds < seconds * _LEAST_GAIN:
         return
-    yield AdviceFinding(
+    yield _finding(
         "few-at-a-time",
-        cost.path,
-        cost.name,
-        f"{cost.path}, {cost.name}: {counted(found.requests, 'request')}, ten at a time, take "
-        f"about {found.seconds:.2g} s; {MORE_AT_ONCE} at a time {seconds:.2g} s.",
+        cost,
+        f"{cost.path}, {cost.name}: {counted(now.requests, 'request')}, ten at a time, take "
+        f"about {now.seconds:.2g} s; {MORE_AT_ONCE} at a time {seconds:.2g} s.",
         f"zarr.config.set({{'async.concurrency': {MORE_AT_ONCE}}}).",
-        found.requests,
-        found.requests,
-        found.bytes,
-        found.bytes,
-        found.seconds - seconds,
+        now.requests,
+        now.bytes,
+        seconds,
     )
 
 
 def small_chunks(whole: AccessCost, place: Connection) -> Iterator[AdviceFinding]:
     """Find an array of which all is read mostly by waiting for the next of many small chunks."""
-    found = whole.reader(ZARR)
-    if not found.requests or not found.bytes or found.seconds is None:
+    now = whole.reader(ZARR)
+    if not now.requests or not now.bytes or now.seconds is None:
         return
-    size = found.bytes / found.requests
-    after = math.ceil(found.bytes / GOOD_CHUNK)
-    seconds = place.seconds_of_one(after, found.bytes, found.bytes / after, ZARR.at_once)
-    if size >= _SMALL_CHUNK or found.requests < _MANY_REQUESTS or found.seconds < 2 * seconds:
+    size, after = now.bytes / now.requests, math.ceil(now.bytes / GOOD_CHUNK)
+    seconds = _seconds(after, now.bytes, place)
+    if size >= _SMALL_CHUNK or now.requests < _MANY_REQUESTS or now.seconds < 2 * seconds:
         return
-    yield AdviceFinding(
+    yield _finding(
         "small-chunks",
-        whole.path,
-        whole.name,
-        f"{whole.path}, {whole.name}: {found.requests:,} chunks of {size_text(round(size))} on "
+        whole,
+        f"{whole.path}, {whole.name}: {now.requests:,} chunks of {size_text(round(size))} on "
         f"average; in chunks of {size_text(GOOD_CHUNK)} it takes {counted(after, 'request')}."
         f"{_copying(whole, place)}",
-        f"refs.to_xarray(chunks={{}})[[{_name(whole)!r}]].chunk(…).to_zarr(…) writes a copy.",
-        found.requests,
+        _copy_code(whole),
         after,
-        found.bytes,
-        found.bytes,
-        found.seconds - seconds,
+        now.bytes,
+        seconds,
     )
 
 
 def large_chunks(cost: AccessCost, whole: AccessCost, place: Connection) -> Iterator[AdviceFinding]:
     """Find an access that takes little of the large chunks that it fetches."""
-    found = cost.reader(ZARR)
-    if not found.requests or not found.bytes or found.seconds is None:
+    now = cost.reader(ZARR)
+    if not now.requests or not now.bytes or now.seconds is None:
         return
     if not cost.decoded or not cost.used or cost.used > _LITTLE * cost.decoded:
         return
-    size = math.ceil(found.bytes * (cost.used / cost.decoded))
+    used = cost.used / cost.decoded
+    size = math.ceil(now.bytes * used)
     requests = math.ceil(size / GOOD_CHUNK)
-    seconds = place.seconds_of_one(requests, size, size / requests, ZARR.at_once)
-    if found.bytes < GOOD_CHUNK or found.seconds < 2 * seconds:
+    seconds = _seconds(requests, size, place)
+    if now.bytes < GOOD_CHUNK or now.seconds < 2 * seconds:
         return
-    yield AdviceFinding(
+    share = "less than 0.01%" if used < 0.00005 else f"{used:.2%}"  # 0 would be none
+    yield _finding(
         "large-chunks",
-        cost.path,
-        cost.name,
-        f"{cost.path}, {cost.name}: of {size_text(found.bytes)} in "
-        f"{counted(found.requests, 'chunk')}, {_share(cost.used / cost.decoded)} are used; in "
+        cost,
+        f"{cost.path}, {cost.name}: of {size_text(now.bytes)} in "
+        f"{counted(now.requests, 'chunk')}, {share} are used; in "
         f"chunks made for it about {size_text(size)} are fetched.{_copying(whole, place)}",
-        f"refs.to_xarray(chunks={{}})[[{_name(cost)!r}]].chunk(…).to_zarr(…) writes a copy.",
-        found.requests,
+        _copy_code(cost),
         requests,
-        found.bytes,
         size,
-        found.seconds - seconds,
+        seconds,
     )
 
 
-def _share(part: float) -> str:
-    """Return a small share in per cent; never one of 0, which would be none."""
-    return "less than 0.01%" if part < 0.00005 else f"{part:.2%}"
-
-
-def _name(cost: AccessCost) -> str:
-    return cost.path.rpartition("/")[2]
+def _copy_code(cost: AccessCost) -> str:
+    name = cost.path.rpartition("/")[2]
+    return f"refs.to_xarray(chunks={{}})[[{name!r}]].chunk(…).to_zarr(…) writes a copy."
 
 
 def _copying(whole: AccessCost, place: Connection) -> str:
@@ -319,8 +314,7 @@ def copy_seconds(whole: AccessCost, place: Connection) -> float | None:
     if found.seconds is None or whole.decoded is None:
         return None
     count = max(math.ceil(whole.decoded / GOOD_CHUNK), 1)
-    writing = place.seconds_of_one(count, whole.decoded, whole.decoded / count, ZARR.at_once)
-    return found.seconds + writing
+    return found.seconds + _seconds(count, whole.decoded, place)
 
 
 def layout_bound(
@@ -335,8 +329,7 @@ def layout_bound(
         copied = math.ceil(cost.used / (cost.decoded / (cost.chunks + (cost.held or 0))))
         if found.seconds is not None and found.bytes is not None:
             fetched = found.bytes * (cost.used / cost.decoded)
-            after = place.seconds_of_one(copied, fetched, fetched / copied, ZARR.at_once)
-            gained = found.seconds - after
+            gained = found.seconds - _seconds(copied, fetched, place)
     yield LayoutBound(
         cost.path,
         cost.name,
@@ -349,17 +342,6 @@ def layout_bound(
         copy_seconds(whole, place),
         gained,
     )
-
-
-def _gain(seconds: float | None, requests: int, size: int, place: Connection) -> float | None:
-    """Return what is gained by as many requests of one read for fewer bytes."""
-    if seconds is None:
-        return None
-    return seconds - place.seconds_of_one(requests, size, size / requests, ZARR.at_once)
-
-
-def _base64(size: int) -> str:
-    return size_text(-(-size // 3) * 4)
 
 
 MANY_KEYS = 100_000

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Protocol, TypeVar
@@ -18,8 +18,6 @@ from typing import Protocol, TypeVar
 from refexplorer.core.errors import FormWarning, LeftOutWarning, RefexplorerError, SecretsWarning
 from refexplorer.core.masking import KEYS, masked, masked_text
 from refexplorer.core.text import escape
-from refexplorer.refset.contents import SetLike
-from refexplorer.verbs.display import tree_text
 
 Item = TypeVar("Item")
 
@@ -79,16 +77,6 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         sys.stdout.write(f"{_joined(row)}\n")
 
 
-def write_tree(refs: SetLike, path: str) -> None:
-    """Write the tree below a path, three levels deep, of long levels the first rows."""
-    if is_terminal():
-        from refexplorer.hosts.cli import terminal
-
-        terminal.write_tree(refs, path)
-        return
-    sys.stdout.write(f"{tree_text(refs, path)}\n")
-
-
 def write_json(fields: Mapping[str, object], name: str, items: Iterable[object]) -> None:
     """Write one JSON document: the fields, then `items` as the list `name`, one a line.
 
@@ -140,26 +128,14 @@ def waiting(sentence: str) -> Iterator[None]:
 
 
 @contextmanager
-def reading(sentence: str) -> Iterator[Callable[[int, int], None]]:
-    """Show on a terminal how many bytes of a file were read; take them as they come."""
-    if not _is_watched():
-        yield lambda done, size: None
-        return
-    from refexplorer.hosts.cli import terminal
-
-    with terminal.counting(sentence, of_bytes=True) as count:
-        yield count
-
-
-@contextmanager
-def counting(sentence: str) -> Iterator[Counter]:
-    """Show on a terminal how far a work is; take it as it comes."""
+def counting(sentence: str, of_bytes: bool = False) -> Iterator[Counter]:
+    """Show on a terminal how far a work is, in bytes or in things; take it as it comes."""
     if not _is_watched():
         yield lambda done, total, sentence=None: None
         return
     from refexplorer.hosts.cli import terminal
 
-    with terminal.counting(sentence) as count:
+    with terminal.counting(sentence, of_bytes) as count:
         yield count
 
 

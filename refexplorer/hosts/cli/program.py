@@ -82,7 +82,7 @@ def open_set(
     source: str, templates: Mapping[str, str] | None = None, concat_dim: str | None = None
 ) -> ReferenceSet:
     """Open a set, saying on stderr how far it is, and what was read of data files on servers."""
-    with output.saying_warnings(), output.reading(f"Opening {source}") as progress:
+    with output.saying_warnings(), output.counting(f"Opening {source}", of_bytes=True) as progress:
         refs = open_references(
             given(source), templates=templates, progress=progress, concat_dim=concat_dim
         )

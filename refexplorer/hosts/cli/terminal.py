@@ -1,4 +1,4 @@
-"""Output for a terminal and not for a pipe: tables, trees, progress."""
+"""Output for a terminal and not for a pipe: tables, progress."""
 
 from __future__ import annotations
 
@@ -19,13 +19,10 @@ from rich.progress import (
 )
 from rich.table import Table
 from rich.text import Text
-from rich.tree import Tree
 
 from refexplorer.core.files import FileCount
 from refexplorer.core.text import escape
 from refexplorer.hosts.cli.output import Counter, cell
-from refexplorer.refset.contents import SetLike
-from refexplorer.verbs.display import TEXT_CHILDREN, TEXT_LEVELS
 
 Item = TypeVar("Item")
 _STYLES = {
@@ -56,27 +53,6 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
         console.print(table)
 
 
-def write_tree(refs: SetLike, path: str) -> None:
-    """Write the tree below a path, three levels deep, of long levels the first rows."""
-    root = Tree(Text(escape(path or refs.source.name)))
-    _grow(root, refs, path, TEXT_LEVELS)
-    Console(highlight=False).print(root)
-
-
-def _grow(branch: Tree, refs: SetLike, path: str, levels: int) -> None:
-    page = refs.children(path, 0, TEXT_CHILDREN)
-    for node in page.rows:
-        kind = str(node.kind or node.type)
-        label = Text.assemble(escape(node.name), "  ", (kind, _STYLES.get(kind, "dim")))
-        if node.target:
-            label.append(f"  {escape(node.target)}", "dim")
-        below = branch.add(label)
-        if node.children and levels > 1:
-            _grow(below, refs, node.path, levels - 1)
-    if more := page.total - len(page.rows):
-        branch.add(Text(f"… {more:,} more", "dim"))
-
-
 class _BytesOrFiles(DownloadColumn):
     """Bytes, unless what is told is a count of files."""
 
@@ -94,7 +70,7 @@ def waiting(sentence: str) -> Iterator[None]:
 
 
 @contextmanager
-def counting(sentence: str, of_bytes: bool = False) -> Iterator[Counter]:
+def counting(sentence: str, of_bytes: bool) -> Iterator[Counter]:
     """Show how far a work is, in bytes or in things; of several files it is told in files."""
     with _bar(_BytesOrFiles() if of_bytes else MofNCompleteColumn()) as bar:
         task = bar.add_task(escape(sentence), total=None)

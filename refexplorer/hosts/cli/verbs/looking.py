@@ -28,7 +28,7 @@ from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.summary import Summary
 from refexplorer.refset.tree_nodes import Node
 from refexplorer.spec.expansion import check_expandable
-from refexplorer.verbs.display import beside_text
+from refexplorer.verbs.display import beside_text, tree_text
 from refexplorer.verbs.history import history
 from refexplorer.verbs.referenceset import ReferenceSet
 
@@ -196,7 +196,7 @@ def ls(
     refs = open_set(source)
     path, total = _level_at(refs, path)
     if tree and not as_json:
-        output.write_tree(refs, path)
+        output.write_text(tree_text(refs, path))
         return status_of(refs)
     if limit is None and output.is_terminal() and not as_json:
         limit = TERMINAL_ROWS

@@ -16,7 +16,7 @@ from refexplorer.checks.advice.advising import best_record_size
 from refexplorer.core.errors import HarmError, RefexplorerError, SourceError
 from refexplorer.core.files import OwnFiles, Progress
 from refexplorer.core.text import escape
-from refexplorer.core.writing import Check, check_free, write_blocks, writing
+from refexplorer.core.writing import check_free, write_blocks, writing
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.parquet.writer import RECORD_SIZE
 from refexplorer.formats.source import OpeningTerms
@@ -301,40 +301,45 @@ class _Converter:
 
     def run(self) -> int:
         """Write, and say how many keys."""
-        how, target = self._how, self._target
+        how, target, limits = self._how, self._target, self._refs.limits
         if self._form == "parquet":
             write_parquet(
                 self._first("Writing"),
                 self.arrays,
                 target,
                 how.record_size or best_record_size(self._columns),
-                check=self._checked(self._check_store),
+                check=self._checked(
+                    lambda written: check_store(self._again(), self.arrays, written, limits)
+                ),
                 overwrite=how.overwrite,
             )
         elif self._form == "Icechunk":
-            wanted, again = self._first("Writing"), self._again()
             self._keys = write_icechunk(
-                wanted,
-                again,
+                self._first("Writing"),
+                self._again(),
                 self.arrays,
                 self._url or target,
                 how.message,
-                self._refs.limits,
-                check=self._check_session,
+                limits,
+                check=self._checked(None),
                 overwrite=how.overwrite,
                 options=self._options(),
             )
         elif self._form == "V1":
             table = self._all()
-            with self._telling(table.count, "Looking for progressions") as tell:
-                found = infer_table(table, least=1, progress=tell)
-            check = self._checked(partial(self._check_v1, table))
-            watch = self._watched(len(found.kept), "Writing")
-            blocks = found.blocks(how.objects, watch)
+            with self._reported(table.count, "Looking for progressions") as report:
+                found = infer_table(table, least=1, progress=report)
+            watch = self._watched(table.count, "Checking")
+            check = self._checked(
+                lambda written: check_v1(table, written, limits, self._open, watch)
+            )
+            blocks = found.blocks(how.objects, self._watched(len(found.kept), "Writing"))
             write_blocks(target, blocks, check, overwrite=how.overwrite)
         else:
             blocks = v0_blocks(self._first("Writing"), how.objects)
-            check = self._checked(self._check_v0)
+            check = self._checked(
+                lambda written: check_v0(self._again(), written, limits, self._open)
+            )
             write_blocks(target, blocks, check, overwrite=how.overwrite)
         return self._keys
 
@@ -347,19 +352,19 @@ class _Converter:
         return OpeningTerms(self._refs.limits, OwnFiles(), options=options).options_of(self._url)
 
     @contextmanager
-    def _telling(self, count: int, step: str) -> Iterator[Progress]:
+    def _reported(self, count: int, step: str) -> Iterator[Progress]:
         """Show how far a work on so many references is, as blocks that pass."""
         total = -(-count // BLOCK)
         nothing = repeat(concatenated([]), total)
         with closing(block for block in self._watched(count, step)(nothing)) as shown:
             passed = 0
 
-            def tell(done: int, of: int) -> None:
+            def report(done: int, size: int) -> None:
                 nonlocal passed
-                ahead = done * total // max(of, 1) - passed
+                ahead = done * total // max(size, 1) - passed
                 passed += sum(1 for _ in islice(shown, max(ahead, 0)))
 
-            yield tell
+            yield report
             for _ in shown:
                 pass
 
@@ -375,7 +380,7 @@ class _Converter:
 
     @property
     def _changes_rows(self) -> bool:
-        return any(each is not None for each in (self._inlining, self._outline, self._reshaping))
+        return bool(self._inlining or self._outline or self._reshaping)
 
     def _all(self) -> Table:
         """Return the same as one table; that of a document is not copied."""
@@ -401,11 +406,11 @@ class _Converter:
         if self._form == "parquet":
             changes.append(empty_as_text)
         if put is not None:
-            place = str(Path(self._how.outline or "").resolve())
-            is_whole = self._form == "Icechunk"  # which has no relative locations
-            name = (
-                f"file://{place}" if is_whole else relative_to(place, folder_beside(self._target))
-            )
+            name = str(Path(self._how.outline or "").resolve())
+            if self._form == "Icechunk":  # which has no relative locations
+                name = f"file://{name}"
+            else:
+                name = relative_to(name, folder_beside(self._target))
             changes.append(Outlining(put, name).apply)
         parts = self._columns.parts
         total = sum(-(-part.count // BLOCK) for part in parts)
@@ -414,34 +419,18 @@ class _Converter:
                 block = change(block)
             yield block
 
-    def _checked(self, count: Callable[[Path], int]) -> Check:
+    def _checked(self, count: Callable[[Path], int] | None) -> Callable[[Any], None]:
         """Return what holds the output against the source, and notes how many keys there are."""
 
-        def check(written: Path) -> None:
-            self._check_renames()
-            self._keys = count(written)
+        def check(written: Any) -> None:
+            if self._renames.unused:
+                start = next(iter(self._renames.unused))[0]
+                raise RefexplorerError(f"No URL of {self._refs.source.name} starts with {start!r}.")
+            if count is not None:
+                self._keys = count(written)
             self._check(written)
 
         return check
-
-    def _check_session(self, session: object) -> None:
-        self._check_renames()
-        self._check(session)
-
-    def _check_renames(self) -> None:
-        if self._renames.unused:
-            start = next(iter(self._renames.unused))[0]
-            raise RefexplorerError(f"No URL of {self._refs.source.name} starts with {start!r}.")
-
-    def _check_store(self, written: Path) -> int:
-        return check_store(self._again(), self.arrays, written, self._refs.limits)
-
-    def _check_v0(self, written: Path) -> int:
-        return check_v0(self._again(), written, self._refs.limits, self._open)
-
-    def _check_v1(self, table: Table, written: Path) -> int:
-        watch = self._watched(table.count, "Checking")
-        return check_v1(table, written, self._refs.limits, self._open, watch)
 
     def _open(self, text: bytes) -> OpenedSet:
         return internals(open_references(text, limits=self._refs.limits)).opened

@@ -18,6 +18,7 @@ import numpy as np
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import escape
 from refexplorer.formats.source import ZMETADATA, Source
+from refexplorer.spec.keys import prefix
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -49,22 +50,18 @@ def as_v3(refs: ReferenceSet) -> Source:
         if name in (ZMETADATA, _ATTRIBUTES):
             continue
         if name == _GROUP:
-            made[_in(folder, "zarr.json")] = _group(v0, folder)
+            made[prefix(folder) + "zarr.json"] = _group(v0, folder)
         elif name == _ARRAY and folder in arrays:
             document = _document(arrays[folder])
             _try(arrays[folder], document, tried)
-            made[_in(folder, "zarr.json")] = json.dumps(document)
+            made[prefix(folder) + "zarr.json"] = json.dumps(document)
         else:
             made[_renamed(refs, key, arrays)] = value
     return Source(refs.source.name, "Zarr v3", refs.source.location, value=made)
 
 
-def _in(folder: str, name: str) -> str:
-    return f"{folder}/{name}" if folder else name
-
-
 def _group(v0: Mapping[str, Any], folder: str) -> str:
-    attributes = v0.get(_in(folder, _ATTRIBUTES), "{}")
+    attributes = v0.get(prefix(folder) + _ATTRIBUTES, "{}")
     found = json.loads(attributes) if isinstance(attributes, str) else attributes
     return json.dumps({"zarr_format": 3, "node_type": "group", "attributes": found})
 
@@ -74,7 +71,7 @@ def _renamed(refs: ReferenceSet, key: str, arrays: Mapping[str, ArrayMeta]) -> s
     owner = refs.array_of(key)
     if owner is None or arrays[owner[0]].zarr_format != 2:
         return key
-    return _in(owner[0], "/".join(["c", *map(str, owner[1])]))
+    return prefix(owner[0]) + "/".join(["c", *map(str, owner[1])])
 
 
 def _document(array: ArrayMeta) -> dict[str, Any]:

@@ -493,8 +493,8 @@ class ReferenceSet(Mapping[str, Reference]):
         if not measure:
             return advise(self.source, self._opened, given, place)
         policy = AccessPolicy(self.source.location, self.allowed)
-        found = measured(self, self._opened, policy, self.storage_options, connection(place))
-        return replace(advise(self.source, self._opened, given, found.place), asked=found.asked)
+        found, asked = measured(self, policy, self.storage_options, connection(place))
+        return replace(advise(self.source, self._opened, given, found), asked=asked)
 
     def check_targets(
         self,

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from refexplorer.core.errors import FormWarning, LeftOutWarning, RefexplorerError, SecretsWarning
 from refexplorer.core.masking import KEYS, masked, masked_text
@@ -22,11 +22,8 @@ from refexplorer.core.text import escape
 Item = TypeVar("Item")
 
 
-class Counter(Protocol):
-    """Takes how far a work is."""
-
-    def __call__(self, done: int, total: int | None, sentence: str | None = None) -> None:
-        """Show it; `sentence` says what is done from now on."""
+Counter = Callable[..., None]
+"""Takes how much of a work is done, of how much, and perhaps a sentence on what is done now."""
 
 
 def is_terminal() -> bool:

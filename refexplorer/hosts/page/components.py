@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import Any, Protocol, TypeVarTuple
+from typing import Any, TypeVarTuple
 
 import param
 from bokeh.document import Document
@@ -91,20 +91,6 @@ MESSAGES = 1000
 _TOO_MANY = f"{MESSAGES:,} requests are waiting: try again when some are answered."
 
 
-class Controller(Protocol):
-    """The controller of a view; see refexplorer/reference/PROTOCOL.md."""
-
-    post: Callable[[Message, Buffers], None]
-
-    def handle(self, message: Message, buffers: Buffers | None) -> list[tuple[Message, Buffers]]:
-        """Answer one message."""
-        ...
-
-    def close(self) -> None:
-        """Stop what runs."""
-        ...
-
-
 class View(JSComponent):
     """A view whose messages a controller answers.
 
@@ -112,7 +98,7 @@ class View(JSComponent):
     nor the other people on it.
     """
 
-    def __init__(self, controller: Controller, **params: Any) -> None:
+    def __init__(self, controller: ExplorerController | EditorController, **params: Any) -> None:
         super().__init__(sizing_mode="stretch_both", margin=0, **params)  # type: ignore[no-untyped-call]
         self._controller = controller
         self._turns = Turns()

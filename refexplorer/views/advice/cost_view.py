@@ -122,17 +122,17 @@ class CostView:
     def measure(self, request: MeasureCost, report: JobReport = unheard) -> JobAnswer:
         """Answer ``cost.measure``."""
         refs, targets, assumed = self._refs, self._targets, connection(request.place)
-        opened, options = internals(refs).opened, targets.storage_options
 
         def going_on() -> None:
             go_on(report, None, None, "Measuring by few requests")
 
         try:
-            found = measured(refs, opened, targets.policy, options, assumed, going_on)
+            options = targets.storage_options
+            place, asked = measured(refs, targets.policy, options, assumed, going_on)
         except AccessError as error:
             return MeasuredModel(None, str(error), error.grant or None), []
         self._did(code_of_measure(request.place, targets.policy.granted))
-        return MeasuredModel(_place(found.place), f"Measured by {found.asked}."), []
+        return MeasuredModel(_place(place), f"Measured by {asked}."), []
 
     def touches(self, request: ShowTouches, report: JobReport = unheard) -> JobAnswer:
         """Answer ``cost.touches``."""

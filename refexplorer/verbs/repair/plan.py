@@ -18,7 +18,7 @@ from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.chunk_names import chunk_keys
 from refexplorer.formats.columns.table import Table
-from refexplorer.spec.codes import CODES, Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.references import Range
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.verbs.repair.law import DECODING, replaceable
@@ -276,8 +276,3 @@ class _Planner:
             for each, length in zip(other.dimensions or (), other.shape, strict=False)
             if each == name
         }
-
-
-def remedy(code: str) -> str:
-    """Return what to do about a finding that is left, a sentence without a full stop."""
-    return CODES[code].mend.removesuffix(".")

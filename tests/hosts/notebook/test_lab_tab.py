@@ -21,7 +21,9 @@ class Way(BaseComm):
         self.sent: list[dict[str, Any]] = []
         super().__init__(primary=False)
 
-    def publish_msg(self, msg_type: str, data: Any = None, **others: Any) -> None:
+    def publish_msg(
+        self, msg_type: str, data: Any = None, metadata: Any = None, buffers: Any = None, **k: Any
+    ) -> None:
         if msg_type == "comm_msg":
             self.sent.append(json.loads(json.dumps(data)))
 

@@ -91,17 +91,8 @@ class Advice:
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as JSON takes it; what is not known is None."""
-        return {
-            "source": self.name,
-            "place": asdict(self.place),
-            "asked": self.asked,
-            "readers": self.readers,
-            "opening": list(map(asdict, self.opening)),
-            "accesses": list(map(asdict, self.accesses)),
-            "findings": list(map(asdict, self.findings)),
-            "bounds": list(map(asdict, self.bounds)),
-            "notes": list(self.notes),
-        }
+        facts = asdict(self)
+        return {"source": facts.pop("name"), **facts, "readers": self.readers}
 
     def __repr__(self) -> str:
         return f"<Advice on {self.name!r}: {counted(len(self.findings), 'finding')}>"

@@ -149,14 +149,11 @@ def _ending() -> Iterator[asyncio.Event]:
     A handler that raises would do so in whatever the loop runs, which may catch it.
     """
     loop, is_ended = asyncio.get_running_loop(), asyncio.Event()
-    before = {}
-    if threading.current_thread() is threading.main_thread():
-        names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-        numbers = [getattr(signal, name) for name in names]
-        before = {number: signal.getsignal(number) for number in numbers}
-    for number, handler in before.items():
-        if handler is signal.SIG_IGN:
-            continue
+    is_main = threading.current_thread() is threading.main_thread()
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if is_main and hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in (getattr(signal, n) for n in names)}
+    before = {number: each for number, each in before.items() if each is not signal.SIG_IGN}
+    for number in before:
         try:
             loop.add_signal_handler(number, is_ended.set)
         except NotImplementedError:  # on Windows
@@ -167,7 +164,7 @@ def _ending() -> Iterator[asyncio.Event]:
         for number, handler in before.items():
             with suppress(NotImplementedError):
                 loop.remove_signal_handler(number)
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+            signal.signal(number, handler or signal.SIG_DFL)
 
 
 def _prepared(source: object, library: Library) -> tuple[ReferenceSet | None, Library]:

@@ -89,18 +89,10 @@ def repository_facts(refs: ReferenceSet) -> dict[str, Any]:
     """Return the facts of the repository of a set, with its newest snapshots; null if unknown."""
     facts = refs.source.repository
     assert facts is not None
-    found: dict[str, Any] = {
-        "place": facts.place,
-        "version": facts.version,
-        "snapshot": facts.snapshot,
-        "chunks": dict(facts.chunks),
-        "branches": None,
-        "tags": None,
-        "containers": facts.containers and [each._asdict() for each in facts.containers],
-        "outside": facts.outside,
-        "access": facts.access,
-        "snapshots": None,
-    }
+    names = ("place", "version", "snapshot", "chunks", "outside", "access")
+    found: dict[str, Any] = {name: getattr(facts, name) for name in names}
+    found |= {"branches": None, "tags": None, "snapshots": None}
+    found["containers"] = facts.containers and [each._asdict() for each in facts.containers]
     if refs.source.place is not None:
         try:
             known = history(refs)
@@ -155,21 +147,12 @@ def tell_shard(refs: ReferenceSet, key: str, allow: Collection[str], as_json: bo
         raise no_key(refs, key) from None
     assert found is not None
     if as_json:
-        places = {
-            name: None if numbers is None else numbers.tolist()
-            for name, numbers in (("offsets", found.offsets), ("lengths", found.lengths))
-        }
-        facts = {
-            "state": str(found.state),
-            "grid": found.grid,
-            "inner_chunks": found.chunks,
-            "count": found.count,
-            "empty": found.empty,
-            "size": found.size,
-            "beyond": found.beyond,
-            "message": found.message,
-        }
-        output.write_object({"key": key, "shard": facts | places}.items())
+        names = ("state", "grid", "chunks", "count", "empty", "size", "beyond", "message")
+        facts = {name: getattr(found, name) for name in names}
+        facts["inner_chunks"] = facts.pop("chunks")
+        for name, numbers in (("offsets", found.offsets), ("lengths", found.lengths)):
+            facts[name] = None if numbers is None else numbers.tolist()
+        output.write_object({"key": key, "shard": facts}.items())
     else:
         output.write_text(found)
     return HAS_ERRORS if found.state is ChunkState.FAILED else status_of(refs)

@@ -59,15 +59,8 @@ def infer(
     if target is not None:
         found.to_json(target)
     if as_json:
-        fields = {
-            "source": found.name,
-            "size_before": found.size_before,
-            "size_after": found.size_after,
-            "keys": found.keys,
-            "generated": found.generated,
-            "kept_explicit": found.kept_explicit,
-            "templates": dict(found.templates),
-        }
+        names = ("size_before", "size_after", "keys", "generated", "kept_explicit", "templates")
+        fields = {"source": found.name} | {name: getattr(found, name) for name in names}
         output.write_json(fields, "gen", found.gen)
     else:
         output.write_rows(("Part", "Key or name", "URL"), part_rows(found))
@@ -122,19 +115,15 @@ def diff(
 def _facts(found: Difference) -> dict[str, object]:
     from refexplorer.verbs.differing import share
 
-    return {
+    facts: dict[str, object] = {
         "before": found.before.source.name,
         "after": found.after.source.name,
-        "total": found.total,
-        "equal": found.equal,
-        "keys": found.keys,
         "percent_equal": share(found),
-        "counts": dict(found.counts),
-        "arrays_moved": [move._asdict() for move in found.arrays_moved],
-        "renames": [rename._asdict() for rename in found.renames],
-        "shifts": [shift._asdict() for shift in found.shifts],
-        "fields": [field._asdict() for field in found.fields],
     }
+    facts |= {name: getattr(found, name) for name in ("total", "equal", "keys", "counts")}
+    for name in ("arrays_moved", "renames", "shifts", "fields"):
+        facts[name] = [each._asdict() for each in getattr(found, name)]
+    return facts
 
 
 def _row(change: KeyChange) -> dict[str, object]:

@@ -22,6 +22,7 @@ from refexplorer.hosts.cli.program import (
     status_of,
 )
 from refexplorer.hosts.cli.verbs.looking import no_array
+from refexplorer.hosts.cli.verbs.making import Allow
 from refexplorer.verbs.referenceset import PAGE_KEYS
 
 MEGABYTE = 1_000_000
@@ -41,10 +42,7 @@ def serve(
     address: Annotated[
         str, typer.Option(help="Address to listen on; 0.0.0.0 accepts other machines.")
     ] = "127.0.0.1",
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(help="Allow a place to be read: a folder, s3://bucket, a host."),
-    ] = None,
+    allow: Allow = None,
     origin: Annotated[
         list[str] | None, typer.Option(help="Host name of the page behind a proxy.")
     ] = None,
@@ -118,10 +116,7 @@ def page(
         bool,
         typer.Option("--targets", help="Ask each target for its size, and include the answers."),
     ] = False,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(help="Allow a place to be read: a folder, s3://bucket, a host."),
-    ] = None,
+    allow: Allow = None,
     keys: Annotated[
         int, typer.Option(min=1, help="Maximum number of rows of the tree to write.")
     ] = PAGE_KEYS,
@@ -147,14 +142,14 @@ def page(
         from refexplorer.views.exercises.exercise_checks import exercise_at
 
         save_exercise_page(exercise_at(source), output_file)
-        return _told(output_file, as_json, 0)
+        return _report_written(output_file, as_json, 0)
     refs = open_set(source)
     if editor:
         if refs.source.text is None:
             raise RefexplorerError(f"{refs.source.name} has no JSON text for the editor.")
         with output.saying_warnings():
             save_editor_page(refs.source.text, output_file, refs.source.name)
-        return _told(output_file, as_json, status_of(refs))
+        return _report_written(output_file, as_json, status_of(refs))
     with output.saying_warnings(), output.counting(f"Recording {refs.source.name}") as count:
         try:
             save_page(
@@ -163,14 +158,14 @@ def page(
                 read=read or (),
                 check_targets=targets,
                 keys=keys,
-                report=lambda done, of: count(done, of),
+                report=count,
             )
         except KeyError as error:
             raise no_array(refs, error.args[0]) from None
-    return _told(output_file, as_json, status_of(refs))
+    return _report_written(output_file, as_json, status_of(refs))
 
 
-def _told(written: Path, as_json: bool, status: int) -> int:
+def _report_written(written: Path, as_json: bool, status: int) -> int:
     """Say what was written; return the exit status."""
     size = written.stat().st_size
     if as_json:

@@ -135,8 +135,8 @@ class Difference:
     ) -> Iterator[KeyChange]:
         """Yield the keys that differ, as `rows`."""
         if change is not None and change not in CHANGES[1:]:
-            known = ", ".join(CHANGES[1:])
-            raise RefexplorerError(f"{change!r} is not a kind of change; use one of {known}.")
+            names = ", ".join(CHANGES[1:])
+            raise RefexplorerError(f"{change!r} is not a kind of change; use one of {names}.")
         return self._found.rows(self._found.of_change(change)[start:stop])
 
     def arrays(self) -> tuple[str, ...]:
@@ -209,18 +209,18 @@ def diff(
         source if isinstance(source, ReferenceSet) else open_references(source)
         for source in (before, after)
     ]
-    found = difference(internals(sides[0]).opened, internals(sides[1]).opened, sides[0].limits)
+    changes = difference(internals(sides[0]).opened, internals(sides[1]).opened, sides[0].limits)
     if read:
-        found = _decided(found, sides, allow)
-    return Difference(sides[0], sides[1], found)
+        changes = _decided(changes, sides, allow)
+    return Difference(sides[0], sides[1], changes)
 
 
 def _decided(
-    found: Differences, sides: Sequence[ReferenceSet], allow: Collection[str]
+    differences: Differences, sides: Sequence[ReferenceSet], allow: Collection[str]
 ) -> Differences:
     """Read what is text on one side only, and say where the bytes are equal."""
     texts: tuple[dict[str, tuple[int, bytes]], ...] = ({}, {})
-    for place, change in found.inlined():
+    for place, change in differences.inlined():
         for side, reference in enumerate((change.after, change.before)):
             if isinstance(reference, Inline | Base64):
                 texts[side][change.key] = place, reference.data
@@ -238,40 +238,40 @@ def _decided(
         for key, data in files.cat(list(wanted), on_error="omit").items():
             index, text = wanted[key]
             changes[index] = EMBEDDED if data == text else CONTENT
-    return found.decided(changes)
+    return differences.decided(changes)
 
 
-def title(found: Difference) -> str:
+def title(result: Difference) -> str:
     """Return one sentence."""
     names = (
-        f"{escape(found.before.source.name, _CHARS)} → {escape(found.after.source.name, _CHARS)}"
+        f"{escape(result.before.source.name, _CHARS)} → {escape(result.after.source.name, _CHARS)}"
     )
-    differ = f"{counted(found.total, 'key')} differ{'s' if found.total == 1 else ''}"
-    equal = f"{found.equal:,} of {counted(found.keys, 'key')} equal ({share(found):.1f} %)"
-    return f"{names}: {differ if found.total else 'the same references'}, {equal}."
+    differ = f"{counted(result.total, 'key')} differ{'s' if result.total == 1 else ''}"
+    equal = f"{result.equal:,} of {counted(result.keys, 'key')} equal ({share(result):.1f} %)"
+    return f"{names}: {differ if result.total else 'the same references'}, {equal}."
 
 
-def share(found: Difference) -> float:
+def share(result: Difference) -> float:
     """Return how many percent of the keys are equal, to a tenth; 100 if no key differs."""
-    return math.floor(1000 * found.equal / found.keys) / 10 if found.total else 100.0
+    return math.floor(1000 * result.equal / result.keys) / 10 if result.total else 100.0
 
 
-def sentences(found: Difference) -> Iterator[str]:
+def sentences(result: Difference) -> Iterator[str]:
     """Yield sentences that explain the changes."""
-    for old, new, keys in found.arrays_moved:
+    for old, new, keys in result.arrays_moved:
         yield f"What was the array {old!r} is now {new!r}, in {counted(keys, 'key')}."
-    for rename in found.renames:
+    for rename in result.renames:
         yield f"{rename.old!r} became {rename.new!r} in {counted(rename.keys, 'key')}."
-    for shift in found.shifts:
+    for shift in result.shifts:
         way = "later" if shift.by > 0 else "earlier"
         yield f"{counted(shift.keys, 'byte range')} begin {abs(shift.by):,} bytes {way}."
-    for change in found.fields[:SHOWN]:
+    for change in result.fields[:SHOWN]:
         before, after = (
             "nothing" if side is None else side for side in (change.before, change.after)
         )
         yield f"{change.key} {change.field}: {before[:_CHARS]} became {after[:_CHARS]}."
-    if len(found.fields) > SHOWN:
-        yield f"… {len(found.fields) - SHOWN:,} more fields."
+    if len(result.fields) > SHOWN:
+        yield f"… {len(result.fields) - SHOWN:,} more fields."
 
 
 def reference_text(reference: Reference | None) -> str:
@@ -286,6 +286,6 @@ def reference_text(reference: Reference | None) -> str:
     return url
 
 
-def _rows(found: Difference) -> Iterator[Sequence[str]]:
-    for row in found.rows(0, SHOWN):
+def _rows(result: Difference) -> Iterator[Sequence[str]]:
+    for row in result.rows(0, SHOWN):
         yield MARKS[row.change], row.key, reference_text(row.before), reference_text(row.after)

@@ -73,8 +73,8 @@ def bytes_text(summary: Summary) -> str:
 
 def beside_text(summary: Summary) -> str:
     """Return the whole files, which ``Summary.bytes`` does not count; empty without any."""
-    whole = summary.kinds.get(Kind.URL, 0)
-    return f" besides {counted(whole, 'whole file')} of unknown size" if whole else ""
+    n_files = summary.kinds.get(Kind.URL, 0)
+    return f" besides {counted(n_files, 'whole file')} of unknown size" if n_files else ""
 
 
 def tree_text(
@@ -189,7 +189,7 @@ _NAMES: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
 def name_of(references: object) -> str | None:
-    """Return the name by which `shown_set` finds a set while it lives; None without a kernel."""
+    """Return the name by which `set_named` finds a set while it lives; None without a kernel."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     if getattr(shell, "kernel", None) is None:
@@ -197,7 +197,7 @@ def name_of(references: object) -> str | None:
     return _NAMES.setdefault(references, uuid4().hex)
 
 
-def shown_set(name: str) -> Any:
+def set_named(name: str) -> Any:
     """Return the set that was shown under a name."""
     for references, each in [*_NAMES.items()]:
         if each == name:
@@ -222,8 +222,8 @@ def references_html(
     # Shown by the extension of JupyterLab, which alone can do what it says.
     button = f' <button type="button" hidden data-refexplorer-set="{name}">Explore</button>'
     parts = [
-        f"<p><b>{_shown(refs.source.name)}</b> ({refs.source.form}): "
-        f"{_shown(facts_text(summary), None)}{'' if name is None else button}<br>"
+        f"<p><b>{_escape_html(refs.source.name)}</b> ({refs.source.form}): "
+        f"{_escape_html(facts_text(summary), None)}{'' if name is None else button}<br>"
         f"{kinds_text(summary)}; {health_text(diagnostics)}{_left_out(refs)}</p>",
         notes_html(diagnostics),
         picture,
@@ -233,8 +233,8 @@ def references_html(
 
 
 def _left_out(refs: SetLike) -> str:
-    said = left_out_text(refs.source)
-    return f"; {said}" if said else ""
+    text = left_out_text(refs.source)
+    return f"; {text}" if text else ""
 
 
 def kinds_text(summary: Summary) -> str:
@@ -247,11 +247,11 @@ def health_text(diagnostics: tuple[Diagnostic, ...] | None) -> str:
     """Return how many errors and warnings there are, and what nobody looked at yet."""
     if diagnostics is None:
         return "not checked for errors yet"
-    found = Counter(each.severity for each in diagnostics)
-    errors, warnings = found[Severity.ERROR], found[Severity.WARNING]
-    said = [counted(errors, "error") if errors else "no errors"]
-    said += [counted(warnings, "warning")] if warnings else []
-    return f"{', '.join(said)}, targets not checked"
+    counts = Counter(each.severity for each in diagnostics)
+    errors, warnings = counts[Severity.ERROR], counts[Severity.WARNING]
+    parts = [counted(errors, "error") if errors else "no errors"]
+    parts += [counted(warnings, "warning")] if warnings else []
+    return f"{', '.join(parts)}, targets not checked"
 
 
 def notes_html(diagnostics: tuple[Diagnostic, ...] | None) -> str:
@@ -261,11 +261,11 @@ def notes_html(diagnostics: tuple[Diagnostic, ...] | None) -> str:
     items: list[str] = []
     for group in grouped(diagnostics):
         listed = group.diagnostics[:NOTES_SHOWN] if group.is_long else group.diagnostics
-        lines = [f"<li>{_shown(str(each), 400)}</li>" for each in listed]
+        lines = [f"<li>{_escape_html(str(each), 400)}</li>" for each in listed]
         if group.is_long:
-            first, left = lines, len(group.diagnostics) - NOTES_SHOWN
-            more = f"<li>… {left:,} more</li>" if left > 0 else ""
-            title = f"<summary>{_shown(group.title, 400)}</summary>"
+            first, remaining = lines, len(group.diagnostics) - NOTES_SHOWN
+            more = f"<li>… {remaining:,} more</li>" if remaining > 0 else ""
+            title = f"<summary>{_escape_html(group.title, 400)}</summary>"
             lines = [f"<li><details>{title}<ul>{''.join(first)}{more}</ul></details></li>"]
         items += lines
     title = counted(len(diagnostics), "note")
@@ -282,10 +282,10 @@ def tree_html(refs: SetLike, path: str = "", levels: int = LEVELS_SHOWN) -> str:
 
 
 def _node(refs: SetLike, node: Node, levels: int) -> str:
-    name = f"<code>{_shown(node.name)}</code>"
+    name = f"<code>{_escape_html(node.name)}</code>"
     if not node.children:
         size = "" if node.size is None else f", {size_text(node.size)}"
-        target = f", <code>{_shown(node.target)}</code>" if node.target else ""
+        target = f", <code>{_escape_html(node.target)}</code>" if node.target else ""
         return f"{name} {node.kind or 'no reference'}{size}{target}"
     size = "size not known" if node.size is None else size_text(node.size)
     title = f"{name} {node.type}, {counted(node.children, 'child', 'children')}, {size}"
@@ -295,5 +295,5 @@ def _node(refs: SetLike, node: Node, levels: int) -> str:
     return f"<details><summary>{title}</summary>{below}</details>"
 
 
-def _shown(text: str, limit: int | None = NAME_SHOWN) -> str:
+def _escape_html(text: str, limit: int | None = NAME_SHOWN) -> str:
     return shown(text, limit)

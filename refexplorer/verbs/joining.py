@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
 
-def joined_metadata(
+def join_metadata(
     first: ArrayMeta,
     shape: Sequence[int],
     axis: int | None,
@@ -76,7 +76,7 @@ def _with_new_dimension(codec: Any) -> Any:
 _TIME = ("units", "calendar")
 
 
-def joined_values(
+def join_values(
     sets: Sequence[ReferenceSet],
     group: str,
     names: Sequence[str],
@@ -121,7 +121,7 @@ def _written(dataset: Any, group: str, version: int) -> Iterator[tuple[str, str]
     """Yield the keys of a dataset, in which each array is one chunk."""
     from zarr.storage import MemoryStore
 
-    held: dict[str, Any] = {}
+    store: dict[str, Any] = {}
     plain = {
         name: {"compressors": None, "chunks": one.shape}
         for name, one in dataset.variables.items()
@@ -129,8 +129,8 @@ def _written(dataset: Any, group: str, version: int) -> Iterator[tuple[str, str]
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of units of times that had to be finer
-        dataset.to_zarr(MemoryStore(held), zarr_format=version, consolidated=False, encoding=plain)
-    for key, buffer in held.items():
+        dataset.to_zarr(MemoryStore(store), zarr_format=version, consolidated=False, encoding=plain)
+    for key, buffer in store.items():
         _, is_of_array, name = key.rpartition("/")
         data = buffer.to_bytes()
         if is_of_array:
@@ -155,7 +155,7 @@ _MEANING = (
 _SHOWN = 10
 
 
-def joined(sets: Sequence[ReferenceSet], dimension: str, pattern: str | None = None) -> Source:
+def join_sets(sets: Sequence[ReferenceSet], dimension: str, pattern: str | None = None) -> Source:
     """Join sets along a dimension, one after the other."""
     parts = [_JoinedPart(each) for each in sets]
     _check_names(parts)
@@ -228,8 +228,8 @@ class _JoinedPart:
     def attributes(self, path: str) -> dict[str, Any]:
         """Return the attributes of an array or a group."""
         document = _parsed(self.metadata.get(prefix(path) + _NODE, "{}"))
-        found: dict[str, Any] = document.get("attributes") or {}
-        return found or _parsed(self.metadata.get(prefix(path) + _ATTRIBUTES, "{}"))
+        attributes: dict[str, Any] = document.get("attributes") or {}
+        return attributes or _parsed(self.metadata.get(prefix(path) + _ATTRIBUTES, "{}"))
 
 
 class _Joining:
@@ -277,11 +277,11 @@ class _Joining:
         version = next((each.zarr_format for each in self._first.arrays.values()), 2)
         for group, names in valued.items():
             wanted = [name for name in names if self._is_joined(prefix(group) + name)]
-            yield from joined_values(sets, group, names, wanted, self._dimension, version)
+            yield from join_values(sets, group, names, wanted, self._dimension, version)
 
     def beyond(self) -> tuple[tuple[str, int], ...]:
         """Return the byte ranges that end after their files, as `Source.beyond`."""
-        found: dict[str, tuple[str, int]] = {}
+        ranges: dict[str, tuple[str, int]] = {}
         for number, part in enumerate(self._parts):
             for key, count in part.refs.source.beyond:
                 owner = part.refs.array_of(key)
@@ -293,9 +293,9 @@ class _Joining:
                     key = moved_key(self._first.arrays[path], index, self._axis(path), start)
                 elif number:
                     continue  # which is taken from the first set alone
-                first, before = found.get(path, (key, 0))
-                found[path] = first, before + count
-        return tuple(found.values())
+                first, before = ranges.get(path, (key, 0))
+                ranges[path] = first, before + count
+        return tuple(ranges.values())
 
     def _is_valued(self, path: str) -> bool:
         """Say whether the values of an array are read: a coordinate's, and where keys do not do."""
@@ -336,7 +336,7 @@ class _Joining:
         first, axis = self._first.arrays[path], self._axis(path)
         attributes = _agreed([part.attributes(path) for part in self._parts])
         shape, starts = self._grid(path)
-        yield from joined_metadata(first, shape, axis, attributes, self._dimension)
+        yield from join_metadata(first, shape, axis, attributes, self._dimension)
         for part, start in zip(self._parts, starts, strict=True):
             for index, value in part.chunks[path].items():
                 yield moved_key(first, index, axis, start), value
@@ -383,16 +383,16 @@ class _Joining:
 
     def warn_of_first(self) -> None:
         """Say which arrays were taken from the first set and compared with no other."""
-        taken = [
+        paths = [
             path
             for path, array in self._first.arrays.items()
             if array.shape and not self._is_joined(path) and not self._first.is_coordinate(path)
         ]
-        if taken and len(self._parts) > 1:
+        if paths and len(self._parts) > 1:
             warnings.warn(
                 f"Arrays without the dimension {escape(self._dimension)} are those of "
                 f"{self._first.name} and were not compared with those of the others: "
-                f"{_listed(taken)}.",
+                f"{_listed(paths)}.",
                 LeftOutWarning,
                 stacklevel=4,
             )

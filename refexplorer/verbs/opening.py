@@ -23,7 +23,7 @@ from refexplorer.refset.segments import Generated
 from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.document import Document
 from refexplorer.spec.expansion import Expansion, expand_document
-from refexplorer.verbs.joining import joined
+from refexplorer.verbs.joining import join_sets
 from refexplorer.verbs.referenceset import ReferenceSet
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def open_references(
     """
     limits = limits or DEFAULT_LIMITS
     if concat_dim is not None:
-        paths, whole = sources_of(source)
+        paths, pattern = sources_of(source)
         sets = [
             open_references(
                 path,
@@ -101,7 +101,7 @@ def open_references(
             )
             for number, path in enumerate(paths)
         ]
-        return set_of(joined(sets, concat_dim, whole), limits, storage_options=storage_options)
+        return set_of(join_sets(sets, concat_dim, pattern), limits, storage_options=storage_options)
 
     def locate(url: str) -> tuple[AbstractFileSystem, str]:
         from refexplorer.io.fetch.guarded import typed  # imports much, and few sets have a URL

@@ -118,10 +118,10 @@ class ReferenceSet(Mapping[str, Reference]):
     def __getitem__(self, key: str) -> Reference:
         if not isinstance(key, str):
             raise KeyError(key)
-        found = self._opened.lookup(key)
-        if found is None:
+        entry = self._opened.lookup(key)
+        if entry is None:
             raise self._opened.missing(key)
-        return found[1]
+        return entry[1]
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and self._opened.holds(key)
@@ -169,13 +169,13 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.io.access.policy import AccessPolicy
 
         names = AccessPolicy(None, places).names
-        found = object.__new__(type(self))
+        refs = object.__new__(type(self))
         kept = {name: value for name, value in vars(self).items() if name != "_known"}
-        vars(found).update(kept)
-        found.allowed = tuple(dict.fromkeys((*self.allowed, *names)))
+        vars(refs).update(kept)
+        refs.allowed = tuple(dict.fromkeys((*self.allowed, *names)))
         if storage_options is not None:
-            found.storage_options = dict(storage_options)
-        return found
+            refs.storage_options = dict(storage_options)
+        return refs
 
     @property
     def audited(self) -> Audit | None:
@@ -183,8 +183,8 @@ class ReferenceSet(Mapping[str, Reference]):
         return self._results.audited
 
     @audited.setter
-    def audited(self, found: Audit | None) -> None:
-        self._results.audited = found
+    def audited(self, audit: Audit | None) -> None:
+        self._results.audited = audit
 
     @property
     def verified(self) -> Report | None:
@@ -192,8 +192,8 @@ class ReferenceSet(Mapping[str, Reference]):
         return self._results.verified
 
     @verified.setter
-    def verified(self, found: Report | None) -> None:
-        self._results.verified = found
+    def verified(self, report: Report | None) -> None:
+        self._results.verified = report
 
     @property
     def count(self) -> int:
@@ -211,18 +211,18 @@ class ReferenceSet(Mapping[str, Reference]):
     def error_count(self) -> int:
         """How many errors were found by what was read; `diagnostics` also looks for what is odd."""
         return sum(
-            found.count for found in self._internals.findings if found.severity is Severity.ERROR
+            each.count for each in self._internals.findings if each.severity is Severity.ERROR
         )
 
-    def left_out(self, key: str) -> Diagnostic | None:
+    def rejection(self, key: str) -> Diagnostic | None:
         """Return the error because of which a key of the source was rejected.
 
         None if it is in the set, or the source has no such key. In a large document only the
         pointer says where.
         """
-        found = self._opened.rejection(key)
+        error = self._opened.rejection(key)
         is_short = not self.source.is_large
-        return placed(found, self._locate) if found and is_short and self._locate else found
+        return placed(error, self._locate) if error and is_short and self._locate else error
 
     def keys_at(self, start: int, stop: int) -> list[str]:
         """Return the keys numbered `start` to `stop`, in the order of the set."""
@@ -298,15 +298,15 @@ class ReferenceSet(Mapping[str, Reference]):
 
     def array(self, path: str) -> ArrayMeta:
         """Return the metadata of the array at a path."""
-        found = self._opened.arrays.get(path)
-        if found is None:
+        array = self._opened.arrays.get(path)
+        if array is None:
             raise KeyError(path)
-        return found
+        return array
 
     def array_of(self, key: str) -> tuple[str, tuple[int, ...]] | None:
         """Return the path of the array that a key is a chunk of, and the chunk's index."""
-        found = self._opened.arrays.of_key(key)
-        return None if found is None else (found[0].path, found[1])
+        owner = self._opened.arrays.of_key(key)
+        return None if owner is None else (owner[0].path, owner[1])
 
     def chunk_grid(self, path: str) -> ChunkReferences:
         """Return the references of the array at a path, on the grid of its chunks."""
@@ -314,10 +314,10 @@ class ReferenceSet(Mapping[str, Reference]):
 
     def targets(self, start: int = 0, stop: int | None = None) -> list[TargetSummary]:
         """Return the targets numbered `start` to `stop`, in the order of the set."""
-        found = self._internals.target_index.targets(start, stop)
+        targets = self._internals.target_index.targets(start, stop)
         if (facts := self.source.repository) is None:
-            return found
-        return [replace(each, kind=facts.kind_of(each.url or "")) for each in found]
+            return targets
+        return [replace(each, kind=facts.kind_of(each.url or "")) for each in targets]
 
     def layout(self, url: str | None) -> TargetLayout:
         """Return which byte ranges of a target are referenced, and by which keys."""
@@ -325,10 +325,10 @@ class ReferenceSet(Mapping[str, Reference]):
 
     def origin(self, key: str) -> str:
         """Say where a key comes from: ``"refs"``, ``"gen[0]"`` or ``"parquet"``."""
-        found = self._opened.lookup(key)
-        if found is None:
+        entry = self._opened.lookup(key)
+        if entry is None:
             raise KeyError(key)
-        return found[0].origin
+        return entry[0].origin
 
     def explain(self, key: str) -> Trace:
         """Trace a key from its entry, gen item or record over each template to the reference.
@@ -486,15 +486,15 @@ class ReferenceSet(Mapping[str, Reference]):
             If an array has no such part, there is no such place, or it cannot be measured.
         """
         from refexplorer.checks.advice.advising import advise
-        from refexplorer.checks.advice.connections import connection, measured
+        from refexplorer.checks.advice.connections import connection_of, measure_connection
         from refexplorer.io.access.policy import AccessPolicy
 
-        given = tuple(access.items() if isinstance(access, Mapping) else access)
+        accesses = tuple(access.items() if isinstance(access, Mapping) else access)
         if not measure:
-            return advise(self.source, self._opened, given, place)
+            return advise(self.source, self._opened, accesses, place)
         policy = AccessPolicy(self.source.location, self.allowed)
-        found, asked = measured(self, policy, self.storage_options, connection(place))
-        return replace(advise(self.source, self._opened, given, found), asked=asked)
+        place, asked = measure_connection(self, policy, self.storage_options, connection_of(place))
+        return replace(advise(self.source, self._opened, accesses, place), asked=asked)
 
     def check_targets(
         self,
@@ -588,11 +588,11 @@ class ReferenceSet(Mapping[str, Reference]):
             source.location, self.allowed, self.limits, self.storage_options, source.unlisted
         )
         manner = Manner(decode, scheduler, workers, results, resume, watch)
-        found = audit(self.source.name, self._opened, self._internals.findings, auditor, manner)
+        report = audit(self.source.name, self._opened, self._internals.findings, auditor, manner)
         if self.source.recorded is not None:
-            found.compare_versions(self.source.recorded())
-        self.audited = found
-        return found
+            report.compare_versions(self.source.recorded())
+        self.audited = report
+        return report
 
     def verify(
         self,
@@ -642,7 +642,7 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 
         source = self.source
-        terms = VerifyTerms(
+        context = VerifyTerms(
             source.location,
             self.allowed,
             self.limits,
@@ -655,7 +655,7 @@ class ReferenceSet(Mapping[str, Reference]):
         manner = VerifyManner(
             values, scheduler, workers, results, resume, watch, only=only, within=within
         )
-        self.verified = verify(source.name, self._opened, self._internals.findings, terms, manner)
+        self.verified = verify(source.name, self._opened, self._internals.findings, context, manner)
         return self.verified
 
     def filesystem(self) -> ReferenceView:
@@ -806,10 +806,10 @@ class ReferenceSet(Mapping[str, Reference]):
                 "Give the index of a value or an inner chunk of a shard, not both."
             )
         if index is not None:
-            found = self.why(path, index)
+            trace = self.why(path, index)
         else:
-            found = trace_key(self, path, self._targets(), inner)
-        return found if found.reference is None else found.after(self.explain(found.key))
+            trace = trace_key(self, path, self._targets(), inner)
+        return trace if trace.reference is None else trace.after(self.explain(trace.key))
 
     def why(self, array: str, index: Sequence[int]) -> Trace:
         """Trace one value as `trace` does, from the reference on: `Trace.cause` is the reason."""

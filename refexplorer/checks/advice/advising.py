@@ -6,7 +6,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from refexplorer.checks.advice.connections import DEFAULT_PLACE, READERS, Connection, connection
+from refexplorer.checks.advice.connections import (
+    DEFAULT_PLACE,
+    READERS,
+    Connection,
+    connection_of,
+)
 from refexplorer.checks.advice.costs import (
     AccessCost,
     ArrayCosts,
@@ -87,7 +92,7 @@ class Advice:
     @property
     def readers(self) -> dict[str, str]:
         """The readers whose requests are told apart, and whose reads are like that."""
-        return {rules.name: rules.says for rules in READERS}
+        return {rules.name: rules.description for rules in READERS}
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as JSON takes it; what is not known is None."""
@@ -101,19 +106,19 @@ class Advice:
         return "\n".join(map(escape, self._lines()))
 
     def _lines(self) -> Iterator[str]:
-        known = "assumed" if self.asked is None else f"measured by {self.asked}"
-        yield f"{self.name}, as read from {self.place} ({known})"
-        yield from _listed("What would be cheaper:", self.findings)
-        yield from _listed("What the layout of the files does not allow:", self.bounds)
+        source_text = "assumed" if self.asked is None else f"measured by {self.asked}"
+        yield f"{self.name}, as read from {self.place} ({source_text})"
+        yield from _list_lines("What would be cheaper:", self.findings)
+        yield from _list_lines("What the layout of the files does not allow:", self.bounds)
         yield "What it costs:"
         for cost in (*self.opening, *self.accesses):
             yield from _cost_lines(cost)
-        yield from _listed("Notes:", self.notes)
+        yield from _list_lines("Notes:", self.notes)
         yield "Requests are told apart by reader:"
         yield from (f"  {name}: {says}" for name, says in self.readers.items())
 
 
-def _listed(title: str, items: tuple[object, ...]) -> Iterator[str]:
+def _list_lines(title: str, items: tuple[object, ...]) -> Iterator[str]:
     if not items:
         return
     yield title
@@ -125,7 +130,7 @@ def _listed(title: str, items: tuple[object, ...]) -> Iterator[str]:
 def _cost_lines(cost: AccessCost) -> Iterator[str]:
     what = cost.path or ("the root group" if cost.name == "open" else "the root array")
     chunks = _UNKNOWN if cost.chunks is None else counted(cost.chunks, "chunk")
-    parts = [f"{chunks} from {_count(cost.files, 'file')}"]
+    parts = [f"{chunks} from {_count_text(cost.files, 'file')}"]
     if cost.held:
         parts.append(f"{cost.held:,} held in the set")
     if cost.absent:
@@ -143,13 +148,13 @@ def _cost_lines(cost: AccessCost) -> Iterator[str]:
 
 def _reader_text(cost: ReaderCost) -> str:
     size = f"{_UNKNOWN} bytes" if cost.bytes is None else size_text(cost.bytes)
-    text = f"{_count(cost.requests, 'request')}, {size}"
+    text = f"{_count_text(cost.requests, 'request')}, {size}"
     if cost.smallest is not None and cost.largest is not None and cost.smallest != cost.largest:
         text += f" ({size_text(cost.smallest)} to {size_text(cost.largest)} each)"
     return text if cost.seconds is None else f"{text}, about {cost.seconds:.2g} s"
 
 
-def _count(number: int | None, what: str) -> str:
+def _count_text(number: int | None, what: str) -> str:
     return f"{_UNKNOWN} {what}s" if number is None else counted(number, what)
 
 
@@ -165,28 +170,28 @@ SLICE, ALONG = "one slice", "along the first dimension"
 def advise(
     source: Source,
     opened: OpenedSet,
-    given: Accesses,
+    accesses: Accesses,
     place: str | Connection,
 ) -> Advice:
     """Return the costs of standard accesses and of those that are given, and what to change."""
-    return _Advising(source, opened, connection(place)).advice(given)
+    return _Advising(source, opened, connection_of(place)).advice(accesses)
 
 
 def standard_accesses(opened: OpenedSet, array: ArrayMeta) -> dict[str, PartOfArray]:
     """Return one index of the first dimension, all of it at one point, and all, by their names."""
-    found = {}
+    accesses = {}
     if (rank := len(array.shape)) > 1 and all(array.shape):
         begins_with_time = is_time_dimension(opened, array, 0)
         one = MAP if begins_with_time and rank > 2 else SLICE
-        found[one] = part_of(array, (0,))
+        accesses[one] = part_of(array, (0,))
         along = SERIES if begins_with_time else ALONG
-        found[along] = part_of(array, (slice(None), *[0] * (rank - 1)))
-    return found | {WHOLE: part_of(array, ())}
+        accesses[along] = part_of(array, (slice(None), *[0] * (rank - 1)))
+    return accesses | {WHOLE: part_of(array, ())}
 
 
 def best_record_size(opened: OpenedSet, place: str = DEFAULT_PLACE) -> int:
     """Return the record size with which parts of one index and along it take least time."""
-    return records_read(_arrays(opened), connection(place))[0]
+    return records_read(_arrays(opened), connection_of(place))[0]
 
 
 def _arrays(opened: OpenedSet) -> Iterator[ArrayMeta]:
@@ -203,18 +208,18 @@ class _Advising:
         self._findings: list[AdviceFinding] = []
         self._bounds: list[LayoutBound] = []
 
-    def advice(self, given: Sequence[tuple[str, Places | TaskChunks]]) -> Advice:
+    def advice(self, accesses: Sequence[tuple[str, Places | TaskChunks]]) -> Advice:
         """Return the advice."""
         further: dict[str, list[PartOfArray | TasksOfArray]] = {}
-        for path, part in given:
+        for path, part in accesses:
             array = self._opened.arrays.get(path)
             if array is None:
                 raise KeyError(path)
-            found = tasks_of(array, part) if isinstance(part, Mapping) else part_of(array, part)
-            further.setdefault(path, []).append(found)
+            access = tasks_of(array, part) if isinstance(part, Mapping) else part_of(array, part)
+            further.setdefault(path, []).append(access)
         groups = groups_of(self._opened)
         opening = [self._opening(group, arrays) for group, arrays in groups.items()]
-        accesses = [
+        costs = [
             cost
             for array in _arrays(self._opened)
             for cost in self._costs(array, further.get(array.path, ()))
@@ -224,8 +229,8 @@ class _Advising:
             self._source.name,
             self._place,
             tuple(opening),
-            tuple(accesses),
-            tuple(sorted(self._findings, key=_gained)),
+            tuple(costs),
+            tuple(sorted(self._findings, key=_gain_order)),
             tuple(sorted(self._bounds, key=lambda bound: -bound.requests)),
             tuple(self._notes(groups)),
         )
@@ -236,28 +241,28 @@ class _Advising:
         return cost
 
     def _costs(
-        self, array: ArrayMeta, given: Sequence[PartOfArray | TasksOfArray]
+        self, array: ArrayMeta, further: Sequence[PartOfArray | TasksOfArray]
     ) -> list[AccessCost]:
         """Return the costs of accesses to an array, and keep what was found."""
         standard = standard_accesses(self._opened, array)
         accesses: list[tuple[str, PartOfArray | TasksOfArray]] = [
             *standard.items(),
-            *((GIVEN, part) for part in given),
+            *((GIVEN, part) for part in further),
         ]
         costs = ArrayCosts(self._opened, array, self._place, [part for _, part in accesses])
-        found = [(costs.cost(name, part), part) for name, part in accesses]
-        whole = next(cost for cost, _ in found if cost.name == WHOLE)
+        counted_parts = [(costs.cost(name, part), part) for name, part in accesses]
+        full = next(cost for cost, _ in counted_parts if cost.name == WHOLE)
         if array.dimensions != (array.path.rpartition("/")[2],):  # of coordinates opening tells
-            self._findings += small_chunks(whole, self._place)
-        for cost, part in found:
+            self._findings += small_chunks(full, self._place)
+        for cost, part in counted_parts:
             self._findings += asked_apart(cost)
             self._findings += few_at_a_time(cost, self._place)
             if not isinstance(part, PartOfArray) or cost.name == WHOLE:
                 continue
             divided = [*subchunk(costs, cost, part, self._source.name)]
-            self._findings += divided or large_chunks(cost, whole, self._place)
-            self._bounds += layout_bound(cost, whole, costs.decoded_size, self._place)
-        return [cost for cost, _ in found]
+            self._findings += divided or large_chunks(cost, full, self._place)
+            self._bounds += layout_bound(cost, full, costs.decoded_size, self._place)
+        return [cost for cost, _ in counted_parts]
 
     def _of_document(self, groups: int) -> Iterator[AdviceFinding]:
         """Yield what is found about a JSON document."""
@@ -296,6 +301,6 @@ def _document_size(source: Source) -> int | None:
         return sum(map(len, iter(lambda: stream.read(_BLOCK), b"")))
 
 
-def _gained(finding: AdviceFinding) -> float:
+def _gain_order(finding: AdviceFinding) -> float:
     """Return what sorts a finding: the largest gain first, an unknown one last."""
     return math.inf if finding.seconds_gained is None else -finding.seconds_gained

@@ -27,13 +27,13 @@ from refexplorer.spec.references import Range
 class MergeRules:
     """How one reader asks for byte ranges."""
 
-    # name, says: What it is called, and whose reads are like that
+    # name, description: What it is called, and whose reads are like that
     name: str
-    says: str
+    description: str
     # Bytes between two ranges that it reads and throws away to save a request; None if it asks for
     # each range alone
     gap: int | None
-    most: int | None  # A request does not grow beyond this by merging; None if nothing bounds it
+    limit: int | None  # A request does not grow beyond this by merging; None if nothing bounds it
     at_once: int  # Requests at a time
     by_file: bool = False  # Whether it is called for one file after the other
 
@@ -144,7 +144,7 @@ parallel file system."""
 DEFAULT_PLACE = "object-store"
 
 
-def connection(place: str | Connection) -> Connection:
+def connection_of(place: str | Connection) -> Connection:
     """Return a place by its name."""
     if isinstance(place, Connection):
         return place
@@ -163,7 +163,7 @@ _SHARE = 0.05
 _ARRAYS = 50
 
 
-def measured(
+def measure_connection(
     refs: SetLike,
     policy: AccessPolicy,
     storage_options: StorageOptions | None,
@@ -226,7 +226,7 @@ def _longest(opened: OpenedSet) -> tuple[str, Range]:
         if int(lengths.max(initial=0)) > longest:
             row = int(lengths.argmax())
             longest, key = int(lengths[row]), array.chunk_key(chunks.indices[row].tolist())
-    found = opened.lookup(key)
-    if found is None or not isinstance(found[1], Range) or not found[1].length:
+    entry = opened.lookup(key)
+    if entry is None or not isinstance(entry[1], Range) or not entry[1].length:
         raise RefexplorerError("The set has no byte range to measure a connection with.")
-    return key, found[1]
+    return key, entry[1]

@@ -132,18 +132,20 @@ class ArrayCosts:
     def cost(self, name: str, part: PartOfArray | TasksOfArray) -> AccessCost:
         """Return the cost of one access."""
         if not is_countable(self.array):
-            return _unknown(name, part, "the array or a chunk has more values than are counted")
+            return _unknown_cost(
+                name, part, "the array or a chunk has more values than are counted"
+            )
         if not self._is_complete:
             return _by_arithmetic(name, part, self._length, self.place)
         if _is_long(part):
             why = f"the tasks read {part.chunk_count:,} chunks, which are not made out one by one"
-            return _unknown(name, part, why)
+            return _unknown_cost(name, part, why)
         return next(each for each in self._running if each.part is part).cost(name)
 
     @property
     def decoded_size(self) -> int | None:
         """Bytes of all its values; None where they vary in size."""
-        return _decoded(self.array, 0, math.prod(self.array.shape))[1]
+        return _value_bytes(self.array, 0, math.prod(self.array.shape))[1]
 
 
 def _record_parts(opened: OpenedSet, array: ArrayMeta) -> Iterator[RecordPart]:
@@ -184,23 +186,23 @@ class _RunningAccess:
     def cost(self, name: str) -> AccessCost:
         """Return the cost, once all blocks were counted."""
         part, reads = self.part, self._reads
-        held, absent = self._chunks - reads.count, part.chunk_count - self._chunks
-        decoded, used = _decoded(part.array, self._chunks, self._places)
-        cost = read_cost(name, part.array.path, part.text, reads, held, absent)
+        inline, absent = self._chunks - reads.count, part.chunk_count - self._chunks
+        decoded, used = _value_bytes(part.array, self._chunks, self._places)
+        cost = read_cost(name, part.array.path, part.text, reads, inline, absent)
         cost = replace(cost, decoded=decoded, used=used)
         if part.array.itemsize is None:
             why = f"values of data type {part.array.dtype} vary in size"
             cost = replace(cost, unknown=(*cost.unknown, why))
         if self._is_partial:
-            kept = AccessCost(name, cost.path, cost.selection).readers
             why = "of shards some inner chunks are read; only the shards say where they are"
-            cost = replace(cost, least_requests=None, least_bytes=None, decoded=None, readers=kept,
-                           unknown=(why, *cost.unknown))  # fmt: skip
+            blank = AccessCost(name, cost.path, cost.selection, unknown=(why, *cost.unknown))
+            names = ("chunks", "held", "absent", "files", "used")
+            cost = replace(blank, **{each: getattr(cost, each) for each in names})
         return cost
 
 
 def read_cost(
-    name: str, path: str, selection: str, reads: RunningReads, held: int, absent: int
+    name: str, path: str, selection: str, reads: RunningReads, inline: int, absent: int
 ) -> AccessCost:
     """Return the cost of reads, but for the values of their chunks."""
     return AccessCost(
@@ -208,7 +210,7 @@ def read_cost(
         path,
         selection,
         reads.count,
-        held,
+        inline,
         absent,
         reads.files,
         reads.least_requests,
@@ -222,7 +224,7 @@ def _has_shards(array: ArrayMeta) -> bool:
     return any(codec.startswith(SHARDS) for codec in array.codecs)
 
 
-def _decoded(array: ArrayMeta, chunks: int, places: int) -> tuple[int | None, int | None]:
+def _value_bytes(array: ArrayMeta, chunks: int, places: int) -> tuple[int | None, int | None]:
     """Return the bytes of so many chunks and so many values."""
     if array.itemsize is None or array.dtype == "|O":
         return None, None
@@ -251,9 +253,9 @@ def _by_arithmetic(
     name: str, part: PartOfArray | TasksOfArray, length: int | str, place: Connection
 ) -> AccessCost:
     if isinstance(length, str):
-        return _unknown(name, part, length)
+        return _unknown_cost(name, part, length)
     if _has_shards(part.array):
-        return _unknown(name, part, "its chunks are shards, too many to be evaluated")
+        return _unknown_cost(name, part, "its chunks are shards, too many to be evaluated")
     count = part.chunk_count
     zarr, *others = READERS
     seconds, reads = None, None
@@ -261,7 +263,7 @@ def _by_arithmetic(
         seconds = place.seconds_of_one(count, count * length, length, zarr.at_once)
         reads = ((count, count * length, length),)
     size = length if count else None
-    decoded, used = _decoded(part.array, count, part.place_count)
+    decoded, used = _value_bytes(part.array, count, part.place_count)
     return AccessCost(
         name,
         part.array.path,
@@ -279,7 +281,7 @@ def _by_arithmetic(
     )
 
 
-def _unknown(name: str, part: PartOfArray | TasksOfArray, why: str) -> AccessCost:
+def _unknown_cost(name: str, part: PartOfArray | TasksOfArray, why: str) -> AccessCost:
     return AccessCost(name, part.array.path, part.text, unknown=(why,))
 
 
@@ -290,12 +292,12 @@ _STANDARD_NAMES = ("time", "forecast_reference_time")
 
 def groups_of(opened: OpenedSet) -> dict[str, list[ArrayMeta]]:
     """Return the arrays of each group that has some, by the path of the group."""
-    found: dict[str, list[ArrayMeta]] = {}
+    groups: dict[str, list[ArrayMeta]] = {}
     for path in opened.arrays.paths:
         array = opened.arrays.get(path)
         if path and array is not None:
-            found.setdefault(path.rpartition("/")[0], []).append(array)
-    return found
+            groups.setdefault(path.rpartition("/")[0], []).append(array)
+    return groups
 
 
 def opening_cost(
@@ -307,7 +309,7 @@ def opening_cost(
     "since" the first and the last value, to see whether they can be decoded (xarray 2026.9).
     """
     reads = RunningReads(place)
-    held = absent = 0
+    inline = absent = 0
     codes: dict[str | None, int] = {}
     coordinates: dict[str, None] = {}
     columns = [(np.empty(0, np.int64),) * 4]
@@ -322,7 +324,7 @@ def opening_cost(
         selected = part.select(chunks.indices)
         absent += part.chunk_count - len(selected.rows)
         rows = selected.rows[chunks.targets[selected.rows] >= 0]
-        held += len(selected.rows) - len(rows)
+        inline += len(selected.rows) - len(rows)
         if len(rows):
             numbers = np.array([codes.setdefault(url, len(codes)) for url in grid.urls], np.int64)
             targets = numbers[chunks.targets[rows]]
@@ -330,7 +332,7 @@ def opening_cost(
             columns.append((of_part, targets, chunks.offsets[rows], chunks.lengths[rows]))
             coordinates[part.array.path] = None
     reads.add(*map(np.concatenate, zip(*columns, strict=True)), is_last=True)
-    return read_cost("open", group, "open_dataset", reads, held, absent), tuple(coordinates)
+    return read_cost("open", group, "open_dataset", reads, inline, absent), tuple(coordinates)
 
 
 def _parts(arrays: Sequence[ArrayMeta]) -> Iterator[PartOfArray]:

@@ -79,17 +79,17 @@ class Reads:
         is_first = is_new.copy()
         is_first[1:] |= (starts[1:] - ends[:-1] > rules.gap).astype(np.bool_)
         first = np.flatnonzero(is_first)
-        if rules.most is not None:
-            first = _cut(first, starts, ends, rules.most)
+        if rules.limit is not None:
+            first = _cut(first, starts, ends, rules.limit)
         last = np.append(first[1:], len(starts))[: len(first)] - 1
         return reads[first], ends[last] - starts[first]
 
 
 def _begins(column: np.ndarray) -> np.ndarray:
     """Say where another value begins than the one before, shape ``(n,)`` bool."""
-    found = np.ones(len(column), np.bool_)
-    found[1:] = column[1:] != column[:-1]
-    return found
+    is_new = np.ones(len(column), np.bool_)
+    is_new[1:] = column[1:] != column[:-1]
+    return is_new
 
 
 def _ordered(

@@ -160,14 +160,14 @@ def inline_coordinates(
         f"Opening{where} with xarray reads {names} in {counted(now.requests, 'request')}; held "
         f"in the set they take none, and it grows by {grows}.",
         f"refexplorer convert {name} out.json --inline-coordinates; "
-        f"{_inlining(arrays, coordinates)}",
+        f"{_inlining_text(arrays, coordinates)}",
         0,
         now.bytes and 0,
         0.0,
     )
 
 
-def _inlining(arrays: Sequence[ArrayMeta], coordinates: Sequence[str]) -> str:
+def _inlining_text(arrays: Sequence[ArrayMeta], coordinates: Sequence[str]) -> str:
     """Say how others bring coordinates into a set; kerchunk's function is for Zarr v2 alone."""
     names = [path.rpartition("/")[2] for path in coordinates]
     dotted = [path.replace("/", ".") for path in coordinates]
@@ -248,9 +248,9 @@ def few_at_a_time(cost: AccessCost, place: Connection) -> Iterator[AdviceFinding
     )
 
 
-def small_chunks(whole: AccessCost, place: Connection) -> Iterator[AdviceFinding]:
+def small_chunks(full: AccessCost, place: Connection) -> Iterator[AdviceFinding]:
     """Find an array of which all is read mostly by waiting for the next of many small chunks."""
-    now = whole.reader(ZARR)
+    now = full.reader(ZARR)
     if not now.requests or not now.bytes or now.seconds is None:
         return
     size, after = now.bytes / now.requests, math.ceil(now.bytes / GOOD_CHUNK)
@@ -259,18 +259,18 @@ def small_chunks(whole: AccessCost, place: Connection) -> Iterator[AdviceFinding
         return
     yield _finding(
         "small-chunks",
-        whole,
-        f"{whole.path}, {whole.name}: {now.requests:,} chunks of {size_text(round(size))} on "
+        full,
+        f"{full.path}, {full.name}: {now.requests:,} chunks of {size_text(round(size))} on "
         f"average; in chunks of {size_text(GOOD_CHUNK)} it takes {counted(after, 'request')}."
-        f"{_copying(whole, place)}",
-        _copy_code(whole),
+        f"{_copy_text(full, place)}",
+        _copy_code_text(full),
         after,
         now.bytes,
         seconds,
     )
 
 
-def large_chunks(cost: AccessCost, whole: AccessCost, place: Connection) -> Iterator[AdviceFinding]:
+def large_chunks(cost: AccessCost, full: AccessCost, place: Connection) -> Iterator[AdviceFinding]:
     """Find an access that takes little of the large chunks that it fetches."""
     now = cost.reader(ZARR)
     if not now.requests or not now.bytes or now.seconds is None:
@@ -289,57 +289,57 @@ def large_chunks(cost: AccessCost, whole: AccessCost, place: Connection) -> Iter
         cost,
         f"{cost.path}, {cost.name}: of {size_text(now.bytes)} in "
         f"{counted(now.requests, 'chunk')}, {share} are used; in "
-        f"chunks made for it about {size_text(size)} are fetched.{_copying(whole, place)}",
-        _copy_code(cost),
+        f"chunks made for it about {size_text(size)} are fetched.{_copy_text(full, place)}",
+        _copy_code_text(cost),
         requests,
         size,
         seconds,
     )
 
 
-def _copy_code(cost: AccessCost) -> str:
+def _copy_code_text(cost: AccessCost) -> str:
     name = cost.path.rpartition("/")[2]
     return f"refs.to_xarray(chunks={{}})[[{name!r}]].chunk(…).to_zarr(…) writes a copy."
 
 
-def _copying(whole: AccessCost, place: Connection) -> str:
+def _copy_text(full: AccessCost, place: Connection) -> str:
     """Say what a copy of an array takes, or nothing where that is not known."""
-    seconds = copy_seconds(whole, place)
+    seconds = copy_seconds(full, place)
     return "" if seconds is None else f" Writing a copy takes about {seconds:.2g} s."
 
 
-def copy_seconds(whole: AccessCost, place: Connection) -> float | None:
+def copy_seconds(full: AccessCost, place: Connection) -> float | None:
     """Return the time to read all of an array and write it, uncompressed, to the same place."""
-    found = whole.reader(ZARR)
-    if found.seconds is None or whole.decoded is None:
+    now = full.reader(ZARR)
+    if now.seconds is None or full.decoded is None:
         return None
-    count = max(math.ceil(whole.decoded / GOOD_CHUNK), 1)
-    return found.seconds + _seconds(count, whole.decoded, place)
+    count = max(math.ceil(full.decoded / GOOD_CHUNK), 1)
+    return now.seconds + _seconds(count, full.decoded, place)
 
 
 def layout_bound(
-    cost: AccessCost, whole: AccessCost, size: int | None, place: Connection
+    cost: AccessCost, full: AccessCost, size: int | None, place: Connection
 ) -> Iterator[LayoutBound]:
     """Find what cannot be helped about an access that one request does not answer."""
-    found = cost.reader(ZARR)
-    if found.requests is None or cost.least_requests is None or cost.least_requests < 2:
+    now = cost.reader(ZARR)
+    if now.requests is None or cost.least_requests is None or cost.least_requests < 2:
         return
     copied = gained = None
     if cost.decoded and cost.used and cost.chunks:
         copied = math.ceil(cost.used / (cost.decoded / (cost.chunks + (cost.held or 0))))
-        if found.seconds is not None and found.bytes is not None:
-            fetched = found.bytes * (cost.used / cost.decoded)
-            gained = found.seconds - _seconds(copied, fetched, place)
+        if now.seconds is not None and now.bytes is not None:
+            fetched = now.bytes * (cost.used / cost.decoded)
+            gained = now.seconds - _seconds(copied, fetched, place)
     yield LayoutBound(
         cost.path,
         cost.name,
-        found.requests,
-        found.bytes,
+        now.requests,
+        now.bytes,
         cost.least_requests,
         cost.least_bytes,
         copied,
         size,
-        copy_seconds(whole, place),
+        copy_seconds(full, place),
         gained,
     )
 
@@ -358,7 +358,7 @@ def groups_apart(
     if groups < 2:
         return
     document = "the document" if size is None else f"a document of {size_text(size)}"
-    again = groups - 1
+    repeated = groups - 1
     yield AdviceFinding(
         "groups-apart",
         None,
@@ -370,7 +370,7 @@ def groups_apart(
         1,
         None if size is None else size * groups,
         size,
-        None if size is None else again * (place.latency + size / place.stream),
+        None if size is None else repeated * (place.latency + size / place.stream),
     )
 
 

@@ -55,8 +55,8 @@ class PartOfArray:
     def touches(self, axis: int, numbers: np.ndarray) -> np.ndarray:
         """Return how often chunks at some places along a dimension are read, int64."""
         places, step = self.places[axis], self.array.chunks[axis]
-        found: np.ndarray = (_places_of_chunks(places, step, numbers) > 0).astype(np.int64)
-        return found
+        counts: np.ndarray = (_places_of_chunks(places, step, numbers) > 0).astype(np.int64)
+        return counts
 
     def select(self, indices: np.ndarray) -> NeededChunks:
         """Return the chunks that it needs, of those at some indices, shape ``(n, rank)``."""
@@ -65,20 +65,20 @@ class PartOfArray:
         for axis, (places, step) in enumerate(zip(self.places, self.array.chunks, strict=True)):
             column, extent = indices[rows, axis], place_count(places)
             if extent == self.array.shape[axis]:
-                rest = extent % step
-                is_cut = column == extent // step if rest else np.zeros(0, np.bool_)
-                weights = weights * (np.where(is_cut, rest, step) if is_cut.any() else step)
+                remaining = extent % step
+                is_cut = column == extent // step if remaining else np.zeros(0, np.bool_)
+                weights = weights * (np.where(is_cut, remaining, step) if is_cut.any() else step)
                 continue
             if extent == 1:  # the usual case, told without arithmetic
-                found = (column == places[0] // step).astype(np.int8)
+                counts = (column == places[0] // step).astype(np.int8)
             else:
-                found = _places_of_chunks(places, step, column)
-            kept = found > 0
-            if not kept.all():
-                rows = np.flatnonzero(kept) if isinstance(rows, slice) else rows[kept]
-                weights = weights[kept] if isinstance(weights, np.ndarray) else weights
-                found = found[kept]
-            weights = weights * found.astype(np.int64)
+                counts = _places_of_chunks(places, step, column)
+            is_needed = counts > 0
+            if not is_needed.all():
+                rows = np.flatnonzero(is_needed) if isinstance(rows, slice) else rows[is_needed]
+                weights = weights[is_needed] if isinstance(weights, np.ndarray) else weights
+                counts = counts[is_needed]
+            weights = weights * counts.astype(np.int64)
         if isinstance(rows, slice):
             rows = np.arange(len(indices))
         if not isinstance(weights, np.ndarray):
@@ -113,8 +113,8 @@ class TasksOfArray:
         """Return how many tasks read chunks at some places along a dimension, int64."""
         extent, step = self.array.shape[axis], self.array.chunks[axis]
         starts, length = numbers * step, self.lengths[axis]
-        found: np.ndarray = (np.minimum(starts + step, extent) - 1) // length - starts // length + 1
-        return found
+        count: np.ndarray = (np.minimum(starts + step, extent) - 1) // length - starts // length + 1
+        return count
 
     def select(self, indices: np.ndarray) -> NeededChunks:
         """Return the chunks that the tasks need, of those at some indices."""
@@ -128,13 +128,13 @@ class TasksOfArray:
             stops = np.minimum(starts + step, extent)
             first, last = starts // length, (stops - 1) // length
             times = last - first + 1
-            again = np.repeat(np.arange(len(rows)), times)
-            nth = np.arange(len(again)) - np.repeat(np.cumsum(times) - times, times)
-            task = first[again] + nth
-            low = np.maximum(starts[again], task * length)
-            high = np.minimum(stops[again], (task + 1) * length)
-            rows, weights = rows[again], weights[again] * (high - low)
-            reads = reads[again] * -(-extent // length) + task
+            repeated = np.repeat(np.arange(len(rows)), times)
+            nth = np.arange(len(repeated)) - np.repeat(np.cumsum(times) - times, times)
+            task = first[repeated] + nth
+            low = np.maximum(starts[repeated], task * length)
+            high = np.minimum(stops[repeated], (task + 1) * length)
+            rows, weights = rows[repeated], weights[repeated] * (high - low)
+            reads = reads[repeated] * -(-extent // length) + task
         return NeededChunks(rows, np.unique(reads, return_inverse=True)[1], weights)
 
 
@@ -147,8 +147,8 @@ def _places_of_chunks(places: range, step: int, indices: np.ndarray) -> np.ndarr
     high = np.minimum((indices + 1) * step, ordered[-1] + 1)
     before = -((ordered.start - low) // ordered.step)
     after = -((ordered.start - high) // ordered.step)
-    found: np.ndarray = np.maximum(after - before, 0)
-    return found
+    counts: np.ndarray = np.maximum(after - before, 0)
+    return counts
 
 
 def _reads_along(extent: int, step: int, length: int) -> int:
@@ -174,7 +174,7 @@ def part_of(array: ArrayMeta, part: Places) -> PartOfArray:
         raise RefexplorerError(f"{name} has {rank} dimensions, not {len(part)}.")
     parts = [*part, *[slice(None)] * (rank - len(part))]
     places = tuple(map(places_along, parts, array.shape))
-    return PartOfArray(array, places, f"[{', '.join(map(_text, parts))}]")
+    return PartOfArray(array, places, f"[{', '.join(map(_index_text, parts))}]")
 
 
 def tasks_of(array: ArrayMeta, chunks: TaskChunks) -> TasksOfArray:
@@ -182,16 +182,16 @@ def tasks_of(array: ArrayMeta, chunks: TaskChunks) -> TasksOfArray:
     names = array.dimensions or ()
     for name, length in chunks.items():
         if name not in names:
-            known = ", ".join(names) or "no names"
+            names_text = ", ".join(names) or "no names"
             raise RefexplorerError(
-                f"{array.path or 'the root array'} has no dimension {name!r}; it has {known}."
+                f"{array.path or 'the root array'} has no dimension {name!r}; it has {names_text}."
             )
         if length < 1 and length != -1:
             raise RefexplorerError(f"{length} is not a length of tasks along {name}.")
-    given = [chunks.get(name, -1) for name in names] or [-1] * len(array.shape)
+    by_axis = [chunks.get(name, -1) for name in names] or [-1] * len(array.shape)
     lengths = tuple(
         max(extent, 1) if length == -1 else length
-        for length, extent in zip(given, array.shape, strict=True)
+        for length, extent in zip(by_axis, array.shape, strict=True)
     )
     return TasksOfArray(array, lengths, f"chunks={dict(chunks)}")
 
@@ -228,7 +228,7 @@ def parse_access(array: ArrayMeta, text: str) -> PartOfArray | TasksOfArray:
     return tasks_of(array, {name: int(length) for name, length in lengths.items()})
 
 
-def _text(part: int | slice) -> str:
+def _index_text(part: int | slice) -> str:
     if not isinstance(part, slice):
         return str(part)
     bounds = ["" if bound is None else str(bound) for bound in (part.start, part.stop)]

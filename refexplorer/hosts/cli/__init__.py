@@ -155,15 +155,15 @@ def load_app() -> Typer:
     return app
 
 
-def _with_one_command(app: Typer, asked: str) -> Typer:
+def _with_one_command(app: Typer, name: str) -> Typer:
     """Return an app with the one command that is asked for, or all if that is none of them.
 
     Typer reads the signatures of all commands that an app has, longer than `ls` works.
     """
-    found = [command for command in app.registered_commands if _name(command) == asked]
-    if found:
+    commands = [command for command in app.registered_commands if _name(command) == name]
+    if commands:
         app = copy(app)
-        app.registered_commands = found
+        app.registered_commands = commands
     return app
 
 
@@ -178,9 +178,9 @@ def _is_closed_pipe(ended: BaseException) -> bool:
 
 
 def _wrong_call(error: BadParameter) -> str:
-    said = error.format_message().rstrip(".").replace("Value error, ", "")
+    message = error.format_message().rstrip(".").replace("Value error, ", "")
     command = "refexplorer" if error.ctx is None else error.ctx.command_path
-    return f"{said}{' See' if said.endswith('?') else '; see'} `{command} --help`."
+    return f"{message}{' See' if message.endswith('?') else '; see'} `{command} --help`."
 
 
 def _refuse(sentence: str) -> int:

@@ -37,7 +37,7 @@ def say(sentence: str) -> None:
 
 
 @contextmanager
-def saying_warnings() -> Iterator[None]:
+def print_warnings() -> Iterator[None]:
     """Print each warning as one line, without the place in code."""
     with warnings.catch_warnings(record=True) as caught:
         for category in (LeftOutWarning, FormWarning, SecretsWarning):

@@ -82,9 +82,9 @@ def open_set(
     source: str, templates: Mapping[str, str] | None = None, concat_dim: str | None = None
 ) -> ReferenceSet:
     """Open a set, saying on stderr how far it is, and what was read of data files on servers."""
-    with output.saying_warnings(), output.counting(f"Opening {source}", of_bytes=True) as progress:
+    with output.print_warnings(), output.counting(f"Opening {source}", of_bytes=True) as progress:
         refs = open_references(
-            given(source), templates=templates, progress=progress, concat_dim=concat_dim
+            read_argument(source), templates=templates, progress=progress, concat_dim=concat_dim
         )
     if refs.source.fetched is not None:
         output.say(f"To make references {fetched_text(refs.source.fetched)} were read.")
@@ -93,11 +93,11 @@ def open_set(
 
 def fetched_text(fetched: ReadAmount) -> str:
     """Say what was read of data files to make references."""
-    asked = counted(fetched.requests, "request")
-    return f"{size_text(fetched.bytes)} of {size_text(fetched.size)} in {asked}"
+    requests = counted(fetched.requests, "request")
+    return f"{size_text(fetched.bytes)} of {size_text(fetched.size)} in {requests}"
 
 
-def given(source: str) -> str | bytes:
+def read_argument(source: str) -> str | bytes:
     """Return a source as it is, or what standard input has if it is ``-``."""
     if source != STANDARD_INPUT:
         return source
@@ -109,9 +109,9 @@ def given(source: str) -> str | bytes:
         count += len(piece)
         if count > most:
             raise LimitError(f"Standard input has more than {most:,} bytes.")
-    found = NamedBytes(b"".join(pieces))
-    found.name = "standard input"
-    return found
+    data = NamedBytes(b"".join(pieces))
+    data.name = "standard input"
+    return data
 
 
 def severities(refs: ReferenceSet) -> dict[str, int]:

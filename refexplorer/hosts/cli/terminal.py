@@ -76,8 +76,8 @@ def counting(sentence: str, of_bytes: bool) -> Iterator[Counter]:
         task = bar.add_task(escape(sentence), total=None)
 
         def count(done: int, total: int | None, sentence: str | None = None) -> None:
-            said = None if sentence is None else escape(sentence)
-            bar.update(task, completed=done, total=total, description=said)
+            description = None if sentence is None else escape(sentence)
+            bar.update(task, completed=done, total=total, description=description)
 
         yield count
 

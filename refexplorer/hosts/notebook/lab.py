@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.hosts import bundle_text
-from refexplorer.verbs.display import shown_set
+from refexplorer.verbs.display import set_named
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
@@ -45,8 +45,8 @@ def register() -> None:
 def open_tab(comm: BaseComm, message: dict[str, Any]) -> None:
     """Open what a tab asks for, and answer its view from then on."""
     try:
-        asked = msgspec.convert(message["content"]["data"], OpenTab)
-        controller, traits = _editor(asked) if asked.view == "editor" else _explorer(comm, asked)
+        tab = msgspec.convert(message["content"]["data"], OpenTab)
+        controller, traits = _editor(tab) if tab.view == "editor" else _explorer(comm, tab)
     except Exception as error:
         comm.send({"lab": "failed", "sentence": to_wire(sentence(error))})
         return
@@ -61,10 +61,10 @@ def open_tab(comm: BaseComm, message: dict[str, Any]) -> None:
     controller.post = lambda message, buffers: comm.send(message, buffers=buffers)
     comm.on_msg(receive)
     comm.on_close(close)
-    comm.send({"lab": "opened", "bundle": bundle_text(asked.view), "traits": traits})
+    comm.send({"lab": "opened", "bundle": bundle_text(tab.view), "traits": traits})
 
 
-def _explorer(comm: BaseComm, asked: OpenTab) -> tuple[ExplorerController, Message]:
+def _explorer(comm: BaseComm, tab: OpenTab) -> tuple[ExplorerController, Message]:
     reported = 0
 
     def report(done: int, size: int) -> None:
@@ -73,16 +73,14 @@ def _explorer(comm: BaseComm, asked: OpenTab) -> tuple[ExplorerController, Messa
             reported = done * _STEPS // size
             comm.send({"lab": "opening", "done": done, "size": size})
 
-    references = (
-        _shown(asked.shown) if asked.shown else open_references(asked.source, progress=report)
-    )
+    references = _shown(tab.shown) if tab.shown else open_references(tab.source, progress=report)
     traits = {"parts": described(), "part": EXPLORER, "selection": "", "state": {}}
     return ExplorerController(references), traits
 
 
 def _shown(name: str) -> ReferenceSet:
     try:
-        references: ReferenceSet = shown_set(name)
+        references: ReferenceSet = set_named(name)
     except KeyError:
         raise RefexplorerError(
             "The set is gone, since the kernel was restarted or let go of it: run the cell again."
@@ -90,10 +88,10 @@ def _shown(name: str) -> ReferenceSet:
     return references
 
 
-def _editor(asked: OpenTab) -> tuple[EditorController, Message]:
-    controller = EditorController(asked.document)
+def _editor(tab: OpenTab) -> tuple[EditorController, Message]:
+    controller = EditorController(tab.document)
     controller.operations = {**controller.operations, Explore: _refuse}
-    return controller, {"document": asked.document}
+    return controller, {"document": tab.document}
 
 
 def _refuse(request: Explore) -> Done:

@@ -45,7 +45,7 @@ class Turns:
     """
 
     def __init__(self) -> None:
-        self._served = _served()
+        self._served = _served_document()
 
     def soon(self, change: Callable[[*Arguments], object], *arguments: *Arguments) -> None:
         """Change the page when it is its turn; may be called from any thread."""
@@ -53,12 +53,12 @@ class Turns:
             change(*arguments)
         else:
             document, loop = self._served
-            turn = partial(_take, document, partial(change, *arguments))
+            turn = partial(_run_turn, document, partial(change, *arguments))
             with suppress(RuntimeError):  # the server has ended
-                loop.call_soon_threadsafe(_ask, document, turn)
+                loop.call_soon_threadsafe(_request_turn, document, turn)
 
 
-def _served() -> tuple[Document, asyncio.AbstractEventLoop] | None:
+def _served_document() -> tuple[Document, asyncio.AbstractEventLoop] | None:
     """Return the document that is being served, and the loop of its server."""
     document = state.curdoc
     if document is None or document.session_context is None:
@@ -69,12 +69,12 @@ def _served() -> tuple[Document, asyncio.AbstractEventLoop] | None:
         return None
 
 
-def _ask(document: Document, turn: Callable[[], None]) -> None:
+def _request_turn(document: Document, turn: Callable[[], None]) -> None:
     if document.session_context is not None:  # the person is still there
         document.add_next_tick_callback(turn)
 
 
-def _take(document: Document, change: Callable[[], object]) -> None:
+def _run_turn(document: Document, change: Callable[[], object]) -> None:
     document.hold("collect")
     try:
         change()

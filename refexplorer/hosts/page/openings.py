@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.files import Progress
-from refexplorer.core.limits import Bounds, memory_limit
+from refexplorer.core.limits import VisitorLimits, memory_limit
 from refexplorer.core.processes import (
     OWN_MEMORY,
     POLL,
@@ -71,8 +71,8 @@ class OpeningWatch:
 class Openings:
     """Opens what visitors choose, for all pages of a server together."""
 
-    def __init__(self, bounds: Bounds | None = None) -> None:
-        self._bounds = bounds or Bounds()
+    def __init__(self, bounds: VisitorLimits | None = None) -> None:
+        self._bounds = bounds or VisitorLimits()
         self._confined = ConfinedOpening(self._bounds)
         self._queue: deque[object] = deque()
         self._running = 0
@@ -121,7 +121,7 @@ class Openings:
 class ConfinedOpening:
     """Opens sets in child processes, some at a time."""
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: VisitorLimits) -> None:
         self._bounds = bounds
         self._children = Children(_NAME, bounds.openings)
 

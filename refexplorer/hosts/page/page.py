@@ -51,12 +51,12 @@ class Address:
     @classmethod
     def read(cls, query: str) -> Address:
         """Read a query; what it does not name, or what the page does not know, is left out."""
-        found = {name: texts[-1] for name, texts in parse_qs(query).items()}
+        texts_by_name = {name: texts[-1] for name, texts in parse_qs(query).items()}
         view, explorer = (
-            found.get("view", ""),
-            {each: found[each] for each in _NAMES if each in found},
+            texts_by_name.get("view", ""),
+            {each: texts_by_name[each] for each in _NAMES if each in texts_by_name},
         )
-        return cls(found.get("source", ""), view if view in addressed() else "", explorer)
+        return cls(texts_by_name.get("source", ""), view if view in addressed() else "", explorer)
 
     def __str__(self) -> str:
         texts = {"source": self.source, "view": self.view, **self.explorer}
@@ -273,7 +273,7 @@ class ServedPage:
         self._attempt = attempt = object()
         begun = self._frame.view
         self._frame.param.update(opening=masked_text(name), opened=[], problem="")
-        watch = OpeningWatch(self._tell_opened, lambda: self._attempt is attempt)
+        watch = OpeningWatch(self._show_progress, lambda: self._attempt is attempt)
 
         def finish(opened: Future[ReferenceSet]) -> None:
             if self._attempt is not attempt:
@@ -287,7 +287,7 @@ class ServedPage:
 
         self._aside(partial(opening, watch), finish)
 
-    def _tell_opened(self, done: int, size: int) -> None:
+    def _show_progress(self, done: int, size: int) -> None:
         self._turns.soon(setattr, self._frame, "opened", [done, size])
 
     def _stand(self, place: Address) -> None:
@@ -332,14 +332,14 @@ class ServedPage:
             text, notice = self._editable(references if name == "editor" else None)
             return SCREENS[name].controller(lambda: text), notice
 
-        def finish(made: Future[tuple[EditorController, str]]) -> None:
+        def finish(future: Future[tuple[EditorController, str]]) -> None:
             if self._making.get(name) is not making:
-                if not made.cancelled() and made.exception() is None:
-                    made.result()[0].close()
+                if not future.cancelled() and future.exception() is None:
+                    future.result()[0].close()
                 return
             del self._making[name]
             try:
-                controller, notice = made.result()
+                controller, notice = future.result()
             except Exception as error:
                 self._fail(error)
                 return
@@ -379,12 +379,12 @@ class ServedPage:
 def page(references: ReferenceSet | None = None, library: Library | None = None) -> panel.Template:
     """Make a page for one person."""
     library = library or Library()
-    made = ServedPage(library)
+    served = ServedPage(library)
     if panel.state.curdoc is not None:
-        panel.state.on_session_destroyed(lambda _: made.close())
+        panel.state.on_session_destroyed(lambda _: served.close())
     if references is not None:
         name = references.source.name
-        made.show(references, name if name in library.offers else "")
+        served.show(references, name if name in library.offers else "")
     template = panel.Template(_TEMPLATE.read_text(encoding="utf-8"))
-    template.add_panel("page", made.layout)
+    template.add_panel("page", served.layout)
     return template

@@ -105,9 +105,11 @@ class PageSocket(WSHandler):
         await super().prepare()  # type: ignore[no-untyped-call]
 
     def _is_valid(self, token: str) -> bool:
-        given: Any = self.application
+        application: Any = self.application
         try:
-            is_ours = check_token_signature(token, given.secret_key, given.sign_sessions)
+            is_ours = check_token_signature(
+                token, application.secret_key, application.sign_sessions
+            )
             return is_ours and get_token_payload(token)["session_expiry"] > time.time()
         except Exception:  # Bokeh raises what its decoders do
             return False
@@ -162,13 +164,13 @@ class _OurRoutes(Application):
         served: Any = self
         prefix: str = served.prefix
         pages = [prefix + path.rstrip("/") for path in served.applications]
-        ours = []
+        replaced = []
         for pattern, handler, *options in routes:
             for path, (kind, own) in OF_A_PAGE.items():
                 if pattern in [page + path for page in pages] and issubclass(handler, kind):
                     both = type(own.__name__, (own, handler), {})
-                    ours.append((pattern, both, *options))
-        return ours + [(prefix + path, *route) for path, route in OF_THE_SERVER.items()]
+                    replaced.append((pattern, both, *options))
+        return replaced + [(prefix + path, *route) for path, route in OF_THE_SERVER.items()]
 
 
 class PageServer(BokehTornado, _OurRoutes):

@@ -31,8 +31,8 @@ from refexplorer.verbs.converting import Conversion, Watch, check_output, conver
 from refexplorer.verbs.differing import Difference, diff
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
-from refexplorer.verbs.repair.law import RepairLaw, fallen
-from refexplorer.verbs.repair.patched import patched
+from refexplorer.verbs.repair.law import RepairLaw, find_fallen
+from refexplorer.verbs.repair.patched import apply_patch
 from refexplorer.verbs.repair.plan import plan
 
 ROUNDS = 4
@@ -42,7 +42,7 @@ _CHARS = 500
 
 
 @dataclass(frozen=True)
-class RepairTerms:
+class RepairContext:
     """How the set and what is made of it are verified: all on the same terms."""
 
     original: ReferenceSet  # The set; what may be read of it may be read of all
@@ -51,12 +51,12 @@ class RepairTerms:
     allow: tuple[str, ...]
     storage_options: Mapping[str, Any] = field(repr=False)
 
-    def verified(self, refs: ReferenceSet, watch: AuditWatch) -> Report:
+    def verify(self, refs: ReferenceSet, watch: AuditWatch) -> Report:
         """Verify one of them."""
         source, allow = self.original.source, self.allow
         if source.location is not None and refs.source.location != source.location:
             allow = (*allow, source.location)
-        terms = VerifyTerms(
+        context = VerifyTerms(
             refs.source.location,
             allow,
             self.original.limits,
@@ -66,10 +66,10 @@ class RepairTerms:
             left_out=source.left_out,
         )
         manner, inside = VerifyManner(self.values, watch=watch, remake=True), internals(refs)
-        found = verify(source.name, inside.opened, inside.findings, terms, manner)
-        if found.counts.stopped:
+        report = verify(source.name, inside.opened, inside.findings, context, manner)
+        if report.counts.stopped:
             raise RefexplorerError("Verifying was stopped, so nothing was repaired.")
-        return found
+        return report
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,17 +94,17 @@ class Repair:
     references: ReferenceSet
     reasons: tuple[tuple[str, str], ...]
     refused: Mapping[str, str]
-    _terms: RepairTerms
+    _context: RepairContext
 
     @property
     def source(self) -> str:
         """The name of the set."""
-        return self._terms.original.source.name
+        return self._context.original.source.name
 
     @cached_property
     def difference(self) -> Difference:
         """The set before and after, as `refexplorer.diff` compares them."""
-        return diff(self._terms.original, self.references)
+        return diff(self._context.original, self.references)
 
     @property
     def status(self) -> int:
@@ -119,8 +119,8 @@ class Repair:
     @property
     def repaired(self) -> tuple[str, ...]:
         """What differed, and no longer does."""
-        left = {each.id for each in _errors(self.after)}
-        return tuple(each.message for each in _errors(self.before) if each.id not in left)
+        remaining = {each.id for each in _errors(self.after)}
+        return tuple(each.message for each in _errors(self.before) if each.id not in remaining)
 
     @property
     def left(self) -> tuple[Diagnostic, ...]:
@@ -183,27 +183,29 @@ class Repair:
             raise RefexplorerError(
                 f"Nothing of {self.source} could be repaired, so nothing was written."
             )
-        location = self._terms.original.source.location
+        location = self._context.original.source.location
         elsewhere = location is None or Path(location).resolve() != Path(output).resolve().parent
         how = Conversion(form=form, absolute=elsewhere, overwrite=overwrite, watch=watch)
 
         def check(written: object) -> None:
             with watch_verifying() as watched:
-                found = self._terms.verified(
+                report = self._context.verify(
                     open_references(written, limits=self.references.limits), watched
                 )
-            self._check_written(found)
+            self._check_written(report)
 
         return convert_checked(self.references, output, how, check)
 
-    def _check_written(self, found: Report) -> None:
+    def _check_written(self, report: Report) -> None:
         """Refuse what was written if it is further from the files than what was verified."""
         known = {(each.code, each.array) for each in _errors(self.after)}
-        new = [each for each in _errors(found) if (each.code, each.array) not in known]
-        worse = [f"{named(path)}: {why}" for path, why in fallen(self.after.ledger, found.ledger)]
-        if not new and not worse and found.good >= self.after.good:
+        new = [each for each in _errors(report) if (each.code, each.array) not in known]
+        worse = [
+            f"{named(path)}: {why}" for path, why in find_fallen(self.after.ledger, report.ledger)
+        ]
+        if not new and not worse and report.good >= self.after.good:
             return
-        first = new[0].message if new else (*worse, found.headline.text)[0]
+        first = new[0].message if new else (*worse, report.headline.text)[0]
         raise HarmError(
             f"What was written was verified once more, and is not as before: {first}. It was "
             "removed; if files changed meanwhile, repair the set again."
@@ -276,8 +278,8 @@ def _more(sentences: Sequence[str]) -> Iterator[str]:
         yield f"  … {counted(more, 'more finding')}"
 
 
-def _errors(found: Report) -> Iterator[Diagnostic]:
-    return (each for each in found.findings if each.severity is Severity.ERROR)
+def _errors(report: Report) -> Iterator[Diagnostic]:
+    return (each for each in report.findings if each.severity is Severity.ERROR)
 
 
 def repair(
@@ -331,29 +333,29 @@ def repair(
         check_output(refs, Path(output), None, Conversion(form=form, overwrite=overwrite))
     check_expandable(refs.count, refs.limits)
     options = refs.storage_options if storage_options is None else storage_options
-    terms = RepairTerms(refs, values, (*refs.allowed, *allowed_names(allow)), options)
-    found = _repaired(_renamed(refs, renames), terms, watch)
+    context = RepairContext(refs, values, (*refs.allowed, *allowed_names(allow)), options)
+    result = _repair_in_rounds(_rename_targets(refs, renames), context, watch)
     if output is not None:
-        found.write(output, form=form, overwrite=overwrite)
-    return found
+        result.write(output, form=form, overwrite=overwrite)
+    return result
 
 
-def _repaired(refs: ReferenceSet, terms: RepairTerms, watch: AuditWatch) -> Repair:
-    before = after = terms.verified(refs, watch)
+def _repair_in_rounds(refs: ReferenceSet, context: RepairContext, watch: AuditWatch) -> Repair:
+    before = after = context.verify(refs, watch)
     reasons: dict[tuple[str, str], None] = {}
     refused: dict[str, str] = {}
     for _ in range(ROUNDS):
-        better = _better(refs, after, terms, watch, reasons, refused)
+        better = _improve(refs, after, context, watch, reasons, refused)
         if better is None:
             break
         refs, after = better
-    return Repair(before, after, refs, tuple(reasons), refused, terms)
+    return Repair(before, after, refs, tuple(reasons), refused, context)
 
 
-def _better(
+def _improve(
     refs: ReferenceSet,
-    found: Report,
-    terms: RepairTerms,
+    report: Report,
+    context: RepairContext,
     watch: AuditWatch,
     reasons: dict[tuple[str, str], None],
     refused: dict[str, str],
@@ -365,20 +367,20 @@ def _better(
     opened = internals(refs).opened
     table = table_of(opened.parts)
     arrays = {path: meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))}
-    policy = AccessPolicy(refs.source.location, terms.allow)
-    targets = Targets(policy, terms.storage_options, refs.limits)
-    law = RepairLaw(found, opened, targets, refs.limits)
-    patch = plan(found, table, arrays).without(refused)
+    policy = AccessPolicy(refs.source.location, context.allow)
+    targets = Targets(policy, context.storage_options, refs.limits)
+    law = RepairLaw(report, opened, targets, refs.limits)
+    patch = plan(report, table, arrays).without(refused)
     reasons |= dict.fromkeys(patch.reasons)
     while True:
-        made = patched(table, arrays, patch)
-        reasons |= dict.fromkeys(made.reasons)
-        if not made.has_changed:
+        result = apply_patch(table, arrays, patch)
+        reasons |= dict.fromkeys(result.reasons)
+        if not result.has_changed:
             return None
-        candidate = _set_of(refs, made.table)
+        candidate = _set_of(refs, result.table)
         odd = law.refused(patch, internals(candidate).opened)
         if not odd:
-            after = terms.verified(candidate, watch)
+            after = context.verify(candidate, watch)
             odd = law.broken(patch, after)
             if not odd:
                 return candidate, after
@@ -388,7 +390,7 @@ def _better(
         patch = patch.without(odd)
 
 
-def _renamed(refs: ReferenceSet, rules: Sequence[tuple[str, str]]) -> ReferenceSet:
+def _rename_targets(refs: ReferenceSet, rules: Sequence[tuple[str, str]]) -> ReferenceSet:
     if not rules:
         return refs
     renames = Renames(rules)

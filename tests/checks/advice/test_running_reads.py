@@ -58,7 +58,7 @@ def plainly_merged(values: list[Any], rules: MergeRules) -> list[tuple[str, int]
         if rules.gap is not None and requests and requests[-1][0] == url:
             _, begun, last = requests[-1]
             grown = max(end, last)
-            fits = grown == last or rules.most is None or grown - begun <= rules.most
+            fits = grown == last or rules.limit is None or grown - begun <= rules.limit
             if fits and start - last <= rules.gap:
                 requests[-1][2] = grown
                 continue

@@ -19,7 +19,7 @@ from refexplorer.core.errors import (
     SourceError,
     SpecError,
 )
-from refexplorer.core.limits import Bounds
+from refexplorer.core.limits import VisitorLimits
 from refexplorer.core.processes import Children
 from refexplorer.hosts.page.library import Library
 from refexplorer.hosts.page.openings import Openings, OpeningWatch
@@ -42,7 +42,7 @@ def server() -> Iterator[RangeServer]:
 
 
 @contextmanager
-def library(*allow: str, bounds: Bounds | None = None) -> Iterator[Library]:
+def library(*allow: str, bounds: VisitorLimits | None = None) -> Iterator[Library]:
     """Give a library with processes of its own."""
     openings = Openings(bounds)
     try:
@@ -60,7 +60,7 @@ def confined() -> Iterator[Children]:
 
 def bounded(confined: Children, *allow: str, **bounds: float) -> Library:
     """Give a library with bounds of its own and processes that have started."""
-    openings = Openings(Bounds(**bounds))  # type: ignore[arg-type]
+    openings = Openings(VisitorLimits(**bounds))  # type: ignore[arg-type]
     openings._confined._children = confined
     return Library(allow, openings=openings)
 
@@ -80,7 +80,7 @@ def test_bytes_of_bytes(tmp_path: Path) -> None:
     assert {size for _, size in told} == {large.stat().st_size}
     assert told == sorted(told)
     page = ServedPage(Library())
-    page._tell_opened(*told[0])
+    page._show_progress(*told[0])
     assert page._frame.opened == [*told[0]]
 
 
@@ -100,7 +100,7 @@ def test_what_nobody_waits_for_is_stopped(server: RangeServer) -> None:
 
 def test_what_takes_too_long_is_stopped_and_said(server: RangeServer) -> None:
     server.stalled.add("/set.json")
-    with library(server.url, bounds=Bounds(seconds=2)) as limited:
+    with library(server.url, bounds=VisitorLimits(seconds=2)) as limited:
         with pytest.raises(
             LimitError, match=r"^Opening http.*/set\.json took more than 2 s and was stopped; .*\.$"
         ):
@@ -260,7 +260,7 @@ def test_nothing_is_left_of_openings(
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     (tmp_path / "set.json").write_text('{"a": "text"}')
     others = children()  # of tests before this one, such as a browser
-    with library(str(tmp_path), server.url, bounds=Bounds(seconds=3)) as limited:
+    with library(str(tmp_path), server.url, bounds=VisitorLimits(seconds=3)) as limited:
         limited.open(str(tmp_path / "set.json"))
         limited._openings.start()
         assert children() - others != set()

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from refexplorer.hosts.cli import output
-from refexplorer.hosts.cli.program import AsJson, SourceArgument, app, given, open_set, status_of
+from refexplorer.hosts.cli.program import (
+    AsJson,
+    SourceArgument,
+    app,
+    open_set,
+    read_argument,
+    status_of,
+)
 from refexplorer.hosts.cli.verbs.looking import no_array, no_key, tell_shard
 from refexplorer.hosts.cli.verbs.making import Allow
 from refexplorer.spec.derivation import TraceStep
@@ -54,17 +61,17 @@ def advise(
     No target is read but to measure. Requests and bytes are those of the set; times are computed by
     a model of the place, whose numbers are assumed if they are not measured.
     """
-    given: list[tuple[str, Places | TaskChunks]] = [*map(_part, access or ())]
-    given += map(_chunks, chunks or ())
+    accesses: list[tuple[str, Places | TaskChunks]] = [*map(_part, access or ())]
+    accesses += map(_chunks, chunks or ())
     refs = open_set(source)
     try:
-        found = refs.allowing(*allow or ()).advise(given, place=place, measure=measure)
+        advice = refs.allowing(*allow or ()).advise(accesses, place=place, measure=measure)
     except KeyError as error:
         raise no_array(refs, error.args[0]) from None
     if as_json:
-        output.write_object(found.to_dict().items())
+        output.write_object(advice.to_dict().items())
     else:
-        output.write_text(found)
+        output.write_text(advice)
     return status_of(refs)
 
 
@@ -116,8 +123,8 @@ def find(
         for number, key in enumerate(keys, 1):  # noqa: B007  it tells whether there was any
             output.write_line(key)
         if not number and limit != 0:
-            whole = _WHOLE if mode == "glob" and "*" not in pattern else ""
-            output.say(f"No key matches {pattern!r}{whole}.")
+            hint = _WHOLE if mode == "glob" and "*" not in pattern else ""
+            output.say(f"No key matches {pattern!r}{hint}.")
     return status_of(refs)
 
 
@@ -165,11 +172,11 @@ def explain_code(
     as_json: AsJson = False,
 ) -> int:
     """Tell what a diagnostic code means and what to do."""
-    found = code_explained(code)
+    explanation = code_explained(code)
     if as_json:
-        output.write_object(found.fields().items())
+        output.write_object(explanation.fields().items())
     else:
-        output.write_text(found)
+        output.write_text(explanation)
     return 0
 
 
@@ -187,12 +194,12 @@ def dialects(
     fsspec, VirtualiZarr and icechunk are run where they are installed. A reader that refuses the
     set counts only where all do. Exit status 2 if none was run.
     """
-    found = dialects_of(given(source), readers=reader)
+    verdicts = dialects_of(read_argument(source), readers=reader)
     if as_json:
-        output.write_json({"source": source}, "readers", (asdict(verdict) for verdict in found))
+        output.write_json({"source": source}, "readers", (asdict(verdict) for verdict in verdicts))
     else:
-        output.write_text(found)
-    return 2 if found.has_losses is None else int(found.has_losses)
+        output.write_text(verdicts)
+    return 2 if verdicts.has_losses is None else int(verdicts.has_losses)
 
 
 @app.command()
@@ -222,19 +229,19 @@ def why(
         raise typer.BadParameter(f"{index!r} is not a list of integers such as 0,10,20.") from None
     refs = open_set(source)
     try:
-        found = refs.allowing(*allow or ()).why(array, place)
+        trace = refs.allowing(*allow or ()).why(array, place)
     except KeyError:
         raise no_array(refs, array) from None
     if as_json:
-        reference = found.reference
+        reference = trace.reference
         names = ("array", "index", "cause", "sentence", "key", "chunk")
-        fields = {name: getattr(found, name) for name in names}
+        fields = {name: getattr(trace, name) for name in names}
         fields |= {name: getattr(reference, name, None) for name in ("url", "offset", "length")}
-        fields |= {"raw": _plain(found.raw), "shown": _plain(found.shown)}
-        steps = ({"name": step.name, "text": step.text} for step in found.seen().steps)
+        fields |= {"raw": _plain(trace.raw), "shown": _plain(trace.shown)}
+        steps = ({"name": step.name, "text": step.text} for step in trace.seen().steps)
         output.write_json(fields, "steps", steps)
     else:
-        output.write_text(found)
+        output.write_text(trace)
     return status_of(refs)
 
 

@@ -25,7 +25,6 @@ from refexplorer.hosts.cli.program import (
     status_of,
 )
 from refexplorer.io.reading.readings import ChunkState
-from refexplorer.refset.summary import Summary
 from refexplorer.refset.tree_nodes import Node
 from refexplorer.spec.expansion import check_expandable
 from refexplorer.verbs.display import beside_text, tree_text
@@ -43,7 +42,7 @@ def no_key(refs: ReferenceSet, key: str) -> SourceError:
         return SourceError(
             f"{key!r} of {refs.source.name} is a folder of keys; `refexplorer ls` lists them."
         )
-    if error := refs.left_out(key):
+    if error := refs.rejection(key):
         return SourceError(f"{key!r} of {refs.source.name} is rejected: {error}")
     return SourceError(f"{refs.source.name} has no key {key!r}{_near(refs, key)}.")
 
@@ -90,43 +89,43 @@ def repository_facts(refs: ReferenceSet) -> dict[str, Any]:
     facts = refs.source.repository
     assert facts is not None
     names = ("place", "version", "snapshot", "chunks", "outside", "access")
-    found: dict[str, Any] = {name: getattr(facts, name) for name in names}
-    found |= {"branches": None, "tags": None, "snapshots": None}
-    found["containers"] = facts.containers and [each._asdict() for each in facts.containers]
+    repository: dict[str, Any] = {name: getattr(facts, name) for name in names}
+    repository |= {"branches": None, "tags": None, "snapshots": None}
+    repository["containers"] = facts.containers and [each._asdict() for each in facts.containers]
     if refs.source.place is not None:
         try:
-            known = history(refs)
+            past = history(refs)
         except RefexplorerError:  # what was opened need not be there any more
-            return found
-        found |= {"branches": dict(known.branches), "tags": dict(known.tags)}
-        snapshots = known.snapshots(0, _SNAPSHOTS + 1)
-        found["snapshots"] = [
-            asdict(each) | {"changes": known.changes(each.parent, each.id) if each.parent else ()}
+            return repository
+        repository |= {"branches": dict(past.branches), "tags": dict(past.tags)}
+        snapshots = past.snapshots(0, _SNAPSHOTS + 1)
+        repository["snapshots"] = [
+            asdict(each) | {"changes": past.changes(each.parent, each.id) if each.parent else ()}
             for each in snapshots[:_SNAPSHOTS]
         ]
-        found["more_snapshots"] = len(snapshots) > _SNAPSHOTS
-    return found
+        repository["more_snapshots"] = len(snapshots) > _SNAPSHOTS
+    return repository
 
 
-def write_repository(found: dict[str, Any]) -> None:
+def write_repository(repository: dict[str, Any]) -> None:
     """Write them as tables, and what Icechunk needs to read the targets as a sentence."""
-    chunks = ", ".join(f"{count:,} {kind}" for kind, count in found["chunks"].items() if count)
+    chunks = ", ".join(f"{count:,} {kind}" for kind, count in repository["chunks"].items() if count)
     rows = [
-        ("snapshot", found["snapshot"]),
+        ("snapshot", repository["snapshot"]),
         ("chunks", chunks or "none"),
-        ("branches", _names(found["branches"])),
-        ("tags", _names(found["tags"])),
+        ("branches", _names(repository["branches"])),
+        ("tags", _names(repository["tags"])),
     ]
     output.write_line()
     output.write_rows(("Repository", ""), rows)
-    if found["snapshots"]:
+    if repository["snapshots"]:
         output.write_line()
         columns = ("Snapshot", "Written", "Names", "Message", "Changes")
-        output.write_rows(columns, map(_row, found["snapshots"]))
-        if found["more_snapshots"]:
+        output.write_rows(columns, map(_row, repository["snapshots"]))
+        if repository["more_snapshots"]:
             output.say("There are older snapshots; `refexplorer.verbs.history` lists them all.")
-    if found["access"]:
-        output.write_line(found["access"])
+    if repository["access"]:
+        output.write_line(repository["access"])
 
 
 def _names(names: dict[str, str] | None) -> str:
@@ -142,20 +141,20 @@ def _row(snapshot: dict[str, Any]) -> tuple[str, ...]:
 def tell_shard(refs: ReferenceSet, key: str, allow: Collection[str], as_json: bool) -> int:
     """Read the index of a shard and print what it has; exit status 1 if it cannot be read."""
     try:
-        found = refs.allowing(*allow).trace(key, inner=...).shard
+        index = refs.allowing(*allow).trace(key, inner=...).shard
     except KeyError:
         raise no_key(refs, key) from None
-    assert found is not None
+    assert index is not None
     if as_json:
         names = ("state", "grid", "chunks", "count", "empty", "size", "beyond", "message")
-        facts = {name: getattr(found, name) for name in names}
+        facts = {name: getattr(index, name) for name in names}
         facts["inner_chunks"] = facts.pop("chunks")
-        for name, numbers in (("offsets", found.offsets), ("lengths", found.lengths)):
+        for name, numbers in (("offsets", index.offsets), ("lengths", index.lengths)):
             facts[name] = None if numbers is None else numbers.tolist()
         output.write_object({"key": key, "shard": facts}.items())
     else:
-        output.write_text(found)
-    return HAS_ERRORS if found.state is ChunkState.FAILED else status_of(refs)
+        output.write_text(index)
+    return HAS_ERRORS if index.state is ChunkState.FAILED else status_of(refs)
 
 
 PAGE_ROWS = 1000
@@ -235,8 +234,9 @@ def info(
             more["fetched"] = asdict(fetched)
         output.write_json(facts | more, "arrays", _arrays(refs))
         return status_of(refs)
-    shown = facts | {"bytes": _bytes_cell(summary)}
-    rows = [(name.replace("_", " "), _words(value)) for name, value in shown.items()]
+    size = "not known" if summary.bytes is None else f"{summary.bytes:,}{beside_text(summary)}"
+    listed = facts | {"bytes": size}
+    rows = [(name.replace("_", " "), _words(value)) for name, value in listed.items()]
     if fetched is not None:
         rows.append(("read to make it", fetched_text(fetched)))
     output.write_rows(("", ""), rows)
@@ -332,12 +332,6 @@ def _array_row(array: dict[str, object]) -> tuple[object, ...]:
         ", ".join(map(str, value)) if isinstance(value, tuple) else value
         for value in (array[name] for name in names)
     )
-
-
-def _bytes_cell(summary: Summary) -> str:
-    if summary.bytes is None:
-        return "not known"
-    return f"{summary.bytes:,}{beside_text(summary)}"
 
 
 def _words(value: object) -> str:

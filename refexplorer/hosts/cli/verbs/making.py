@@ -49,23 +49,23 @@ def infer(
 ) -> int:
     """Find the smallest version 1 of the same references."""
     from refexplorer.verbs.inferring import infer as infer_from
-    from refexplorer.verbs.inferring import part_rows, parts_sentence, size_sentence
+    from refexplorer.verbs.inferring import part_rows, parts_text, savings_text
 
     if target is not None and target.exists() and not overwrite:
         raise SourceError(f"{str(target)!r} exists; choose another name or pass --overwrite.")
     refs = open_set(source)
     with output.counting(f"Looking for progressions in {refs.source.name}") as count:
-        found = infer_from(refs, progress=count)
+        inference = infer_from(refs, progress=count)
     if target is not None:
-        found.to_json(target)
+        inference.to_json(target)
     if as_json:
         names = ("size_before", "size_after", "keys", "generated", "kept_explicit", "templates")
-        fields = {"source": found.name} | {name: getattr(found, name) for name in names}
-        output.write_json(fields, "gen", found.gen)
+        fields = {"source": inference.name} | {name: getattr(inference, name) for name in names}
+        output.write_json(fields, "gen", inference.gen)
     else:
-        output.write_rows(("Part", "Key or name", "URL"), part_rows(found))
-        output.say(f"{found.name}: {size_sentence(found)}")
-        output.say(parts_sentence(found))
+        output.write_rows(("Part", "Key or name", "URL"), part_rows(inference))
+        output.say(f"{inference.name}: {savings_text(inference)}")
+        output.say(parts_text(inference))
     return status_of(refs)
 
 
@@ -95,34 +95,34 @@ def diff(
         raise typer.BadParameter("Only one of the two sets can come from standard input.")
     sides = [open_set(source) for source in (before, after)]
     with output.waiting(f"Comparing {sides[0].source.name} with {sides[1].source.name}"):
-        found = difference_of(*sides, read=read, allow=allow or [])
-        rows = found.rows(start, start + limit, change=change)
+        difference = difference_of(*sides, read=read, allow=allow or [])
+        rows = difference.rows(start, start + limit, change=change)
     if as_json:
-        output.write_json(_facts(found), "rows", map(_row, rows))
-        return HAS_ERRORS if found else 0
+        output.write_json(_facts(difference), "rows", map(_row, rows))
+        return HAS_ERRORS if difference else 0
     output.write_rows(
-        ("", "Change", "Keys"), ((MARKS[name], name, n) for name, n in found.counts.items())
+        ("", "Change", "Keys"), ((MARKS[name], name, n) for name, n in difference.counts.items())
     )
-    for sentence in sentences(found):
+    for sentence in sentences(difference):
         output.write_line(sentence)
     texts = ((reference_text(row.before), reference_text(row.after)) for row in rows)
     cells = ((MARKS[row.change], row.key, *two) for row, two in zip(rows, texts, strict=True))
     output.write_rows(("", "Key", "Before", "After"), cells)
-    output.say(title(found))
-    return HAS_ERRORS if found else 0
+    output.say(title(difference))
+    return HAS_ERRORS if difference else 0
 
 
-def _facts(found: Difference) -> dict[str, object]:
+def _facts(difference: Difference) -> dict[str, object]:
     from refexplorer.verbs.differing import share
 
     facts: dict[str, object] = {
-        "before": found.before.source.name,
-        "after": found.after.source.name,
-        "percent_equal": share(found),
+        "before": difference.before.source.name,
+        "after": difference.after.source.name,
+        "percent_equal": share(difference),
     }
-    facts |= {name: getattr(found, name) for name in ("total", "equal", "keys", "counts")}
+    facts |= {name: getattr(difference, name) for name in ("total", "equal", "keys", "counts")}
     for name in ("arrays_moved", "renames", "shifts", "fields"):
-        facts[name] = [each._asdict() for each in getattr(found, name)]
+        facts[name] = [each._asdict() for each in getattr(difference, name)]
     return facts
 
 
@@ -212,7 +212,7 @@ def convert(
         watch=output.progress,
     )
     how = how if message is None else replace(how, message=message)
-    with output.saying_warnings():
+    with output.print_warnings():
         try:
             count = convert_set(refs, target, how)
         except KeyError as error:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.core.limits import Bounds
+from refexplorer.core.limits import VisitorLimits
 from refexplorer.core.text import size_text
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import (
@@ -26,7 +26,7 @@ from refexplorer.hosts.cli.verbs.making import Allow
 from refexplorer.verbs.referenceset import PAGE_KEYS
 
 MEGABYTE = 1_000_000
-BOUNDS = Bounds()
+BOUNDS = VisitorLimits()
 Port = Annotated[int, typer.Option(min=0, max=65535, help="0 picks a free port.")]
 NoBrowser = Annotated[
     bool, typer.Option("--no-browser", help="Print the address, but open no browser.")
@@ -81,7 +81,7 @@ def serve(
         origins=origin or [],
         prefix=prefix,
         largest_upload=int(upload * MEGABYTE),
-        bounds=Bounds(
+        bounds=VisitorLimits(
             sessions=sessions,
             openings=openings,
             waiting=waiting,
@@ -147,10 +147,10 @@ def page(
     if editor:
         if refs.source.text is None:
             raise RefexplorerError(f"{refs.source.name} has no JSON text for the editor.")
-        with output.saying_warnings():
+        with output.print_warnings():
             save_editor_page(refs.source.text, output_file, refs.source.name)
         return _report_written(output_file, as_json, status_of(refs))
-    with output.saying_warnings(), output.counting(f"Recording {refs.source.name}") as count:
+    with output.print_warnings(), output.counting(f"Recording {refs.source.name}") as count:
         try:
             save_page(
                 refs.allowing(*allow or ()),

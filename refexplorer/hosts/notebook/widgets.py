@@ -98,19 +98,19 @@ class OpeningBar:
 
     def __init__(self, name: str) -> None:
         self._name = masked_text(name)
-        self._began = self._told = time.monotonic()
+        self._due = time.monotonic() + AFTER
         self._box: ipywidgets.HBox | None = None
 
     def report(self, done: int, size: int) -> None:
         """Show how far it is, now and then."""
-        now = time.monotonic()
-        if self._box is None and now - self._began >= AFTER:
+        if (now := time.monotonic()) < self._due:
+            return
+        self._due = now + _BETWEEN
+        if self._box is None:
             self._show(size)
-        if self._box is not None and now - self._told >= _BETWEEN:
-            self._told = now
-            self._bar.value = done
-            megabytes = f"{done / 1e6:,.1f} of {size / 1e6:,.1f} MB"
-            self._label.value = f"{megabytes}; interrupt the kernel to stop"
+        self._bar.value = done
+        megabytes = f"{done / 1e6:,.1f} of {size / 1e6:,.1f} MB"
+        self._label.value = f"{megabytes}; interrupt the kernel to stop"
 
     def close(self) -> None:
         """Take it from the screen."""

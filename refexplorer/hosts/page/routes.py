@@ -66,8 +66,11 @@ class Headers(OutputTransform):
         return status_code, headers, chunk
 
 
-class Nonced(DocHandler):
-    """The page, whose scripts a browser runs by a number that nobody can know before."""
+class PageHandler(DocHandler):
+    """The page, in a session that this server has made for this request.
+
+    A browser runs its scripts by a number that nobody can know before.
+    """
 
     def write(self, chunk: Any) -> None:
         """Mark the scripts; nothing else reads as one, since Bokeh escapes what they are given."""
@@ -76,10 +79,6 @@ class Nonced(DocHandler):
         if isinstance(chunk, str):
             chunk = chunk.replace("<script", f'<script nonce="{nonce}"')
         super().write(chunk)
-
-
-class PageHandler(Nonced):
-    """The page, in a session that this server has made for this request."""
 
     async def prepare(self) -> None:
         """Refuse a session that is named: whoever knows the name could look on."""

@@ -106,6 +106,16 @@ def write_object(members: Iterable[tuple[str, object]], is_data: bool = False) -
     sys.stdout.write("\n}\n" if separator != "\n" else "}\n")
 
 
+def write_answer(answer: object, fields: Mapping[str, object], as_json: bool) -> None:
+    """Write an answer as JSON or in lines; a text is one line."""
+    if as_json:
+        write_object(fields.items())
+    elif isinstance(answer, str):
+        write_line(answer)
+    else:
+        write_text(answer)
+
+
 def write_lines(items: Iterable[object], is_data: bool = False) -> None:
     """Write JSON lines, one document a line; data as they are."""
     for item in items:

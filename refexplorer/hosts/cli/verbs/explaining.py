@@ -19,7 +19,7 @@ from refexplorer.hosts.cli.program import (
     read_argument,
     status_of,
 )
-from refexplorer.hosts.cli.verbs.looking import no_array, no_key, tell_shard
+from refexplorer.hosts.cli.verbs.looking import naming_missing, tell_shard
 from refexplorer.hosts.cli.verbs.making import Allow
 from refexplorer.spec.derivation import TraceStep
 from refexplorer.spec.references import Kind
@@ -64,14 +64,9 @@ def advise(
     accesses: list[tuple[str, Places | TaskChunks]] = [*map(_part, access or ())]
     accesses += map(_chunks, chunks or ())
     refs = open_set(source)
-    try:
+    with naming_missing(refs):
         advice = refs.allowing(*allow or ()).advise(accesses, place=place, measure=measure)
-    except KeyError as error:
-        raise no_array(refs, error.args[0]) from None
-    if as_json:
-        output.write_object(advice.to_dict().items())
-    else:
-        output.write_text(advice)
+    output.write_answer(advice, advice.to_dict(), as_json)
     return status_of(refs)
 
 
@@ -145,10 +140,8 @@ def explain(
     refs = open_set(source)
     if shard:
         return tell_shard(refs, key, allow or [], as_json)
-    try:
+    with naming_missing(refs, key):
         trace = refs.explain(key)
-    except KeyError:
-        raise no_key(refs, key) from None
     if as_json:
         fields = {"key": key, "origin": trace.origin, "v0": refs[key].to_v0()}
         output.write_json(fields, "steps", map(_derivation, trace.seen().steps))
@@ -173,10 +166,7 @@ def explain_code(
 ) -> int:
     """Tell what a diagnostic code means and what to do."""
     explanation = code_explained(code)
-    if as_json:
-        output.write_object(explanation.fields().items())
-    else:
-        output.write_text(explanation)
+    output.write_answer(explanation, explanation.fields(), as_json)
     return 0
 
 
@@ -228,10 +218,8 @@ def why(
     except ValueError:
         raise typer.BadParameter(f"{index!r} is not a list of integers such as 0,10,20.") from None
     refs = open_set(source)
-    try:
+    with naming_missing(refs):
         trace = refs.allowing(*allow or ()).why(array, place)
-    except KeyError:
-        raise no_array(refs, array) from None
     if as_json:
         reference = trace.reference
         names = ("array", "index", "cause", "sentence", "key", "chunk")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from difflib import get_close_matches
 from typing import Annotated, Any
@@ -59,6 +60,16 @@ def no_array(refs: ReferenceSet, path: str) -> SourceError:
             f"{path!r} of {refs.source.name} is no array; `refexplorer info` lists the arrays."
         )
     return no_folder(refs, path)
+
+
+@contextmanager
+def naming_missing(refs: ReferenceSet, key: str | None = None) -> Iterator[None]:
+    """Name what is near a key, or an array, that is not there."""
+    try:
+        yield
+    except KeyError as error:
+        missing = no_array(refs, error.args[0]) if key is None else no_key(refs, key)
+        raise missing from None
 
 
 def is_folder(refs: ReferenceSet, path: str) -> bool:
@@ -140,20 +151,15 @@ def _row(snapshot: dict[str, Any]) -> tuple[str, ...]:
 
 def tell_shard(refs: ReferenceSet, key: str, allow: Collection[str], as_json: bool) -> int:
     """Read the index of a shard and print what it has; exit status 1 if it cannot be read."""
-    try:
+    with naming_missing(refs, key):
         index = refs.allowing(*allow).trace(key, inner=...).shard
-    except KeyError:
-        raise no_key(refs, key) from None
     assert index is not None
-    if as_json:
-        names = ("state", "grid", "chunks", "count", "empty", "size", "beyond", "message")
-        facts = {name: getattr(index, name) for name in names}
-        facts["inner_chunks"] = facts.pop("chunks")
-        for name, numbers in (("offsets", index.offsets), ("lengths", index.lengths)):
-            facts[name] = None if numbers is None else numbers.tolist()
-        output.write_object({"key": key, "shard": facts}.items())
-    else:
-        output.write_text(index)
+    names = ("state", "grid", "chunks", "count", "empty", "size", "beyond", "message")
+    facts = {name: getattr(index, name) for name in names}
+    facts["inner_chunks"] = facts.pop("chunks")
+    for name, numbers in (("offsets", index.offsets), ("lengths", index.lengths)):
+        facts[name] = None if numbers is None or not as_json else numbers.tolist()
+    output.write_answer(index, {"key": key, "shard": facts}, as_json)
     return HAS_ERRORS if index.state is ChunkState.FAILED else status_of(refs)
 
 

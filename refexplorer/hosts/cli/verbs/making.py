@@ -21,7 +21,7 @@ from refexplorer.hosts.cli.program import (
     open_set,
     status_of,
 )
-from refexplorer.hosts.cli.verbs.looking import no_array
+from refexplorer.hosts.cli.verbs.looking import naming_missing
 
 if TYPE_CHECKING:
     from refexplorer.refset.differences import KeyChange
@@ -212,20 +212,12 @@ def convert(
         watch=output.progress,
     )
     how = how if message is None else replace(how, message=message)
-    with output.print_warnings():
-        try:
-            count = convert_set(refs, target, how)
-        except KeyError as error:
-            raise no_array(refs, error.args[0]) from None
-    if as_json:
-        output.write_object(
-            {"output": target, "form": form_of(Path(target), form), "keys": count}.items()
-        )
-    else:
-        same = "of the same values as" if inline_coordinates or subchunk else "identical to"
-        output.write_line(
-            f"{target}: {counted(count, 'key')}, read back and {same} {refs.source.name}."
-        )
+    with output.print_warnings(), naming_missing(refs):
+        count = convert_set(refs, target, how)
+    same = "of the same values as" if inline_coordinates or subchunk else "identical to"
+    text = f"{target}: {counted(count, 'key')}, read back and {same} {refs.source.name}."
+    facts = {"output": target, "form": form_of(Path(target), form), "keys": count}
+    output.write_answer(text, facts, as_json)
     return status_of(refs)
 
 

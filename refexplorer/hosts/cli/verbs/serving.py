@@ -21,7 +21,7 @@ from refexplorer.hosts.cli.program import (
     open_set,
     status_of,
 )
-from refexplorer.hosts.cli.verbs.looking import no_array
+from refexplorer.hosts.cli.verbs.looking import naming_missing
 from refexplorer.hosts.cli.verbs.making import Allow
 from refexplorer.verbs.referenceset import PAGE_KEYS
 
@@ -150,28 +150,24 @@ def page(
         with output.print_warnings():
             save_editor_page(refs.source.text, output_file, refs.source.name)
         return _report_written(output_file, as_json, status_of(refs))
-    with output.print_warnings(), output.counting(f"Recording {refs.source.name}") as count:
-        try:
-            save_page(
-                refs.allowing(*allow or ()),
-                output_file,
-                read=read or (),
-                check_targets=targets,
-                keys=keys,
-                report=count,
-            )
-        except KeyError as error:
-            raise no_array(refs, error.args[0]) from None
+    recording = output.counting(f"Recording {refs.source.name}")
+    with output.print_warnings(), naming_missing(refs), recording as count:
+        save_page(
+            refs.allowing(*allow or ()),
+            output_file,
+            read=read or (),
+            check_targets=targets,
+            keys=keys,
+            report=count,
+        )
     return _report_written(output_file, as_json, status_of(refs))
 
 
 def _report_written(written: Path, as_json: bool, status: int) -> int:
     """Say what was written; return the exit status."""
     size = written.stat().st_size
-    if as_json:
-        output.write_object({"path": str(written), "bytes": size}.items())
-    else:
-        output.write_line(f"Wrote {written}, {size_text(size)}.")
+    text = f"Wrote {written}, {size_text(size)}."
+    output.write_answer(text, {"path": str(written), "bytes": size}, as_json)
     return status
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from refexplorer.checks.advice.advising import Advice
     from refexplorer.checks.advice.connections import Connection
-    from refexplorer.checks.advice.selections import Places, TaskChunks
+    from refexplorer.checks.advice.selections import Access
     from refexplorer.checks.checking import Checked
     from refexplorer.checks.engine import AuditWatch
     from refexplorer.checks.plan.sorting import Decode
@@ -448,7 +448,7 @@ class ReferenceSet(Mapping[str, Reference]):
 
     def advise(
         self,
-        access: Mapping[str, Places | TaskChunks] | Iterable[tuple[str, Places | TaskChunks]] = (),
+        access: Mapping[str, Access] | Iterable[tuple[str, Access]] = (),
         *,
         place: str | Connection = "object-store",
         measure: bool = False,
@@ -466,7 +466,7 @@ class ReferenceSet(Mapping[str, Reference]):
         access
             Further accesses by array: an integer or slice for each dimension, as in
             ``{"sst": [0, slice(10, 20)]}``, or lengths of Dask's chunks by the names of dimensions,
-            as in ``{"sst": {"time": 10}}``.
+            as in ``{"sst": {"time": 10}}``. Both may be texts: ``"0, 10:20"``, ``"time=10"``.
         place
             Where the targets are, for the times: ``"object-store"`` (in the same region),
             ``"far-object-store"``, ``"http-server"``, ``"lustre"``, or a `Connection` with numbers

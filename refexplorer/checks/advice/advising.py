@@ -38,12 +38,11 @@ from refexplorer.checks.advice.rules import (
     subchunk,
 )
 from refexplorer.checks.advice.selections import (
+    Access,
     PartOfArray,
-    Places,
-    TaskChunks,
     TasksOfArray,
+    access_of,
     part_of,
-    tasks_of,
 )
 from refexplorer.core.text import counted, escape, size_text
 from refexplorer.formats.source import DOCUMENTS, Source
@@ -158,9 +157,7 @@ def _count_text(number: int | None, what: str) -> str:
     return f"{_UNKNOWN} {what}s" if number is None else counted(number, what)
 
 
-Accesses = Sequence["tuple[str, Places | TaskChunks]"]
-"""Arrays, with an index or slice for each dimension, or lengths of tasks by their names."""
-
+Accesses = Sequence["tuple[str, Access]"]
 _BLOCK = 2**20
 MAP, SERIES, WHOLE, GIVEN = "one map", "one time series", "all of it", "as given"
 SLICE, ALONG = "one slice", "along the first dimension"
@@ -208,15 +205,14 @@ class _Advising:
         self._findings: list[AdviceFinding] = []
         self._bounds: list[LayoutBound] = []
 
-    def advice(self, accesses: Sequence[tuple[str, Places | TaskChunks]]) -> Advice:
+    def advice(self, accesses: Accesses) -> Advice:
         """Return the advice."""
         further: dict[str, list[PartOfArray | TasksOfArray]] = {}
         for path, part in accesses:
             array = self._opened.arrays.get(path)
             if array is None:
                 raise KeyError(path)
-            access = tasks_of(array, part) if isinstance(part, Mapping) else part_of(array, part)
-            further.setdefault(path, []).append(access)
+            further.setdefault(path, []).append(access_of(array, part))
         groups = groups_of(self._opened)
         opening = [self._opening(group, arrays) for group, arrays in groups.items()]
         costs = [

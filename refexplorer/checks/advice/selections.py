@@ -16,11 +16,12 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 
 Places = Sequence["int | slice"]
 TaskChunks = Mapping[str, int]
+Access = Places | TaskChunks | str
+"""An index or slice for each dimension, or lengths of tasks by their names, or either as text."""
 _COUNTED = 2**53
 """Values along a dimension, and of a chunk, that are counted in 64 bits."""
-_INDEX = re.compile(r"\s*(?:(-?\d+)|(-?\d*)\s*:\s*(-?\d*)\s*(?::\s*(-?\d*))?)\s*")
-# all numbers of 18 digits fit into 63 bits
-_DIGITS = 18
+_NUMBER = r"\s*-?\d{1,18}\s*"  # so many digits fit into 63 bits
+_INDEX = re.compile(rf"{_NUMBER}|(?:{_NUMBER}|\s*)(?::(?:{_NUMBER}|\s*)){{1,2}}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -199,21 +200,22 @@ def tasks_of(array: ArrayMeta, chunks: TaskChunks) -> TasksOfArray:
 def parse_part(text: str) -> tuple[int | slice, ...]:
     """Return the indices and slices of a text such as ``"0, 10:20, ::2"``."""
     parts: list[int | slice] = []
-    for piece in text.split(",") if text.strip() else ():
+    for piece in map(str.strip, text.split(",") if text.strip() else ()):
         match = _INDEX.fullmatch(piece)
-        if match is None or max(map(len, filter(None, match.groups())), default=0) > _DIGITS:
-            raise RefexplorerError(
-                f"{piece.strip()!r} is neither an index nor a slice such as 10:20."
-            )
-        index, *bounds = match.groups()
-        if index is None:
-            start, stop, step = (int(bound) if bound and bound != "-" else None for bound in bounds)
-            if step == 0:
-                raise RefexplorerError(f"{piece.strip()!r} has a step of 0.")
-            parts.append(slice(start, stop, step))
-        else:
-            parts.append(int(index))
+        if match is None:
+            raise RefexplorerError(f"{piece!r} is neither an index nor a slice such as 10:20.")
+        numbers = [int(each) if each.strip() else None for each in piece.split(":")]
+        if numbers[2:] == [0]:
+            raise RefexplorerError(f"{piece!r} has a step of 0.")
+        parts.append(int(piece) if len(numbers) == 1 else slice(*numbers))
     return tuple(parts)
+
+
+def access_of(array: ArrayMeta, access: Access) -> PartOfArray | TasksOfArray:
+    """Return what is asked of an array."""
+    if isinstance(access, str):
+        return parse_access(array, access)
+    return tasks_of(array, access) if isinstance(access, Mapping) else part_of(array, access)
 
 
 def parse_access(array: ArrayMeta, text: str) -> PartOfArray | TasksOfArray:
@@ -223,7 +225,7 @@ def parse_access(array: ArrayMeta, text: str) -> PartOfArray | TasksOfArray:
     pairs = [each.partition("=") for each in text.split(",")]
     lengths = {name.strip(): length.strip() for name, _, length in pairs}
     for name, length in lengths.items():
-        if not re.fullmatch(r"-?\d+", length, re.ASCII) or len(length) > _DIGITS:
+        if not re.fullmatch(_NUMBER, length, re.ASCII):
             raise RefexplorerError(f"{length!r} is not a length of Dask's chunks along {name}.")
     return tasks_of(array, {name: int(length) for name, length in lengths.items()})
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,7 +27,7 @@ from refexplorer.verbs.codes import explain_code as code_explained
 from refexplorer.verbs.opening import dialects as dialects_of
 
 if TYPE_CHECKING:
-    from refexplorer.checks.advice.selections import Places, TaskChunks
+    pass
 
 _ACCESS = re.compile(r"(.*)\[([^\[\]]*)\]", re.DOTALL)
 
@@ -61,8 +60,7 @@ def advise(
     No target is read but to measure. Requests and bytes are those of the set; times are computed by
     a model of the place, whose numbers are assumed if they are not measured.
     """
-    accesses: list[tuple[str, Places | TaskChunks]] = [*map(_part, access or ())]
-    accesses += map(_chunks, chunks or ())
+    accesses = [*map(_part, access or ()), *map(_chunks, chunks or ())]
     refs = open_set(source)
     with naming_missing(refs):
         advice = refs.allowing(*allow or ()).advise(accesses, place=place, measure=measure)
@@ -70,26 +68,22 @@ def advise(
     return status_of(refs)
 
 
-def _part(text: str) -> tuple[str, Sequence[int | slice]]:
+def _part(text: str) -> tuple[str, str]:
     """Return an array and a part of it; ``"sst[0,10:20]"``."""
-    from refexplorer.checks.advice.selections import parse_part
-
     match = _ACCESS.fullmatch(text)
     if match is None:
         raise typer.BadParameter(f"{text!r} is not a part of an array such as 'sst[0,10:20]'.")
-    return match[1], parse_part(match[2])
+    return match[1], match[2]
 
 
-def _chunks(text: str) -> tuple[str, Mapping[str, int]]:
+def _chunks(text: str) -> tuple[str, str]:
     """Return an array and lengths of chunks; ``"sst:time=10"``."""
     path, _, lengths = text.rpartition(":")
-    pairs = [each.partition("=") for each in lengths.split(",")]
-    try:
-        return path, {name.strip(): int(length) for name, _, length in pairs}
-    except ValueError:
+    if "=" not in lengths:
         raise typer.BadParameter(
             f"{text!r} does not name an array and lengths such as sst:time=10,lat=90."
-        ) from None
+        )
+    return path, lengths
 
 
 _WHOLE = " as a whole; a * before and after it also finds it inside keys"

@@ -25,7 +25,7 @@ ATTRIBUTES = frozenset(
     {"scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned", "units", "calendar"}
 )
 """Fields that are attributes; null removes one."""
-_ENDIAN = {"<": "little", ">": "big"}
+_V2_NAMES = {"byte-order": "dtype", "chunk-shape": "chunks"}
 
 
 class NotWritableError(Exception):
@@ -64,16 +64,11 @@ def _put(attributes: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _change_v2(array: dict[str, Any], name: str, value: Any) -> None:
-    if name in ("dtype", "byte-order"):
-        array["dtype"] = value
-    elif name == "chunk-shape":
-        array["chunks"] = value
-    elif name == "filters":
-        array["filters"] = [{"id": _known(codec, 2), **settings} for codec, settings in value]
-        array["filters"] = array["filters"] or None
-        array["compressor"] = None
+    if name == "filters":
+        filters = [{"id": _known(codec, 2), **settings} for codec, settings in value]
+        array |= {"filters": filters or None, "compressor": None}
     else:
-        array[name] = value
+        array[_V2_NAMES.get(name, name)] = value
 
 
 def _change_v3(array: dict[str, Any], fields: Mapping[str, Any]) -> None:
@@ -87,31 +82,23 @@ def _change_v3(array: dict[str, Any], fields: Mapping[str, Any]) -> None:
             if dtype.kind in "SU":
                 raise NotWritableError("texts of a fixed length have no data type in Zarr v3")
             array["data_type"] = dtype.name
-            _set_endian(array, dtype)
+            endian = "big" if dtype.str[0] == ">" else "little"
+            codec = {"name": "bytes", "configuration": {"endian": endian}}
+            array["codecs"] = [codec if _is_bytes(each) else each for each in array["codecs"]]
         elif name == "chunk-shape":
             array["chunk_grid"] = {"name": "regular", "configuration": {"chunk_shape": value}}
         elif name == "filters":
-            codecs = [each for each in array["codecs"] if _name(each) in ("bytes", "endian")]
-            array["codecs"] = codecs + [
+            filters = [
                 {"name": _known(f"numcodecs.{codec}", 3), "configuration": settings}
                 for codec, settings in value
             ]
+            array["codecs"] = [*filter(_is_bytes, array["codecs"]), *filters]
         else:
             array[name] = value
 
 
-def _set_endian(array: dict[str, Any], dtype: np.dtype[Any]) -> None:
-    order = _ENDIAN[">" if dtype.str[0] == ">" else "<"]
-    array["codecs"] = [
-        {"name": "bytes", "configuration": {"endian": order}}
-        if _name(each) in ("bytes", "endian")
-        else each
-        for each in array["codecs"]
-    ]
-
-
-def _name(codec: Any) -> str:
-    return codec if isinstance(codec, str) else str(codec.get("name"))
+def _is_bytes(codec: Any) -> bool:
+    return (codec if isinstance(codec, str) else codec.get("name")) in ("bytes", "endian")
 
 
 def _known(codec: str, zarr_format: int) -> str:

@@ -1,4 +1,4 @@
-"""Readers, which merge requests each in their way, and the time that a place takes to answer."""
+"""Readers that merge requests and that do not, and the time that a place takes to answer."""
 
 from __future__ import annotations
 
@@ -35,12 +35,9 @@ class MergeRules:
     gap: int | None
     limit: int | None  # A request does not grow beyond this by merging; None if nothing bounds it
     at_once: int  # Requests at a time
-    by_file: bool = False  # Whether it is called for one file after the other
 
 
-# read in zarr 3.1 (async.concurrency; `get` of FsspecStore and ObjectStore, one for each chunk),
-# fsspec 2026.9 (reference.py: max_gap, max_block; aiohttp's connector bounds what runs at once)
-# and obstore 0.12 (get_ranges: coalesce; object_store's OBJECT_STORE_COALESCE_PARALLEL)
+# read in zarr 3.1: async.concurrency; `get` of FsspecStore and ObjectStore, one for each chunk
 ZARR = MergeRules(
     "zarr",
     "xarray and zarr over fsspec's ReferenceFileSystem, or over obstore as VirtualiZarr reads: "
@@ -57,22 +54,7 @@ OURS = MergeRules(
     MERGE_BYTES,
     CONCURRENCY,
 )
-FSSPEC = MergeRules(
-    "fsspec",
-    "`cat` of fsspec's ReferenceFileSystem, with all keys at once, which Zarr does not use",
-    64_000,
-    256_000_000,
-    100,
-)
-OBSTORE = MergeRules(
-    "obstore",
-    "`obstore.get_ranges`, which Zarr does not use, of one file after the other",
-    2**20,
-    None,
-    10,
-    by_file=True,
-)
-READERS = (ZARR, OURS, FSSPEC, OBSTORE)
+READERS = (ZARR, OURS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from refexplorer.checks.advice.connections import (
-    FSSPEC,
-    OBSTORE,
-    OURS,
-    READERS,
-    Connection,
-    MergeRules,
-)
+from refexplorer.checks.advice.connections import READERS, Connection, MergeRules
 from refexplorer.formats.columns.references import LARGEST, exact_sum
 
 _COVER = MergeRules("", "", 0, None, 1)
@@ -54,27 +47,20 @@ class Reads:
 
     def whole_requests(self, rules: MergeRules) -> int:
         """Return how many requests ask for whole files."""
-        is_each = rules.gap is None or rules is OBSTORE
-        return self.whole if is_each else len(np.unique(self._whole))
+        return self.whole if rules.gap is None else len(np.unique(self._whole))
 
     def requests(self, rules: MergeRules) -> tuple[np.ndarray, np.ndarray]:
         """Return the requests for ranges as a reader makes them: numbers of their reads, and bytes.
 
-        The files of a reader that is called for each are reads of their own.
+        One that merges does not ask for empty ranges.
         """
         files, reads, starts, ends = self._files, self._reads, self._starts, self._ends
         if rules.gap is None:
             return reads, ends - starts
-        is_asked = np.ones(len(files), np.bool_)
-        if rules is OURS:
-            is_asked = np.asarray(starts != ends, np.bool_)
-        elif rules is FSSPEC and self.whole:  # it takes the ranges of a file that it reads whole
-            is_asked = ~np.isin(files, self._whole)
+        is_asked = np.asarray(starts != ends, np.bool_)
         if not is_asked.all():
             files, reads, starts, ends = (each[is_asked] for each in (files, reads, starts, ends))
         is_new = _begins(files)
-        if rules.by_file:
-            reads = np.cumsum(is_new) - 1
         ends = _reach(is_new, ends)
         is_first = is_new.copy()
         is_first[1:] |= (starts[1:] - ends[:-1] > rules.gap).astype(np.bool_)
@@ -246,7 +232,7 @@ class _RequestTally:
         count = int(counts.sum())
         if self._whole:
             return ReaderCost(name, count + self._whole)
-        if len(self._reads) > 1 and not rules.by_file:  # blocks of one read
+        if len(self._reads) > 1:  # blocks of one read
             counts, sizes, largest = (
                 np.array([each]) for each in (count, float(self._bytes), largest.max())
             )

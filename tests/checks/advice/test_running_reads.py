@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
-from refexplorer.checks.advice.connections import FSSPEC, OURS, PLACES, READERS, MergeRules
+from refexplorer.checks.advice.connections import OURS, PLACES, READERS, MergeRules
 from refexplorer.refset import chunk_grid
 
 PLAIN = {"zarr_format": 2, "compressor": None, "filters": None, "order": "C", "fill_value": 0}
@@ -49,11 +49,10 @@ def references(order: str, rng: random.Random) -> dict[str, Any]:
 
 def plainly_merged(values: list[Any], rules: MergeRules) -> list[tuple[str, int]]:
     """Return file and bytes of each request for ranges, one range after the other."""
-    whole = {value[0] for value in values if len(value) == 1}
     requests: list[list[Any]] = []
     for url, start, length in sorted(value for value in values if len(value) == 3):
         end = start + length
-        if (rules is OURS and not length) or (rules is FSSPEC and url in whole):
+        if rules is OURS and not length:
             continue
         if rules.gap is not None and requests and requests[-1][0] == url:
             _, begun, last = requests[-1]
@@ -85,19 +84,16 @@ def test_blocks_are_counted_as_all_together(
             merged = plainly_merged(listed, rules)
             if len(ranges) < len(listed):
                 alone = len(urls & {each[0] for each in listed if len(each) == 1})
-                apart = len(listed) - len(ranges) if rules.gap is None or rules.by_file else alone
+                apart = len(listed) - len(ranges) if rules.gap is None else alone
                 assert (found.requests, found.bytes) == (len(merged) + apart, None)
                 continue
             sizes = [size for _, size in merged]
             assert found.requests == len(sizes)
             sums = sum(sizes), min(sizes), max(sizes)
             assert (found.bytes, found.smallest, found.largest) == sums
-            reads = defaultdict[str, list[int]](list)
-            for url, size in merged:
-                reads[url if rules.by_file else ""].append(size)
-            told = [(len(each), sum(each), max(each)) for each in reads.values()]
-            assert sorted(found.reads or ()) == sorted(told)
-            seconds = sum(PLACE.seconds_of_one(*each, rules.at_once) for each in told)
+            one_read = len(sizes), sum(sizes), max(sizes)
+            assert found.reads == (one_read,)
+            seconds = PLACE.seconds_of_one(*one_read, rules.at_once)
             assert found.seconds == pytest.approx(seconds, rel=1e-12)
 
 

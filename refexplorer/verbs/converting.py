@@ -142,16 +142,13 @@ def check_output(refs: ReferenceSet, target: Path, url: str | None, how: Convers
     for place in (target, None if how.outline is None else Path(how.outline)):
         if place is None:
             continue
-        if refs.source.location is not None and place.resolve() == _place_of(refs):
+        location, name = refs.source.location, refs.source.name
+        if location is not None and place.resolve() == Path(location, name).resolve():
             raise SourceError(f"{str(place)!r} is the source itself; choose another name.")
         if not how.overwrite:
             check_free(place)
     if how.relative and is_icechunk:
         raise SourceError("Icechunk has no relative locations; leave out `relative`.")
-
-
-def _place_of(refs: ReferenceSet) -> Path:
-    return Path(refs.source.location or "", refs.source.name).resolve()
 
 
 def url_changes(

@@ -125,7 +125,9 @@ def infer(references: object, *, progress: Progress | None = None) -> Inference:
     table = table_of(internals(refs).opened.parts)
     shortest = infer_table(table, progress=progress)
     plain = as_it_is(table)
-    source_size = _source_size(refs.source)
+    # a document as it was given; 0 if it was no JSON, or one of a list
+    is_one = refs.source.part is None
+    source_size = sum(map(len, _source_blocks(refs.source))) if is_one else 0
     before = source_size or plain.size
     as_given = shortest.size > before and (not source_size or _is_complete(refs))
     after = before if as_given else shortest.size
@@ -136,11 +138,6 @@ def infer(references: object, *, progress: Progress | None = None) -> Inference:
     generated = table.count - len(shortest.kept)
     sections = (shortest.templates, shortest.gen)
     return Inference(*facts, generated, *sections, table, shortest.kept, shortest.blocks)
-
-
-def _source_size(source: Source) -> int:
-    """Count the bytes of a document as it was given; 0 if it was no JSON, or one of a list."""
-    return 0 if source.part is not None else sum(map(len, _source_blocks(source)))
 
 
 def _is_complete(refs: ReferenceSet) -> bool:

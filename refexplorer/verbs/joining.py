@@ -166,7 +166,7 @@ def join_sets(sets: Sequence[ReferenceSet], dimension: str, pattern: str | None 
     except RefexplorerError:
         raise
     except Exception as error:  # xarray and Zarr have many
-        raise _unjoined(sets, dimension, escape(cause(error), 400)) from None
+        raise joining.unjoined(escape(cause(error), 400)) from None
     joining.warn_of_first()
     folder = common_folder([each.source.location or "" for each in sets])
     name = f"{len(sets):,} sets" if pattern is None else Path(pattern).name
@@ -362,7 +362,7 @@ class _Joining:
         starts, length = [], 0
         for part, array in zip(self._parts, arrays, strict=True):
             if length % first.chunks[axis]:
-                raise self._unjoined(
+                raise self.unjoined(
                     f"{escape(path)} would have a chunk that is not full before {part.name}, and "
                     f"its chunks have a length of {first.chunks[axis]:,} along it"
                 )
@@ -373,13 +373,17 @@ class _Joining:
     def _refused(
         self, path: str, what: str, one: object, other: object, part: _JoinedPart
     ) -> SourceError:
-        return self._unjoined(
+        return self.unjoined(
             f"{escape(path)} {what} {escape(str(one), 100)} in {self._first.name} and "
             f"{escape(str(other), 100)} in {part.name}"
         )
 
-    def _unjoined(self, why: str) -> SourceError:
-        return _unjoined([part.refs for part in self._parts], self._dimension, why)
+    def unjoined(self, why: str) -> SourceError:
+        """Return the error that says why the sets cannot be joined."""
+        count = f"{len(self._parts):,} sets"
+        return SourceError(
+            f"The {count} cannot be joined along {escape(self._dimension)!r}: {why}."
+        )
 
     def warn_of_first(self) -> None:
         """Say which arrays were taken from the first set and compared with no other."""
@@ -415,12 +419,6 @@ def _check_names(parts: Sequence[_JoinedPart]) -> None:
                 f"{escape(odd)} is in {having.name} and not in {lacking.name}; sets of the same "
                 "arrays are joined."
             )
-
-
-def _unjoined(sets: Sequence[ReferenceSet], dimension: str, why: str) -> SourceError:
-    return SourceError(
-        f"The {len(sets):,} sets cannot be joined along {escape(dimension)!r}: {why}."
-    )
 
 
 def _differences(

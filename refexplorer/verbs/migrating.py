@@ -50,7 +50,10 @@ def as_v3(refs: ReferenceSet) -> Source:
         if name in (ZMETADATA, _ATTRIBUTES):
             continue
         if name == _GROUP:
-            references[prefix(folder) + "zarr.json"] = _group(v0, folder)
+            attributes = v0.get(prefix(folder) + _ATTRIBUTES, "{}")
+            values = json.loads(attributes) if isinstance(attributes, str) else attributes
+            group = {"zarr_format": 3, "node_type": "group", "attributes": values}
+            references[prefix(folder) + "zarr.json"] = json.dumps(group)
         elif name == _ARRAY and folder in arrays:
             document = _document(arrays[folder])
             _try(arrays[folder], document, tried)
@@ -58,12 +61,6 @@ def as_v3(refs: ReferenceSet) -> Source:
         else:
             references[_renamed(refs, key, arrays)] = value
     return Source(refs.source.name, "Zarr v3", refs.source.location, value=references)
-
-
-def _group(v0: Mapping[str, Any], folder: str) -> str:
-    attributes = v0.get(prefix(folder) + _ATTRIBUTES, "{}")
-    values = json.loads(attributes) if isinstance(attributes, str) else attributes
-    return json.dumps({"zarr_format": 3, "node_type": "group", "attributes": values})
 
 
 def _renamed(refs: ReferenceSet, key: str, arrays: Mapping[str, ArrayMeta]) -> str:

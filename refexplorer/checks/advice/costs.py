@@ -25,7 +25,6 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 
 READ_CHUNKS = 10**7
 """Chunks, those of several tasks as often, whose requests are made out one by one."""
-SHARDS = "sharding_indexed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +220,7 @@ def read_cost(
 
 
 def _has_shards(array: ArrayMeta) -> bool:
-    return any(codec.startswith(SHARDS) for codec in array.codecs)
+    return any(codec.startswith("sharding_indexed") for codec in array.codecs)
 
 
 def _value_bytes(array: ArrayMeta, chunks: int, places: int) -> tuple[int | None, int | None]:

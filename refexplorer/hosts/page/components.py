@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -19,12 +19,10 @@ from panel.custom import JSComponent
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.hosts import BUNDLES
 from refexplorer.verbs.referenceset import ReferenceSet
-from refexplorer.views.compared import OtherSets
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import described, screens
 from refexplorer.views.wire.answering import Buffers, Message, event, failure
-from refexplorer.views.wire.context import RepositoryVersions
 from refexplorer.views.wire.editor.editor_messages import Explore
 from refexplorer.views.wire.messages import Done
 from refexplorer.views.wire.page_messages import PieceWanted
@@ -141,17 +139,8 @@ class ExplorerView(View):
     parts = param.List(item_type=dict, doc="Name, label and title of each of its views.")
     here = param.Dict({"address": "", "step": -1}, doc="Where it is, and the step that led there.")
 
-    def __init__(
-        self,
-        references: ReferenceSet,
-        allow: Iterable[str] = (),
-        others: OtherSets | None = None,
-        versions: RepositoryVersions | None = None,
-        show: Callable[[ReferenceSet], None] | None = None,
-    ) -> None:
-        controller = ExplorerController(
-            references, allow=allow, served=True, others=others, versions=versions, show=show
-        )
+    def __init__(self, references: ReferenceSet, **options: Any) -> None:
+        controller = ExplorerController(references, served=True, **options)
         super().__init__(controller, parts=described())
 
     def go(self, address: str, step: int) -> None:

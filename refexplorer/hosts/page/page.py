@@ -146,12 +146,12 @@ class ServedPage:
     def _explore(self, references: ReferenceSet) -> None:
         """Make the explorer anew; the other views stay as they are."""
         library = self._library
-        explorer = ExplorerView(
+        explorer: ExplorerView = ExplorerView(
             references,
-            library.grants(references),
-            library.others(),
-            library.versions(references),
-            lambda version: self._turns.soon(self._show_version, explorer, version),
+            allow=library.grants(references),
+            others=library.others(),
+            versions=library.versions(references),
+            show=lambda version: self._turns.soon(self._show_version, explorer, version),
         )
         explorer.param.watch(lambda _: self._turns.soon(self._tell), "here")
         if self._explorer is not None:

@@ -164,16 +164,6 @@ SLICE, ALONG = "one slice", "along the first dimension"
 """Of an array whose first dimension is not one of time; `MAP` takes two more besides."""
 
 
-def advise(
-    source: Source,
-    opened: OpenedSet,
-    accesses: Accesses,
-    place: str | Connection,
-) -> Advice:
-    """Return the costs of standard accesses and of those that are given, and what to change."""
-    return _Advising(source, opened, connection_of(place)).advice(accesses)
-
-
 def standard_accesses(opened: OpenedSet, array: ArrayMeta) -> dict[str, PartOfArray]:
     """Return one index of the first dimension, all of it at one point, and all, by their names."""
     accesses = {}
@@ -195,98 +185,80 @@ def _arrays(opened: OpenedSet) -> Iterator[ArrayMeta]:
     return filter(None, map(opened.arrays.get, opened.arrays.paths))
 
 
-class _Advising:
-    """One call of `advise`; the chunks of one array at a time are held."""
-
-    def __init__(self, source: Source, opened: OpenedSet, place: Connection) -> None:
-        self._source = source
-        self._opened = opened
-        self._place = place
-        self._findings: list[AdviceFinding] = []
-        self._bounds: list[LayoutBound] = []
-
-    def advice(self, accesses: Accesses) -> Advice:
-        """Return the advice."""
-        further: dict[str, list[PartOfArray | TasksOfArray]] = {}
-        for path, part in accesses:
-            array = self._opened.arrays.get(path)
-            if array is None:
-                raise KeyError(path)
-            further.setdefault(path, []).append(access_of(array, part))
-        groups = groups_of(self._opened)
-        opening = [self._opening(group, arrays) for group, arrays in groups.items()]
-        costs = [
-            cost
-            for array in _arrays(self._opened)
-            for cost in self._costs(array, further.get(array.path, ()))
+def advise(
+    source: Source, opened: OpenedSet, accesses: Accesses, place: str | Connection
+) -> Advice:
+    """Return the costs of standard accesses and of those that are given, and what to change."""
+    further: dict[str, list[PartOfArray | TasksOfArray]] = {}
+    for path, access in accesses:
+        if (array := opened.arrays.get(path)) is None:
+            raise KeyError(path)
+        further.setdefault(path, []).append(access_of(array, access))
+    where, groups = connection_of(place), groups_of(opened)
+    findings: list[AdviceFinding] = []
+    bounds: list[LayoutBound] = []
+    opening: list[AccessCost] = []
+    costs: list[AccessCost] = []
+    for group, arrays in groups.items():
+        cost, read = opening_cost(opened, group, arrays, where)
+        opening.append(cost)
+        findings += inline_coordinates(cost, read, arrays, source.name)
+    for array in _arrays(opened):
+        parts: list[tuple[str, PartOfArray | TasksOfArray]] = [
+            *standard_accesses(opened, array).items(),
+            *((GIVEN, part) for part in further.get(array.path, ())),
         ]
-        self._findings += self._of_document(len(groups))
-        return Advice(
-            self._source.name,
-            self._place,
-            tuple(opening),
-            tuple(costs),
-            tuple(sorted(self._findings, key=_gain_order)),
-            tuple(sorted(self._bounds, key=lambda bound: -bound.requests)),
-            tuple(self._notes(groups)),
-        )
-
-    def _opening(self, group: str, arrays: Sequence[ArrayMeta]) -> AccessCost:
-        cost, read = opening_cost(self._opened, group, arrays, self._place)
-        self._findings += inline_coordinates(cost, read, arrays, self._source.name)
-        return cost
-
-    def _costs(
-        self, array: ArrayMeta, further: Sequence[PartOfArray | TasksOfArray]
-    ) -> list[AccessCost]:
-        """Return the costs of accesses to an array, and keep what was found."""
-        standard = standard_accesses(self._opened, array)
-        accesses: list[tuple[str, PartOfArray | TasksOfArray]] = [
-            *standard.items(),
-            *((GIVEN, part) for part in further),
-        ]
-        costs = ArrayCosts(self._opened, array, self._place, [part for _, part in accesses])
-        counted_parts = [(costs.cost(name, part), part) for name, part in accesses]
-        full = next(cost for cost, _ in counted_parts if cost.name == WHOLE)
+        of_array = ArrayCosts(opened, array, where, [part for _, part in parts])
+        by_part = [(of_array.cost(name, part), part) for name, part in parts]
+        costs += (cost for cost, _ in by_part)
+        full = next(cost for cost, _ in by_part if cost.name == WHOLE)
         if array.dimensions != (array.path.rpartition("/")[2],):  # of coordinates opening tells
-            self._findings += small_chunks(full, self._place)
-        for cost, part in counted_parts:
-            self._findings += asked_apart(cost)
-            self._findings += few_at_a_time(cost, self._place)
-            if not isinstance(part, PartOfArray) or cost.name == WHOLE:
-                continue
-            divided = [*subchunk(costs, cost, part, self._source.name)]
-            self._findings += divided or large_chunks(cost, full, self._place)
-            self._bounds += layout_bound(cost, full, costs.decoded_size, self._place)
-        return [cost for cost, _ in counted_parts]
+            findings += small_chunks(full, where)
+        for cost, part in by_part:
+            findings += asked_apart(cost)
+            findings += few_at_a_time(cost, where)
+            if isinstance(part, PartOfArray) and cost.name != WHOLE:
+                divided = [*subchunk(of_array, cost, part, source.name)]
+                findings += divided or large_chunks(cost, full, where)
+                bounds += layout_bound(cost, full, of_array.decoded_size, where)
+    findings += _document_findings(source, opened, len(groups), where)
+    return Advice(
+        source.name,
+        where,
+        tuple(opening),
+        tuple(costs),
+        tuple(sorted(findings, key=_gain_order)),
+        tuple(sorted(bounds, key=lambda bound: -bound.requests)),
+        tuple(_notes(opened, groups)),
+    )
 
-    def _of_document(self, groups: int) -> Iterator[AdviceFinding]:
-        """Yield what is found about a JSON document."""
-        if self._source.form not in DOCUMENTS:
-            return
-        count, name = self._opened.table.count, self._source.name
-        is_read = count >= MANY_KEYS or groups > 1
-        size = _document_size(self._source) if is_read else None
-        yield from groups_apart(groups, size, self._place, name)
-        yield from json_to_parquet(count, size, _arrays(self._opened), self._place, name)
 
-    def _notes(self, groups: Mapping[str, Sequence[ArrayMeta]]) -> Iterator[str]:
-        if elsewhere := metadata_elsewhere(self._opened):
-            yield (
-                f"{counted(elsewhere, 'key')} of metadata lie in targets; each is a further "
-                "request at opening, and what it describes is not known here."
-            )
-        separate = [
-            group
-            for group, arrays in groups.items()
-            if arrays[0].zarr_format == 2 and not has_consolidated(self._opened, group)
-        ]
-        if separate and not elsewhere:
-            yield (
-                "There is no consolidated metadata. The set holds the metadata itself, so that "
-                "costs no request."
-            )
-        yield "Times are of transport alone, by a model; decoding is not in them."
+def _document_findings(
+    source: Source, opened: OpenedSet, n_groups: int, place: Connection
+) -> Iterator[AdviceFinding]:
+    """Yield what is found about a JSON document."""
+    if source.form in DOCUMENTS:
+        count = opened.table.count
+        size = _document_size(source) if count >= MANY_KEYS or n_groups > 1 else None
+        yield from groups_apart(n_groups, size, place, source.name)
+        yield from json_to_parquet(count, size, _arrays(opened), place, source.name)
+
+
+def _notes(opened: OpenedSet, groups: Mapping[str, Sequence[ArrayMeta]]) -> Iterator[str]:
+    if elsewhere := metadata_elsewhere(opened):
+        yield (
+            f"{counted(elsewhere, 'key')} of metadata lie in targets; each is a further "
+            "request at opening, and what it describes is not known here."
+        )
+    elif any(
+        arrays[0].zarr_format == 2 and not has_consolidated(opened, group)
+        for group, arrays in groups.items()
+    ):
+        yield (
+            "There is no consolidated metadata. The set holds the metadata itself, so that "
+            "costs no request."
+        )
+    yield "Times are of transport alone, by a model; decoding is not in them."
 
 
 def _document_size(source: Source) -> int | None:

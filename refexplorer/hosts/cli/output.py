@@ -11,17 +11,15 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain, islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from refexplorer.core.errors import FormWarning, LeftOutWarning, RefexplorerError, SecretsWarning
 from refexplorer.core.masking import KEYS, masked, masked_text
 from refexplorer.core.text import escape
 
 Item = TypeVar("Item")
-
-
 Counter = Callable[..., None]
 """Takes how much of a work is done, of how much, and perhaps a sentence on what is done now."""
 
@@ -122,38 +120,22 @@ def write_lines(items: Iterable[object], is_data: bool = False) -> None:
         sys.stdout.write(f"{_json(item, is_data)}\n")
 
 
-@contextmanager
-def waiting(sentence: str) -> Iterator[None]:
+def waiting(sentence: str) -> AbstractContextManager[object]:
     """Show on a terminal that something is going on."""
-    if not _is_watched():
-        yield
-        return
-    from refexplorer.hosts.cli import terminal
-
-    with terminal.waiting(sentence):
-        yield
+    return terminal.waiting(sentence) if (terminal := _watched_terminal()) else nullcontext()
 
 
-@contextmanager
-def counting(sentence: str, of_bytes: bool = False) -> Iterator[Counter]:
+def counting(sentence: str, of_bytes: bool = False) -> AbstractContextManager[Counter]:
     """Show on a terminal how far a work is, in bytes or in things; take it as it comes."""
-    if not _is_watched():
-        yield lambda done, total, sentence=None: None
-        return
-    from refexplorer.hosts.cli import terminal
-
-    with terminal.counting(sentence, of_bytes) as count:
-        yield count
+    counter: AbstractContextManager[Counter] = nullcontext(lambda done, total, sentence=None: None)
+    if terminal := _watched_terminal():
+        counter = terminal.counting(sentence, of_bytes)
+    return counter
 
 
-def progress(items: Iterable[Item], total: int, sentence: str) -> Iterator[Item]:
+def progress(items: Iterable[Item], total: int, sentence: str) -> Iterable[Item]:
     """Pass items on and show on a terminal how many of them there were."""
-    if not _is_watched():
-        yield from items
-        return
-    from refexplorer.hosts.cli import terminal
-
-    yield from terminal.progress(items, total, sentence)
+    return terminal.progress(items, total, sentence) if (terminal := _watched_terminal()) else items
 
 
 def at_most(items: Iterable[Item], limit: int | None) -> Iterator[Item]:
@@ -177,6 +159,10 @@ def _joined(row: Sequence[object]) -> str:
     return masked_text("\t".join(cells if is_plain else map(escape, cells)))
 
 
-def _is_watched() -> bool:
-    """Tell whether a person sees stderr, where progress is shown."""
-    return sys.stderr.isatty()
+def _watched_terminal() -> Any:
+    """Return what shows progress, where a person sees stderr; None elsewhere."""
+    if not sys.stderr.isatty():
+        return None
+    from refexplorer.hosts.cli import terminal
+
+    return terminal

@@ -17,6 +17,7 @@ from rich.progress import (
     Task,
     TextColumn,
 )
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -62,11 +63,9 @@ class _BytesOrFiles(DownloadColumn):
         return super().render(task)
 
 
-@contextmanager
-def waiting(sentence: str) -> Iterator[None]:
+def waiting(sentence: str) -> Status:
     """Show that something is going on."""
-    with Console(stderr=True).status(Text(escape(sentence))):
-        yield
+    return Console(stderr=True).status(Text(escape(sentence)))
 
 
 @contextmanager

@@ -168,10 +168,10 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.io.access.policy import AccessPolicy
 
-        names = AccessPolicy(None, places).names
         refs = object.__new__(type(self))
-        kept = {name: value for name, value in vars(self).items() if name != "_known"}
-        vars(refs).update(kept)
+        vars(refs).update(vars(self))
+        vars(refs).pop("_known", None)
+        names = AccessPolicy(None, places).names
         refs.allowed = tuple(dict.fromkeys((*self.allowed, *names)))
         if storage_options is not None:
             refs.storage_options = dict(storage_options)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from refexplorer.checks.advice.connections import READERS, Connection, MergeRules
+from refexplorer.checks.advice.connections import OURS, READERS, Connection, MergeRules
 from refexplorer.formats.columns.references import LARGEST, exact_sum
 
 _COVER = MergeRules("", "", 0, None, 1)
@@ -38,7 +38,8 @@ class Reads:
         else:
             self.least_requests = int(_begins(self._files).sum())
         self.files = self.least_requests if is_one else len(np.unique(targets))
-        self.least_bytes = exact_sum(self.requests(_COVER)[1])
+        _, starts, ends = self.requests(_COVER)
+        self.least_bytes = exact_sum(ends - starts)
 
     @property
     def whole(self) -> int:
@@ -49,14 +50,14 @@ class Reads:
         """Return how many requests ask for whole files."""
         return self.whole if rules.gap is None else len(np.unique(self._whole))
 
-    def requests(self, rules: MergeRules) -> tuple[np.ndarray, np.ndarray]:
-        """Return the requests for ranges as a reader makes them: numbers of their reads, and bytes.
+    def requests(self, rules: MergeRules) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the requests for ranges of a reader: numbers of their reads, starts and ends.
 
         One that merges does not ask for empty ranges.
         """
         files, reads, starts, ends = self._files, self._reads, self._starts, self._ends
         if rules.gap is None:
-            return reads, ends - starts
+            return reads, starts, ends
         is_asked = np.asarray(starts != ends, np.bool_)
         if not is_asked.all():
             files, reads, starts, ends = (each[is_asked] for each in (files, reads, starts, ends))
@@ -68,7 +69,7 @@ class Reads:
         if rules.limit is not None:
             first = _cut(first, starts, ends, rules.limit)
         last = np.append(first[1:], len(starts))[: len(first)] - 1
-        return reads[first], ends[last] - starts[first]
+        return reads[first], starts[first], ends[last]
 
 
 def _begins(column: np.ndarray) -> np.ndarray:
@@ -122,6 +123,8 @@ def _cut(first: np.ndarray, starts: np.ndarray, ends: np.ndarray, limit: int) ->
 
 _LISTED = 64
 """Reads of one access that are told one by one."""
+_WAITING = 2**16
+"""Ranges of a file that wait for more of it."""
 
 
 class OutOfOrderError(Exception):
@@ -157,37 +160,45 @@ class ReaderCost:
 
 
 class RunningReads:
-    """References that are read, of which the files of one block are held at a time."""
+    """References that are read, of which a block and what its last file has before are held."""
 
     def __init__(self, place: Connection) -> None:
         self.count = self.whole = self.files = self.least_requests = self.least_bytes = 0
         self._tallies = [_RequestTally(rules, place) for rules in READERS]
         self._waiting: list[tuple[np.ndarray, ...]] = []  # of the last file, which may go on
         self._open_target = self._last_target = -1
+        self._last_end = 0
 
     def add(self, *columns: np.ndarray, is_last: bool) -> None:
         """Count a block: the numbers of reads, targets, offsets and lengths."""
         self.count += len(columns[0])
         self._waiting.append(columns)
-        if not is_last and (columns[1] == self._open_target).all():
+        is_more = not is_last and bool((columns[1] == self._open_target).all())
+        if is_more and sum(len(each[0]) for each in self._waiting) < _WAITING:
             return
         joined = tuple(map(np.concatenate, zip(*self._waiting, strict=True)))
         self._waiting = []
         if not is_last:
             self._open_target = int(joined[1].max())
-            is_open = joined[1] == self._open_target
+            is_open = _last_request(joined) if is_more else joined[1] == self._open_target
             self._waiting = [tuple(each[is_open] for each in joined)]
             joined = tuple(each[~is_open] for each in joined)
         if len(joined[1]):
-            self._count(Reads(*joined), joined[1])
+            self._count(Reads(*joined), *joined[1:])
 
-    def _count(self, reads: Reads, targets: np.ndarray) -> None:
-        if targets.min() <= self._last_target:
+    def _count(
+        self, reads: Reads, targets: np.ndarray, offsets: np.ndarray, lengths: np.ndarray
+    ) -> None:
+        first = int(targets.min())
+        is_same = first == self._last_target
+        is_behind = is_same and offsets[targets == first].min() < self._last_end
+        if first < self._last_target or is_behind:
             raise OutOfOrderError
         self._last_target = int(targets.max())
+        self._last_end = (offsets + lengths)[targets == self._last_target].max()
         self.whole += reads.whole
-        self.files += reads.files
-        self.least_requests += reads.least_requests
+        self.files += reads.files - is_same
+        self.least_requests += reads.least_requests - is_same
         self.least_bytes += reads.least_bytes
         for tally in self._tallies:
             tally.add(reads)
@@ -195,6 +206,17 @@ class RunningReads:
     def costs(self) -> tuple[ReaderCost, ...]:
         """Return what each reader asks for, once the last block was counted."""
         return tuple(tally.cost() for tally in self._tallies)
+
+
+def _last_request(columns: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Say which ranges of one file the last request has; all where it cannot be cut off."""
+    offsets, lengths = columns[2:]
+    _, starts, _ = Reads(*columns).requests(OURS)
+    if len(starts) and not (offsets < 0).any():
+        is_last = np.asarray(offsets >= starts[-1], np.bool_)
+        if not is_last.all() and (offsets + lengths)[~is_last].max() <= starts[-1]:
+            return is_last
+    return np.ones(len(offsets), np.bool_)
 
 
 class _RequestTally:
@@ -210,12 +232,13 @@ class _RequestTally:
     def add(self, reads: Reads) -> None:
         """Count the requests for a block."""
         self._whole += reads.whole_requests(self._rules)
-        numbers, sizes = reads.requests(self._rules)
+        numbers, starts, ends = reads.requests(self._rules)
+        sizes = ends - starts
         if not len(sizes):
             return
         self._bytes += exact_sum(sizes)
         self._smallest.append(int(sizes.min()))
-        starts = np.flatnonzero(_begins(numbers))
+        starts = np.flatnonzero(_begins(numbers))  # of reads
         weights = sizes.astype(float)
         counts = np.diff(np.append(starts, len(sizes)))
         sums, largest = np.add.reduceat(weights, starts), np.maximum.reduceat(weights, starts)

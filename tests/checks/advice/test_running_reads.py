@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
+from refexplorer.checks.advice import requests as running_reads
 from refexplorer.checks.advice.connections import OURS, PLACES, READERS, MergeRules
 from refexplorer.refset import chunk_grid
 
@@ -71,6 +72,7 @@ def test_blocks_are_counted_as_all_together(
     order: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chunk_grid, "_BLOCK", block)
+    monkeypatch.setattr(running_reads, "_WAITING", 2 * block)
     for seed in range(3):
         values = references(order, random.Random(f"{order} {seed}"))
         refs = rx.open_references({"x/.zarray": array(len(values))} | values)
@@ -133,9 +135,9 @@ def test_memory_does_not_grow_with_the_references(monkeypatch: pytest.MonkeyPatc
 
 
 def peaks(count: int) -> list[int]:
-    """Return what advice takes on two arrays, of few files and of many, at first and again."""
+    """Return what advice takes on two arrays, of one file and of many, at first and again."""
     half = count // 2
-    chunks = [f'"x/{n}":["s3://c/{n // 4000}",{100 * n},100]' for n in range(half)]
+    chunks = [f'"x/{n}":["s3://b/one",{100 * n},100]' for n in range(half)]
     chunks += [f'"y/{n}":["s3://b/{n // 400}",{100 * n},100]' for n in range(half)]
     text = json.dumps({"x/.zarray": array(half), "y/.zarray": array(half)})
     refs = rx.open_references(f"{text[:-1]},{','.join(chunks)}}}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -274,3 +276,9 @@ def test_nothing_is_left_of_openings(
 def children() -> set[int]:
     """Return the processes that this one started, zombies among them."""
     return {child.pid for child in psutil.Process().children()}
+
+
+def test_the_process_that_opens_loads_nothing_of_panel() -> None:
+    code = "import sys, refexplorer.hosts.page.openings; print('panel' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "False\n"

@@ -70,8 +70,7 @@ from .refset.target_layout import (
     TargetSummary as TargetSummary,
 )
 from .refset.tree_nodes import Node as Node, NodeType as NodeType, Page as Page
-from .verbs.repair.result import LeftFinding as LeftFinding, Repair as Repair
-from .verbs.repair.repairing import repair as repair
+from .verbs.repair.repairing import Repair as Repair, repair as repair
 from .spec.codes import Severity as Severity
 from .spec.diagnostics import Diagnostic as Diagnostic
 from .spec.references import (

@@ -40,7 +40,7 @@ from refexplorer import demo
 assert not rx.__file__.startswith({root!r}), rx.__file__
 refs = rx.open_references(demo.path("sst.v1.json"))
 print(refs, rx.explore(refs).code, float(refs.to_xarray()["sst"][12, 40, 40]))
-from refexplorer.hosts.page import page
+from refexplorer.hosts.page.page import page
 page(refs)
 """
 

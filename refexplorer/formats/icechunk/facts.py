@@ -65,8 +65,6 @@ class RepositoryFacts:
         them; None if that is not known.
     example
         One of those.
-    manifests
-        Bytes and chunk references of each manifest of the snapshot; None if they are not known.
     """
 
     place: str | None
@@ -79,7 +77,6 @@ class RepositoryFacts:
     chunks: Mapping[str, int] = field(default_factory=dict)
     outside: int | None = None
     example: str | None = None
-    manifests: tuple[tuple[int, int], ...] | None = None
 
     @staticmethod
     def kind_of(url: str) -> TargetKind:

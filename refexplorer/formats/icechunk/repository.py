@@ -133,22 +133,7 @@ class OpenedVersion:
             chunks={name: counts.get(name, 0) for name in ("native", "virtual", "inline")},
             outside=None if rest is None else len(rest),
             example=rest[0].as_py() if rest else None,
-            manifests=_manifests(self.repository, self.session.snapshot_id),
         )
-
-
-def _manifests(repository: Repository | None, snapshot: str) -> tuple[tuple[int, int], ...] | None:
-    """Return bytes and chunk references of the manifests of a snapshot, where Icechunk says."""
-    if repository is None:
-        return None
-    if hasattr(repository, "list_manifest_files"):  # since Icechunk 2
-        listed = repository.list_manifest_files(snapshot)
-    else:
-        info = next(iter(repository.ancestry(snapshot_id=snapshot)), None)
-        listed = getattr(info, "manifests", None)  # not in each version 1
-    if listed is None:
-        return None
-    return tuple((each.size_bytes, each.num_chunk_refs) for each in listed)
 
 
 def _containers(repository: Repository) -> tuple[Container, ...]:

@@ -304,7 +304,7 @@ def code(refs: SetLike, key: str | None, known: CodeContext, allow: Collection[s
 
 def _code(refs: SetLike, path: str, known: CodeContext, allow: Collection[str]) -> str:
     is_bytes = bool(path) and path in refs and path not in refs.arrays()
-    if _is_missing_chunk(refs, path) or refs.left_out(path) is not None:
+    if _is_missing_chunk(refs, path) or refs.rejection(path) is not None:
         return _by_refexplorer(refs, path, is_bytes, allow)
     if not is_bytes and (opened := _by_icechunk(refs, path, known)) is not None:
         return opened
@@ -407,8 +407,8 @@ def _by_refexplorer(refs: SetLike, path: str, is_bytes: bool, allow: Collection[
     place = place_of(refs.source)
     opened = [] if place is None else [f"refs = {opening_call(refs.source, place)}"]
     named = refs_text(sorted(allow))
-    if refs.left_out(path) is not None:
-        last = f"diagnostic = refs.left_out({path!r})"
+    if refs.rejection(path) is not None:
+        last = f"diagnostic = refs.rejection({path!r})"
     elif _is_missing_chunk(refs, path) and (chunk := refs.array_of(path)) is not None:
         last = f"chunk = {named}.chunk({', '.join(map(repr, chunk))})"
     elif is_bytes:

@@ -159,7 +159,7 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
         reference = self.references.get(key)
         if reference is not None:
             return reference
-        if (error := self.references.left_out(key)) is not None:
+        if (error := self.references.rejection(key)) is not None:
             raise FetchError(said_of(error))
         if key in self.references:
             raise InternalError(

@@ -150,7 +150,7 @@ def trace_key(
     if array is not None and not array.contains(index or ()):
         array = index = None
     tracer = Tracer(refs, key, targets, array, index, advance)
-    if array is None and refs.get(key) is None and refs.left_out(key) is None:
+    if array is None and refs.get(key) is None and refs.rejection(key) is None:
         raise KeyError(key)
     return tracer.chunk() if inner is None else tracer.inner(inner)
 
@@ -176,7 +176,7 @@ class Tracer:
         self.state = ChunkState.FETCHED
         self._advance = advance
         self.reference = self._at = refs.get(key)
-        self.rejection = refs.left_out(key) if self.reference is None else None
+        self.rejection = refs.rejection(key) if self.reference is None else None
 
     def chunk(self) -> Trace:
         """Take every step to the values of the chunk."""

@@ -279,7 +279,7 @@ def _require_group(refs: SetLike, group: str) -> None:
 
 def _require_root(refs: SetLike) -> None:
     """Refuse a set at whose root Zarr finds nothing; what is there and broken it says itself."""
-    if any(name in refs or refs.left_out(name) is not None for name in _ROOT):
+    if any(name in refs or refs.rejection(name) is not None for name in _ROOT):
         return
     raise DecodeError(
         "The set has no group at its root, so Zarr and xarray find nothing; add a key `.zgroup` "
@@ -293,7 +293,7 @@ def _require_arrays(refs: SetLike, paths: Iterable[str], options: Mapping[str, A
     for path in paths:
         check_for_xarray(refs.array(path), is_decoded is not False)
         if path and refs.array(path).dimensions is None:
-            if (error := refs.left_out(f"{path}/.zattrs")) is not None:
+            if (error := refs.rejection(f"{path}/.zattrs")) is not None:
                 raise FetchError(said_of(error))
             name = "dimension_names" if refs.array(path).zarr_format == 3 else "_ARRAY_DIMENSIONS"
             raise DecodeError(

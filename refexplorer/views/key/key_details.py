@@ -213,7 +213,7 @@ class KeyDetails:
         try:
             self._refs[key]
         except KeyError:
-            error = self._refs.left_out(key)
+            error = self._refs.rejection(key)
             what = f"The set has no key at {key!r}." if error is None else said_of(error)
             raise RefexplorerError(what) from None
         return key

@@ -137,7 +137,7 @@ class Source:
         in_memory = isinstance(self.content, partial) and self.content.func is plain_bytes
         return replace(light, content=None) if in_memory and self.is_large else light
 
-    def found_again(self) -> Source:
+    def without_local_file(self) -> Source:
         """Return it without a document that is a file of another machine."""
         if self.content is None:
             return self

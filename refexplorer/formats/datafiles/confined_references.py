@@ -275,7 +275,7 @@ def _plain_references(stream: WatchedStream, kind: str) -> _PlainReferences:
     except (ImportError, MemoryError):
         raise
     except Exception as error:  # each library has errors of its own
-        stream.raise_again()
+        stream.reraise()
         raise _UnmakeableError(_clause(error)) from None
     finally:
         stream.forget()
@@ -289,7 +289,7 @@ def _references(stream: WatchedStream, kind: str) -> _PlainReferences:
         made = _reference_maker(kind)(file)
     finally:
         file.close()
-    stream.raise_again()  # some libraries pass over what a read raises
+    stream.reraise()  # some libraries pass over what a read raises
     if made.left_out and not any(key.endswith("/.zarray") for key in made.documents):
         raise _UnmakeableError(f"nothing in it can be referenced: {left_out_text(made.left_out)}")
     return _PlainReferences(

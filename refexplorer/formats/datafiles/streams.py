@@ -127,7 +127,7 @@ class RangeStream(SeekableBytes):
 class WatchedStream(io.RawIOBase):
     """A file that tells how far it was read, and keeps what ended the reading.
 
-    Libraries of C turn what is raised in a read into errors of their own: `raise_again` raises
+    Libraries of C turn what is raised in a read into errors of their own: `reraise` raises
     the first of them as it was.
     """
 
@@ -158,7 +158,7 @@ class WatchedStream(io.RawIOBase):
 
     def readinto(self, buffer: object) -> int:  # noqa: D102
         view, done = memoryview(buffer).cast("B"), 0  # type: ignore[arg-type]
-        self.raise_again()
+        self.reraise()
         try:
             while done < len(view) and (count := self._inner.readinto(view[done:])):  # type: ignore[attr-defined]
                 done += count
@@ -170,7 +170,7 @@ class WatchedStream(io.RawIOBase):
             raise
         return done
 
-    def raise_again(self) -> None:
+    def reraise(self) -> None:
         """Raise what a read raised."""
         if self._raised is not None:
             raise self._raised

@@ -347,14 +347,14 @@ _WRAPPINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class PackedAgain:
+class Recompressed:
     """Bytes that were inflated, and a stream that holds them as they are."""
 
     inside: bytes
     packed: bytes
 
 
-def packed_again(name: str, data: bytes, limit: int) -> PackedAgain | None:
+def recompressed(name: str, data: bytes, limit: int) -> Recompressed | None:
     """Inflate a stream once, for somebody who then only copies it.
 
     Its checksum, which has just been compared, is taken over: to compute it again would take as
@@ -377,4 +377,4 @@ def packed_again(name: str, data: bytes, limit: int) -> PackedAgain | None:
         is_last = start + _BLOCK >= len(inside)
         parts += (struct.pack("<BHH", is_last, len(block), len(block) ^ _BLOCK), block)
     parts.append(data[-wrapping.tail :])
-    return PackedAgain(inside, b"".join(parts))
+    return Recompressed(inside, b"".join(parts))

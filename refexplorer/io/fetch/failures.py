@@ -106,19 +106,19 @@ AS_S3 = (
 )
 
 
-class Passing(FetchError):
+class TransientError(FetchError):
     """A failure of the moment: the same request may succeed a little later."""
 
     wait = 0.0  # Seconds that the server asks to wait before
 
 
-class TooLate(Passing):
+class TooLate(TransientError):
     """A read took longer than it may."""
 
     count = 0  # Bytes that came
 
 
-class Denied(FetchError):
+class DeniedByServer(FetchError):
     """The store wants to know who asks."""
 
     def __init__(self, message: str, place: Place | None = None) -> None:
@@ -126,7 +126,7 @@ class Denied(FetchError):
         self.place = place
 
 
-class NotThere(FetchError):
+class NotFoundError(FetchError):
     """A web server has no such file, and says so (404)."""
 
 
@@ -135,14 +135,14 @@ def http_failure(status: int, reason: str | None, wait: float = 0.0) -> FetchErr
     words = _HTTP.get(status) or f"the server answered {status} {reason or ''}".rstrip()
     if status >= 500 or status == 429:
         asks = f" and asks to wait {math.ceil(wait):,} seconds" if wait else ""
-        failure = Passing(f"{words}{asks}")
+        failure = TransientError(f"{words}{asks}")
         failure.wait = wait
         return failure
     kind: type[FetchError] = _KINDS.get(status, FetchError)
     return kind(words)
 
 
-_KINDS = {401: Denied, 403: Denied, 404: NotThere}
+_KINDS = {401: DeniedByServer, 403: DeniedByServer, 404: NotFoundError}
 
 
 def retry_after(said: str | None) -> float:
@@ -161,7 +161,7 @@ def retry_after(said: str | None) -> float:
 
 def cause(error: BaseException, place: Place) -> str:
     """Return the cause as the end of a sentence, without a full stop."""
-    if isinstance(error, Denied | PermissionError):
+    if isinstance(error, DeniedByServer | PermissionError):
         return f"{_denied(error)}{_advice(getattr(error, 'place', None) or place)}"
     if isinstance(error, RefexplorerError):
         return str(error)
@@ -225,7 +225,7 @@ def _tls(error: BaseException) -> str:
 
 
 def _denied(error: BaseException) -> str:
-    return str(error) if isinstance(error, Denied) else "access is denied"
+    return str(error) if isinstance(error, DeniedByServer) else "access is denied"
 
 
 def _advice(place: Place) -> str:
@@ -251,7 +251,7 @@ def too_long(size: int, limit: int, ranges: bool = True) -> LimitError:
     )
 
 
-def said_of(error: Diagnostic) -> str:
+def rejection_text(error: Diagnostic) -> str:
     """Say in a sentence why a key of the source is not in the set."""
     return f"The reference of {error.key} cannot be used: {error}"
 
@@ -263,7 +263,7 @@ _STEP = 0.1
 _read_time: ContextVar[ReadTime | None] = ContextVar("read_time", default=None)
 
 
-class Pieces:
+class ByteParts:
     """Bytes in the pieces in which they came: to join them before cutting is one copy more."""
 
     def __init__(self, pieces: list[bytes], size: int | None = None) -> None:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from refexplorer.core.limits import Limits
     from refexplorer.formats.source import Locate, Source
     from refexplorer.io.access.urls import Place
-    from refexplorer.io.fetch.failures import Pieces
+    from refexplorer.io.fetch.failures import ByteParts
 
 _PIECE = 2**20
 _BULK = ("chunks",)
@@ -363,7 +363,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
             )
         self._sizes[place.url] = facts.size
 
-    def _probe(self, place: Place) -> Pieces:
+    def _probe(self, place: Place) -> ByteParts:
         """Return the first bytes, unless they show a file of data, which may be large."""
         url = place.url.rstrip("/")
         name = url.rpartition("/")[2]

@@ -18,11 +18,11 @@ from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import OBJECT_STORES, Options, Place
 from refexplorer.io.fetch import stores as versioned
 from refexplorer.io.fetch.answers import HEAD, check_encoding, check_sent, check_start
-from refexplorer.io.fetch.background import beside
+from refexplorer.io.fetch.background import start_thread
 from refexplorer.io.fetch.failures import (
-    Denied,
+    ByteParts,
+    DeniedByServer,
     Facts,
-    Pieces,
     Versions,
     http_failure,
     note_bytes,
@@ -69,7 +69,7 @@ class RemoteReader:
         self._connections: dict[tuple[str, str], _FtpConnection] = {}
         self._making: dict[tuple[str, str], asyncio.Lock] = {}
 
-    async def read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
+    async def read(self, place: Place, start: int, end: int | None, limit: int) -> ByteParts:
         """Return the bytes from `start` to `end` (None: to the end of the file)."""
         stop = start + limit + 1 if end is None else end
         data, version, size = await self._ask(
@@ -84,7 +84,7 @@ class RemoteReader:
             raise too_long(limit + 1, limit)
         if not start and place.protocol in OBJECT_STORES:
             check_start(data[:HEAD], place)
-        return Pieces([data], size)
+        return ByteParts([data], size)
 
     async def facts(self, place: Place) -> Facts:
         """Return the facts of a file."""
@@ -137,7 +137,7 @@ class RemoteReader:
                 try:
                     made = await versioned.in_thread(_make_filesystem, key[1], place, name, options)
                 except ftplib.error_perm as error:
-                    raise Denied(
+                    raise DeniedByServer(
                         f"the server refuses the login ({str(error)[:3]})"
                         f"{self._options.withheld_text(place)}"
                     ) from None
@@ -276,7 +276,7 @@ async def in_thread(call: Callable[..., Reply], *given: Any, **named: Any) -> Re
         with suppress(RuntimeError):  # the loop is gone: the program ends
             loop.call_soon_threadsafe(answer, error, found)
 
-    beside(work, "refexplorer-store")
+    start_thread(work, "refexplorer-store")
     return await future
 
 

@@ -20,9 +20,17 @@ from refexplorer.core.limits import Limits
 from refexplorer.core.masking import secrets_of, without
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import Options, Place, StorageOptions, shown
-from refexplorer.io.fetch.failures import Denied, Facts, NotThere, Pieces, ReadTime, TooLate, cause
+from refexplorer.io.fetch.failures import (
+    ByteParts,
+    DeniedByServer,
+    Facts,
+    NotFoundError,
+    ReadTime,
+    TooLate,
+    cause,
+)
 from refexplorer.io.fetch.local import LocalReader
-from refexplorer.io.fetch.ranges import Gathering, Wanted
+from refexplorer.io.fetch.ranges import RangeOfKey, RequestBatcher
 from refexplorer.spec.references import Base64, Inline, Range, Reference
 
 if TYPE_CHECKING:
@@ -58,7 +66,7 @@ class Targets:
         """Start without connections."""
         _all.add(self)
         self._readers: dict[str, HttpReader | RemoteReader] = {}
-        self._gathering = Gathering(self.read)
+        self._gathering = RequestBatcher(self.read)
         self._silent: dict[tuple[str, str], tuple[float, TooLate]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -92,7 +100,7 @@ class Targets:
         start: int = 0,
         end: int | None = None,
         place_of: Callable[[str], Place] | None = None,
-    ) -> Wanted:
+    ) -> RangeOfKey:
         """Say which bytes of which target a reference, or a slice of it, needs."""
         url = None if isinstance(reference, Inline | Base64) else reference.url
         if url is None:
@@ -111,9 +119,9 @@ class Targets:
                 f"{key} refers to {end - start:,} bytes of {shown(url)}, more than the limit of "
                 f"{self.limit:,} for one read (limits: fetch_bytes)."
             )
-        return Wanted(key, url, place, start, end)
+        return RangeOfKey(key, url, place, start, end)
 
-    async def read(self, place: Place, start: int, end: int | None) -> Pieces:
+    async def read(self, place: Place, start: int, end: int | None) -> ByteParts:
         """Return bytes of a target that is not local; runs on fsspec's event loop."""
         return await self._in_time(place, lambda reader: reader.read(place, start, end, self.limit))
 
@@ -139,10 +147,10 @@ class Targets:
                 self._silent[server] = now(), error
             raise
 
-    def _read_now(self, wanted: Wanted) -> Pieces:
+    def _read_now(self, wanted: RangeOfKey) -> ByteParts:
         if wanted.place.protocol == "file":
             with self.local.opened(wanted.place) as file:
-                return Pieces([file.read(wanted.start, wanted.end, self.limit)], file.size)
+                return ByteParts([file.read(wanted.start, wanted.end, self.limit)], file.size)
         from refexplorer.io.fetch.background import wait_for
 
         return wait_for(self._gathering.get(wanted))
@@ -202,7 +210,7 @@ def held(key: str, reference: Inline | Base64) -> bytes:
         raise DecodeError(f"{key} is not valid {form}: {error}.") from None
 
 
-def complete(wanted: Wanted, data: bytes, size: int | None) -> bytes:
+def complete(wanted: RangeOfKey, data: bytes, size: int | None) -> bytes:
     """Return the bytes if they are all that was wanted."""
     if wanted.end is None or len(data) == wanted.end - wanted.start:
         return data
@@ -216,11 +224,11 @@ def complete(wanted: Wanted, data: bytes, size: int | None) -> bytes:
     raise FetchError(f"{said}, although the file has {size:,} bytes.")
 
 
-def explained(wanted: Wanted, error: Exception) -> RefexplorerError:
+def explained(wanted: RangeOfKey, error: Exception) -> RefexplorerError:
     """Return an error that names key, URL, range and cause."""
     if isinstance(error, AccessError):
         return error
-    kept = LimitError, NotThere, Denied
+    kept = LimitError, NotFoundError, DeniedByServer
     kind = next((each for each in kept if isinstance(error, each)), FetchError)
     said = without(cause(error, wanted.place), secrets_of(wanted.place.url))
     return kind(f"{wanted}: {said}.")

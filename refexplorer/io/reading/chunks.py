@@ -19,10 +19,10 @@ from refexplorer.io.decode.steps import Step, steps
 from refexplorer.io.fetch.background import POLL
 from refexplorer.io.fetch.many import Advance, FetchProgress, fetch_many
 from refexplorer.io.fetch.targets import Targets, held
-from refexplorer.io.reading.filesystem import NoReference, naming_bugs, of_unlisted
+from refexplorer.io.reading.filesystem import NoReference, as_internal_error, missing_or_failed
 from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.zarr_refusals import check_array, sentence_of, undecodable
-from refexplorer.io.reading.zarr_store import DecodedView, store
+from refexplorer.io.reading.zarr_store import CheckedFileSystem, store
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.references import Base64, Inline, Reference
 
@@ -49,7 +49,7 @@ class ArrayDecoder:
         self.array = array
         self.targets = targets
         self._given = _GivenBytes(targets, refs)
-        self.view = DecodedView(refs, self._given)
+        self.view = CheckedFileSystem(refs, self._given)
         self._opened = _open(self.view, array)
         self._steps = self._own_steps(refs)
         self._lock = threading.Lock()
@@ -152,7 +152,7 @@ class _Holding:
         self._held.pop(self._key, None)
 
 
-def _open(view: DecodedView, array: ArrayMeta) -> zarr.Array[Any]:
+def _open(view: CheckedFileSystem, array: ArrayMeta) -> zarr.Array[Any]:
     import zarr
 
     try:
@@ -213,7 +213,7 @@ def read_chunks(
     for index in indices:
         key = decoder.array.chunk_key(index)
         try:
-            with naming_bugs(key):
+            with as_internal_error(key):
                 wanted[key] = index, decoder.view.reference(key)
         except NoReference:
             yield _filled(decoder, index)
@@ -349,7 +349,7 @@ class _ChunkStream:
             return data
         if not isinstance(data, RefexplorerError):
             return self._decoded(index, data)
-        error = of_unlisted(self._decoder.view.references, key, reference, data)
+        error = missing_or_failed(self._decoder.view.references, key, reference, data)
         return (
             _filled(self._decoder, index)
             if isinstance(error, NoReference)

@@ -11,7 +11,7 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.files import GZIP, ZSTD
 from refexplorer.core.masking import MASK, masked_options, masked_text
 from refexplorer.formats.icechunk.facts import Container, RepositoryFacts, storage_call
-from refexplorer.formats.parquet.store import why_lost
+from refexplorer.formats.parquet.store import lost_record_message
 from refexplorer.io.access.urls import Options, parse, protocol_of, resolve
 from refexplorer.io.decode.codecs import names_v2, registering, registration
 from refexplorer.refset.contents import SetLike
@@ -356,7 +356,7 @@ def _require_found(refs: SetLike, path: str) -> None:
     """Refuse arrays whose chunks fsspec does not find in a parquet store."""
     if refs.source.store is None:
         return
-    if any(why_lost(array) is not None for array in _asked_for(refs, path)):
+    if any(lost_record_message(array) is not None for array in _asked_for(refs, path)):
         raise BeyondFsspec
 
 

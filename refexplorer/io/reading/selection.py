@@ -17,7 +17,7 @@ from refexplorer.core.text import counted, size_text
 from refexplorer.io.access.urls import Place, protocol_of
 from refexplorer.io.decode.chunk_shapes import Index, chunks_along, overlap, place_count
 from refexplorer.io.fetch.many import Advance
-from refexplorer.io.fetch.ranges import Wanted, merged
+from refexplorer.io.fetch.ranges import RangeOfKey, merged
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.chunks import ArrayDecoder, ArrayValues, array_at, read_chunks
 from refexplorer.io.reading.readings import ChunkState, Reading, overall
@@ -106,13 +106,13 @@ def estimate_keys(refs: SetLike, keys: Iterable[str]) -> Estimate:
     return Estimate(size, requests, shown, label, len(references))
 
 
-def _span(reference: Url | Range) -> Wanted:
+def _span(reference: Url | Range) -> RangeOfKey:
     """Return the range to read for a reference, without resolving its URL."""
     place = Place("", "", "", reference.url or "")
     if isinstance(reference, Range):
         start, end = reference.offset, reference.offset + reference.length
-        return Wanted("", place.url, place, start, end)
-    return Wanted("", place.url, place, 0, None)
+        return RangeOfKey("", place.url, place, start, end)
+    return RangeOfKey("", place.url, place, 0, None)
 
 
 def _label(references: int, held: int, size: int, targets: tuple[str, ...], partly: bool) -> str:

@@ -31,7 +31,7 @@ from refexplorer.formats.datafiles.data_file import (
 from refexplorer.io.decode.chunk_shapes import region
 from refexplorer.io.decode.codecs import is_installed, refuse_unsafe
 from refexplorer.io.decode.steps import steps
-from refexplorer.io.fetch.failures import Passing
+from refexplorer.io.fetch.failures import TransientError
 from refexplorer.io.sources.target_file import TargetFile
 from refexplorer.spec.zarr_metadata import BadMetadata, read_array
 
@@ -225,7 +225,7 @@ def _document(targets: Targets, url: str) -> Metadata | None:
         refuse_unsafe(url, text)
         found = json.loads(text)
     except FetchError as error:
-        if isinstance(error.__cause__, Passing | TimeoutError):
+        if isinstance(error.__cause__, TransientError | TimeoutError):
             raise
         return None
     except DecodeError as error:

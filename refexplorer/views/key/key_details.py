@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.core.errors import AccessError, RefexplorerError
 from refexplorer.core.masking import without
 from refexplorer.io.fetch.background import wait_for
-from refexplorer.io.fetch.failures import said_of
+from refexplorer.io.fetch.failures import rejection_text
 from refexplorer.io.fetch.many import Advance, FetchProgress, fetch_many
 from refexplorer.io.fetch.targets import held
 from refexplorer.io.reading.readings import ChunkState
@@ -214,7 +214,7 @@ class KeyDetails:
             self._refs[key]
         except KeyError:
             error = self._refs.left_out(key)
-            what = f"The set has no key at {key!r}." if error is None else said_of(error)
+            what = f"The set has no key at {key!r}." if error is None else rejection_text(error)
             raise RefexplorerError(what) from None
         return key
 

@@ -17,7 +17,7 @@ from refexplorer.checks.advice.requests import Reads
 from refexplorer.checks.advice.rules import large_manifest
 from refexplorer.checks.advice.selections import part_of, tasks_of
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.io.fetch.ranges import Wanted, merged
+from refexplorer.io.fetch.ranges import RangeOfKey, merged
 from tests.helpers.costly_sets import costly_sets
 
 URL = "https://host.example/f"
@@ -200,7 +200,7 @@ def test_merging_is_that_of_the_reader_itself(seed: int) -> None:
     ]
     files, offsets, lengths = (np.array(column, np.int64) for column in zip(*ranges, strict=True))
     reads = Reads(np.zeros(len(ranges), np.int64), files, offsets, lengths)
-    wanted = [Wanted("", str(f), Place("", "", "", str(f)), o, o + n) for f, o, n in ranges]
+    wanted = [RangeOfKey("", str(f), Place("", "", "", str(f)), o, o + n) for f, o, n in ranges]
     ours = [(each.end or 0) - each.start for each in merged(wanted)]
     assert reads.requests(OURS).sizes.tolist() == ours
     paths, starts, ends = merge_offset_ranges(

@@ -19,7 +19,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from refexplorer.core.errors import LeftOutWarning, SourceError
 from refexplorer.core.files import Progress
@@ -158,7 +158,7 @@ def _answer(file: DataFileSource, progress: Progress | None) -> tuple[Head, byte
             return None
         start, end = said["read"]
         file.stream.seek(start)
-        return _whole(file.stream, end - start)
+        return file.stream.read(end - start)
 
     seconds = SECONDS + _SECONDS_PER_MIB * file.size / 2**20
     tells = progress is not None
@@ -199,14 +199,6 @@ def _can_confine() -> bool:
         stacklevel=2,
     )
     return False
-
-
-def _whole(stream: BinaryIO, size: int) -> bytes:
-    """Return as many bytes as are asked for, if there are: a raw stream may give fewer at once."""
-    found = bytearray()
-    while len(found) < size and (more := stream.read(size - len(found))):
-        found += more
-    return bytes(found)
 
 
 class _PlainUnpickler(pickle.Unpickler):
@@ -315,11 +307,8 @@ def _clause(error: BaseException) -> str:
 
 def reader(kind: str, stream: object) -> DataFile:
     """Return the reader of a kind of file, one of `READERS`, which a stream has."""
-    from refexplorer.formats.datafiles.data_file import StreamBlocks
-
     module, name = READERS[kind]
-    given = StreamBlocks(cast("IO[bytes]", stream)) if kind == "netcdf3" else stream
-    found: DataFile = getattr(import_module(f"{__package__}.{module}"), name)(given)
+    found: DataFile = getattr(import_module(f"{__package__}.{module}"), name)(stream)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import IO, Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,40 +15,6 @@ _SHOWN = 5
 
 NO_PLAIN_FORM = "It is of a type without a plain form"
 """How the reason begins why an attribute is not read that JSON, and netCDF, have no type for."""
-
-
-class BlockSource(Protocol):
-    """An open file that is read in blocks, wherever it is."""
-
-    size: int
-
-    def read_at(self, start: int, end: int) -> bytes:
-        """Return the bytes from ``start`` up to ``end``."""
-
-    def begin_values(self) -> None:
-        """Lift what limits the reading of metadata."""
-
-    def close(self) -> None:
-        """Close the file."""
-
-
-class StreamBlocks:
-    """A seekable stream as a `BlockSource`; closing it leaves the stream open."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self.size = stream.seek(0, 2)
-
-    def read_at(self, start: int, end: int) -> bytes:
-        """Return the bytes from ``start`` up to ``end``."""
-        self._stream.seek(start)
-        return self._stream.read(min(end, self.size) - min(start, self.size))
-
-    def begin_values(self) -> None:
-        """Do nothing: the reading of metadata has no limit here."""
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 UnreadReason = Literal["damaged", "format", "library", "cost", "expression"]

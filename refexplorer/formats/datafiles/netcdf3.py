@@ -23,7 +23,7 @@ from refexplorer.formats.datafiles.data_file import (
 )
 
 if TYPE_CHECKING:
-    from refexplorer.formats.datafiles.data_file import BlockSource
+    from refexplorer.formats.datafiles.streams import SeekableBytes
 
 HEADER_BYTES = 2**24
 """A header of more is none that anybody writes."""
@@ -51,7 +51,7 @@ class NetCdf3File:
 
     form = "NetCDF3"
 
-    def __init__(self, file: BlockSource) -> None:
+    def __init__(self, file: SeekableBytes) -> None:
         self._file = file
         try:
             self._read(_Header(file))
@@ -150,7 +150,7 @@ class NetCdf3File:
 class _Header:
     """Reads a header from its start."""
 
-    def __init__(self, file: BlockSource) -> None:
+    def __init__(self, file: SeekableBytes) -> None:
         self._file, self._at = file, 4
         version = file.read_at(3, 4)[0]
         self.width = 8 if version == 5 else 4

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.datafiles.netcdf3 import NetCdf3File
 from refexplorer.io.sources.confined import ConfinedFile
-from refexplorer.io.sources.target_file import MOST_BYTES, TargetFile
+from refexplorer.io.sources.target_file import TargetFile
 from refexplorer.io.sources.zarr_files import find_array
 
 if TYPE_CHECKING:
@@ -48,15 +48,15 @@ _OTHERS = ("FITS", "GRIB")
 """Formats whose packages the extra does not bring."""
 
 
-def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> SizedDataFile:
+def open_native(targets: Targets, url: str) -> SizedDataFile:
     """Open a target to ask what it says of itself.
 
-    What a file of a stranger costs is bounded: by `most` over the network, by the numbers of
+    What a file of a stranger costs is bounded: by `MOST_BYTES` over the network, by the numbers of
     objects, attributes and bytes that each reader goes through, and, where a library reads it, by
     the memory and time of a child process. No link to another file is followed. What remains is
     that time and memory of the child, for each file; `confined_file` says more.
     """
-    file = TargetFile(targets, url, most)
+    file = TargetFile(targets, url)
     try:
         return _opened(targets, file)
     except BaseException:

@@ -221,7 +221,7 @@ def _document(targets: Targets, url: str) -> Metadata | None:
         with TargetFile(targets, url, METADATA_BYTES) as file:
             if file.size > METADATA_BYTES:
                 return None
-            text = file.readall()
+            text = file.read()
         refuse_unsafe(url, text)
         found = json.loads(text)
     except FetchError as error:

@@ -157,7 +157,7 @@ def test_what_is_too_much_is_not_compared(tmp_path: Path, server: RangeServer) -
         made_one["x"] = np.zeros(10**6, "u1")
     server.files["/f"] = buffer.getvalue()
     reader = Targets(AccessPolicy(None, [server.url]), None, Limits(fetch_bytes=200_000))
-    file = open_native(reader, f"{server.url}/f", most=150_000)
+    file = open_native(reader, f"{server.url}/f")
     assert isinstance(file, confined_file.ConfinedFile)
     for start in range(0, 10**6, 10**5):  # each chunk by itself, however many there are
         values = file.values("x", (slice(start, start + 10**5),))

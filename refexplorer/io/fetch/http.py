@@ -13,13 +13,13 @@ from functools import cache
 from typing import Any, ParamSpec, TypeVar
 
 import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
 from fsspec.asyn import get_loop
 from yarl import URL
 
 from refexplorer.core.errors import AccessError, FetchError, RefexplorerError
-from refexplorer.io.access.address_guard import guarded_connector
 from refexplorer.io.access.policy import AccessPolicy
-from refexplorer.io.access.urls import Options, Place, parse, protocol_of, shown
+from refexplorer.io.access.urls import Options, Place, default_port, parse, protocol_of, shown
 from refexplorer.io.fetch.answers import (
     HEAD,
     SELF_DESCRIBING,
@@ -81,6 +81,32 @@ def redirect_target(response: aiohttp.ClientResponse, location: str) -> str:
             f"the server redirects to {shown(url)}, but only http and https are followed"
         )
     return url
+
+
+def guarded_connector(policy: AccessPolicy) -> aiohttp.TCPConnector:
+    """Return a connector whose connections raise `AccessError` where a policy says so.
+
+    The address is checked that is then connected to, so no second look-up can change it.
+    """
+    return aiohttp.TCPConnector(resolver=_GuardedResolver(policy), use_dns_cache=False)
+
+
+class _GuardedResolver(AbstractResolver):
+    def __init__(self, policy: AccessPolicy) -> None:
+        self._policy = policy
+        self._names = aiohttp.ThreadedResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        found = await self._names.resolve(host, port, family)
+        for result in found:
+            protocol = "https" if port == default_port("https") else "http"
+            self._policy.check_address(protocol, host, result["host"], port)
+        return found
+
+    async def close(self) -> None:
+        await self._names.close()
 
 
 async def check_addresses(policy: AccessPolicy, place: Place) -> None:

@@ -10,6 +10,7 @@ from queue import Empty, Full, Queue
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import zarr
 
 from refexplorer.core.errors import AccessError, DecodeError, RefexplorerError
 from refexplorer.io.decode.chunk_shapes import Index, check_size, region
@@ -27,9 +28,6 @@ from refexplorer.refset.contents import SetLike
 from refexplorer.spec.references import Base64, Inline, Reference
 
 if TYPE_CHECKING:
-    import numpy as np
-    import zarr
-
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
 ArrayValues = np.ndarray[Any, Any]
@@ -81,8 +79,12 @@ class ArrayDecoder:
                 return np.asarray(values[self._inside(index)], self.dtype)
             except Exception:  # Zarr meets the same, and says it
                 pass
-        with self._given.holding(self.array.chunk_key(index), data):
+        key = self.array.chunk_key(index)
+        self._given.held[key] = data
+        try:
             return self._by_zarr(index)
+        finally:
+            self._given.held.pop(key, None)
 
     def fill(self, index: Index) -> ArrayValues:
         """Return the values of a chunk that the set has no reference for."""
@@ -125,36 +127,19 @@ class _GivenBytes(Targets):
     def __init__(self, targets: Targets, refs: SetLike) -> None:
         super().__init__(targets.policy, None, refs.limits)
         self._targets = targets
-        self._held: dict[str, bytes] = {}
-
-    def holding(self, key: str, data: bytes) -> _Holding:
-        """Have the bytes of a key inside a ``with``."""
-        return _Holding(self._held, key, data)
+        self.held: dict[str, bytes] = {}
 
     def fetch(
         self, key: str, reference: Reference, start: int = 0, end: int | None = None
     ) -> bytes:
         """Return bytes that are here; read those that are not."""
-        found = self._held.get(key)
-        if found is None:
+        data = self.held.get(key)
+        if data is None:
             return self._targets.fetch(key, reference, start, end)
-        return found[start:end]
-
-
-class _Holding:
-    def __init__(self, held: dict[str, bytes], key: str, data: bytes) -> None:
-        self._held, self._key, self._data = held, key, data
-
-    def __enter__(self) -> None:
-        self._held[self._key] = self._data
-
-    def __exit__(self, *_: object) -> None:
-        self._held.pop(self._key, None)
+        return data[start:end]
 
 
 def _open(view: CheckedFileSystem, array: ArrayMeta) -> zarr.Array[Any]:
-    import zarr
-
     try:
         return zarr.open_array(
             store(view), path=array.path, mode="r", zarr_format=3 if array.zarr_format == 3 else 2

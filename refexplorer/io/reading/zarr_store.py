@@ -51,7 +51,6 @@ from refexplorer.spec.references import Range, Reference
 
 if TYPE_CHECKING:
     import xarray
-    import zarr
     from zarr.abc.codec import CodecPipeline
     from zarr.core.buffer import Buffer, BufferPrototype
     from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
@@ -188,10 +187,9 @@ class CheckedFileSystem(ReferenceFileSystem):
 
 
 def store(view: CheckedFileSystem) -> ReferenceStore:
-    """Return the read-only Zarr store of the file system; Zarr takes long to import."""
-    from refexplorer.io.reading.zarr_store import reference_store
-
-    return reference_store(view)
+    """Return the read-only Zarr store of the file system."""
+    ensure_loop()
+    return ReferenceStore(view)
 
 
 def to_zarr(refs: SetLike, targets: Targets, **options: Any) -> zarr.Group | zarr.Array[Any]:
@@ -201,8 +199,6 @@ def to_zarr(refs: SetLike, targets: Targets, **options: Any) -> zarr.Group | zar
     asked for; a chunk without a reference is the fill value, a chunk that cannot be read
     raises.
     """
-    import zarr
-
     _require_root(refs)
     with saying_refusals("Zarr", refs):
         return zarr.open(_store(refs, targets), mode="r", **options)
@@ -494,12 +490,6 @@ def _view_of(store: object) -> ReferenceFileSystem | None:
         return store.view
     files = getattr(getattr(store, "fs", None), "sync_fs", None)
     return files if isinstance(files, ReferenceFileSystem) else None
-
-
-def reference_store(view: CheckedFileSystem) -> ReferenceStore:
-    """Return the store of a set."""
-    ensure_loop()
-    return ReferenceStore(view)
 
 
 @cache

@@ -16,6 +16,7 @@ from refexplorer.core.masking import masks_repr
 from refexplorer.core.text import counted, size_text
 from refexplorer.io.access.urls import Place, protocol_of
 from refexplorer.io.decode.chunk_shapes import Index, chunks_along, overlap, place_count
+from refexplorer.io.fetch.many import Advance
 from refexplorer.io.fetch.ranges import RangeOfKey, merged
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.chunks import ArrayDecoder, ArrayValues, array_at, read_chunks

@@ -118,7 +118,7 @@ def made_references(file: DataFileSource, progress: Progress | None) -> MadeRefe
     if "failed" in said:
         raise _failed(file, said["failed"])
     try:
-        made = _unpacked(_PlainReferences(*_PlainUnpickler(io.BytesIO(data)).load()), file.url)
+        made = _unpacked(_PlainReferences(*plain_loads(data)), file.url)
     except Exception:  # a damaged process may answer anything
         raise _failed(file, "the process that read its metadata gave no references") from None
     return made
@@ -202,10 +202,13 @@ def _can_confine() -> bool:
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Reads texts, numbers, lists and dicts alone: a damaged process may answer anything."""
-
     def find_class(self, module_name: str, global_name: str) -> Any:
         raise pickle.UnpicklingError(f"{module_name}.{global_name} is no reference")
+
+
+def plain_loads(data: bytes) -> Any:
+    """Read texts, numbers, lists and dicts alone: a damaged process may answer anything."""
+    return _PlainUnpickler(io.BytesIO(data)).load()
 
 
 _children = Children(_NAME, _CHILDREN)

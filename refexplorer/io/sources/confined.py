@@ -61,7 +61,7 @@ class ConfinedFile:
     def __init__(self, form: str, targets: Targets, file: TargetFile) -> None:
         self.form = form
         self._targets, self._file = targets, file
-        self._metadata = FileMetadata(self._ask({"do": "describe"})[1])
+        self._metadata = FileMetadata(self._ask({"do": "describe"}))
 
     @property
     def size(self) -> int:
@@ -101,7 +101,7 @@ class ConfinedFile:
         name = self.array(name).name
         found = self._metadata.chunks.get(name)
         if found is None:
-            found = chunks_of(*self._ask({"do": "chunks", "name": name}))
+            found = chunks_of(self._ask({"do": "chunks", "name": name}))
         if isinstance(found, Unread):
             raise found
         return found
@@ -122,13 +122,13 @@ class ConfinedFile:
             self._file.check_unchanged()
             return self._metadata.values[array.name][selection]
         self._file.begin_values()
-        return values_of(*self._ask({"do": "values", "name": asked, "selection": slices}))
+        return values_of(self._ask({"do": "values", "name": asked, "selection": slices}))
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
-    def _ask(self, head: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    def _ask(self, head: dict[str, Any]) -> bytes:
         failures: list[Exception] = []
 
         def hear(said: dict[str, Any]) -> bytes:
@@ -162,7 +162,7 @@ class ConfinedFile:
             self._file.check_unchanged()
         if "failed" in said:
             raise Unread(said["why"], said["failed"])
-        return said, data
+        return data
 
 
 _children = Children(_NAME, CHILDREN)
@@ -172,7 +172,7 @@ def _work(head: dict[str, Any], data: bytes, answering: Answering) -> None:
     limit_memory(OWN_MEMORY + 3 * head["limit"])
     try:
         with ExitStack() as stack:
-            answering.answer(*_answer(head, _opened(head, answering, stack)))
+            answering.answer({}, _answer(head, _opened(head, answering, stack)))
     except MemoryError:
         raise
     except Unread as error:
@@ -201,10 +201,10 @@ def _opened(head: dict[str, Any], answering: Answering, stack: ExitStack) -> Dat
     return native
 
 
-def _answer(head: dict[str, Any], file: DataFile) -> tuple[dict[str, Any], bytes]:
+def _answer(head: dict[str, Any], file: DataFile) -> bytes:
     if head["do"] == "describe":
         # of a file elsewhere what nobody asks for would take requests
-        return {}, file_bytes(file, with_values=head["path"] is not None)
+        return file_bytes(file, with_values=head["path"] is not None)
     if head["do"] == "chunks":
         return chunk_bytes(file, head["name"])
     selection = tuple(slice(*each) for each in head["selection"])

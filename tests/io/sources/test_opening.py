@@ -145,7 +145,7 @@ def test_arrays_of_many_chunks_are_asked_for_by_themselves(
     (tmp_path / "f").write_bytes(made())
     file = at(tmp_path / "f")
     monkeypatch.setattr(metadata_transfer, "CHUNKS", 10)  # of this process; the child told of all
-    whole = metadata_transfer.FileMetadata(metadata_transfer.file_bytes(file))
+    whole = metadata_transfer.FileMetadata(metadata_transfer.file_bytes(file, with_values=True))
     assert "g/é" not in whole.chunks
     del file._metadata.chunks["g/é"]  # type: ignore[attr-defined]
     assert len(file.chunks("g/é").offsets) == 300

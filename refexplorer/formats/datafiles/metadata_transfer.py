@@ -29,7 +29,7 @@ COORDINATES = 2**20
 _PLAIN_FILTERS = frozenset({"zlib", "shuffle", "fletcher32"})
 """What a library does by itself: other filters, which may crash, are not to take the rest along."""
 
-_PLAIN = (bool, int, float, str, bytes)
+_PLAIN = frozenset({bool, int, float, str, bytes})
 
 
 class FileMetadata:
@@ -78,17 +78,18 @@ def _dumped(value: object) -> bytes:
 
 def _plain(value: Any) -> Any:
     """Return numbers of numpy, lists of these, and what else is in a value, as plain Python."""
+    kind = type(value)
+    if value is None or kind in _PLAIN:
+        return value
+    if kind is list or kind is tuple:
+        return value if _PLAIN.issuperset(map(type, value)) else kind(map(_plain, value))
     if isinstance(value, Mapping):
-        return {_plain(key): _plain(each) for key, each in value.items()}
+        return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, np.ndarray | np.generic):
         return _plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return (list if isinstance(value, list) else tuple)(map(_plain, value))
-    if value is None or type(value) in _PLAIN:
-        return value
-    for kind in _PLAIN:
-        if isinstance(value, kind):
-            return kind(value)
+    for plain in (int, float, str):  # an enumeration, or a number of a package's own type
+        if isinstance(value, plain):
+            return plain(value)
     raise TypeError(f"{type(value).__name__} is no plain value")
 
 

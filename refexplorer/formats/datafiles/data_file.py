@@ -45,6 +45,12 @@ def left_out_text(left_out: Mapping[str, object]) -> str:
     return ", ".join(shown) + more
 
 
+def error_text(error: BaseException) -> str:
+    """Return the first line of an error of a library, without a full stop."""
+    text = str(error).strip().partition("\n")[0] or type(error).__name__
+    return escape(text.rstrip("."), 300)
+
+
 def why_of(error: BaseException) -> UnreadReason:
     """Return why a library did not read what it was given, by the error that it raised."""
     if isinstance(error, Unread):

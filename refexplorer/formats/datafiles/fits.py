@@ -23,6 +23,7 @@ from refexplorer.formats.datafiles.data_file import (
     FileFilter,
     FileObject,
     Unread,
+    error_text,
     gaps,
     why_of,
 )
@@ -60,7 +61,9 @@ class FitsFile:
         except Exception as error:  # astropy raises what it meets in broken headers
             if isinstance(error, Unread):
                 raise
-            raise Unread(why_of(error), f"astropy cannot open the file: {_said(error)}.") from error
+            raise Unread(
+                why_of(error), f"astropy cannot open the file: {error_text(error)}."
+            ) from error
 
     def _list(self) -> None:
         for number, part in enumerate(self._file):
@@ -116,7 +119,7 @@ class FitsFile:
             raise
         except Exception as error:
             raise Unread(
-                why_of(error), f"astropy cannot read {escape(name)}: {_said(error)}."
+                why_of(error), f"astropy cannot read {escape(name)}: {error_text(error)}."
             ) from error
         scaled = _is_scaled(part)
         attributes = {
@@ -169,7 +172,7 @@ class FitsFile:
             return np.frombuffer(data, array.dtype)[::step]
         except (OSError, ValueError, TypeError, LookupError) as error:
             raise Unread(
-                "damaged", f"astropy cannot read the values of {escape(name)}: {_said(error)}."
+                "damaged", f"astropy cannot read the values of {escape(name)}: {error_text(error)}."
             ) from error
 
     def close(self) -> None:
@@ -250,8 +253,3 @@ def _values(name: str, part: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
     if dtype.itemsize != header["NAXIS1"]:
         raise Unread("expression", f"The rows of {escape(name)} have a type that NumPy has not.")
     return dtype, (int(header["NAXIS2"]),)
-
-
-def _said(error: BaseException) -> str:
-    words = str(error).strip().partition("\n")[0] or type(error).__name__
-    return escape(words.rstrip("."), 300)

@@ -6,7 +6,6 @@ virtual chunk container.
 
 from __future__ import annotations
 
-import base64
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
@@ -22,6 +21,7 @@ from refexplorer.core.limits import Limits
 from refexplorer.formats.columns.arrow import flags_of, number_column, text_column, text_scalar
 from refexplorer.formats.columns.entries import EntriesBuilder
 from refexplorer.formats.columns.references import joined
+from refexplorer.formats.datafiles.zarr_terms import base64_text
 
 if TYPE_CHECKING:
     from icechunk import IcechunkStore, Repository, Session
@@ -153,7 +153,7 @@ def _add(
         located(text_column(paths), kinds, start),
         offsets,
         lengths,
-        {row: f"base64:{base64.b64encode(data).decode()}" for row, data in inline.items()},
+        {row: base64_text(data) for row, data in inline.items()},
     )
     return Counter({KINDS[kind]: count for kind, count in found.items()})
 

@@ -7,7 +7,6 @@ read by `refexplorer.formats.icechunk.manifests`, from a folder of this machine.
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 from collections import Counter
@@ -24,6 +23,7 @@ from refexplorer.core.files import Files
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
 from refexplorer.formats.columns.entries import Entries, EntriesBuilder
+from refexplorer.formats.datafiles.zarr_terms import base64_text
 from refexplorer.formats.icechunk.columns import (
     KeyEncoding,
     add_snapshot,
@@ -107,7 +107,7 @@ class OpenedVersion:
                 file = str(self.folder / "manifests" / manifest)
                 for chunks in chunks_of(file, node.id, limits, files.open):
                     columns = chunks.urls, chunks.offsets, chunks.lengths
-                    values = {row: _base64(data) for row, data in chunks.inline.items()}
+                    values = {row: base64_text(data) for row, data in chunks.inline.items()}
                     builder.add_ranges(encoding.keys(chunks.indices), *columns, values)
                     native = int(np.count_nonzero(chunks.native))
                     virtual = len(chunks.indices) - native - len(values)
@@ -307,7 +307,3 @@ def _session(repository: Repository, version: str) -> Session:
     if version in repository.list_tags():
         return repository.readonly_session(tag=version)
     return repository.readonly_session(snapshot_id=version)
-
-
-def _base64(data: bytes) -> str:
-    return "base64:" + base64.b64encode(data).decode()

@@ -42,7 +42,6 @@ from refexplorer.io.fetch.stores import RemoteReader
 
 if TYPE_CHECKING:
     from refexplorer.core.files import Progress
-    from refexplorer.core.limits import Limits
     from refexplorer.formats.source import Locate, Source
     from refexplorer.io.access.urls import Place
     from refexplorer.io.fetch.failures import ByteParts

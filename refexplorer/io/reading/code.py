@@ -17,8 +17,6 @@ from refexplorer.io.decode.codecs import names_v2, registering, registration
 from refexplorer.refset.contents import SetLike
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from refexplorer.formats.source import Source
     from refexplorer.spec.zarr_metadata import ArrayMeta
 

@@ -26,6 +26,7 @@ from refexplorer.formats.datafiles.data_file import (
     FileObject,
     Unread,
     UnreadReason,
+    error_text,
     why_of,
 )
 from refexplorer.io.decode.chunk_shapes import region
@@ -143,7 +144,7 @@ class ZarrChunkFile:
                 data = step.run(data)
         except Exception as error:  # codecs raise what they like
             why = _why_undecoded(meta, error)
-            raise Unread(why, f"The chunk cannot be decoded: {_said(error)}.") from error
+            raise Unread(why, f"The chunk cannot be decoded: {error_text(error)}.") from error
         cut = (
             slice(span.start - place.start, span.stop - place.start)
             for span, place in zip(spans, places, strict=True)
@@ -236,7 +237,7 @@ def _native(array: ArrayMeta) -> FileArray:
         dtype = kind.to_native_dtype()
     except Exception as error:  # Zarr's data types raise what they like
         raise Unread(
-            "library", f"Zarr cannot read the data type {escape(array.dtype)}: {_said(error)}."
+            "library", f"Zarr cannot read the data type {escape(array.dtype)}: {error_text(error)}."
         ) from error
     codecs = list(_codecs(written))
     if any(name == "bytes" and each.get("endian") == "big" for name, each in codecs):
@@ -286,8 +287,3 @@ def _settings(name: str, given: Metadata) -> Metadata:
     if name in _SELF_DESCRIBING:
         return {}
     return {key: value for key, value in given.items() if key not in _LEVELS}
-
-
-def _said(error: BaseException) -> str:
-    words = str(error).strip().partition("\n")[0] or type(error).__name__
-    return escape(words.rstrip("."), 300)

@@ -359,11 +359,7 @@ def _of_version(name: str, path: Path | None, terms: OpeningTerms) -> Source | N
     if not place.is_dir():
         return None
     folder = SourceFolder.at(place, version, terms.files)
-    return first_answer(partial(_versioned, folder), terms)
-
-
-def _versioned(folder: SourceFolder, form: SourceForm, terms: OpeningTerms) -> Source | None:
-    return form.of_folder(folder, terms) if form.versioned else None
+    return first_answer(partial(_at_version, folder), terms)
 
 
 def _of_place(name: str, path: Path, terms: OpeningTerms) -> Source:

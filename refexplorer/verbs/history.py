@@ -14,7 +14,7 @@ from refexplorer.core.errors import SourceError
 from refexplorer.core.files import OwnFiles, Progress
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits
 from refexplorer.formats.icechunk.history import RepositoryHistory, RepositoryListing
-from refexplorer.formats.icechunk.repository import OpenedVersion, lent
+from refexplorer.formats.icechunk.repository import OpenedVersion, open_version
 from refexplorer.formats.source import OpeningTerms
 from refexplorer.verbs.referenceset import ReferenceSet
 
@@ -49,7 +49,7 @@ def history(
         name = str(source)
     terms = OpeningTerms(DEFAULT_LIMITS, OwnFiles(), options=storage_options or {})
     options = terms.options_of(source) if isinstance(source, str) else terms.options
-    found = None if source is None else lent(source, options, terms.limits, terms.files)
+    found = None if source is None else open_version(source, options, terms.limits, terms.files)
     with _known(found, name) as opened:
         return RepositoryHistory(opened)
 
@@ -61,7 +61,7 @@ def guarded_history(
     """Lend the history of a repository that somebody else chose, as far as a policy allows."""
     from refexplorer.io.fetch.guarded import GuardedFiles
 
-    found = None if "://" in source else lent(source, {}, limits, GuardedFiles(policy))
+    found = None if "://" in source else open_version(source, {}, limits, GuardedFiles(policy))
     with _known(found, source) as opened:
         yield RepositoryHistory(opened)
 

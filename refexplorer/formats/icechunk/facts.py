@@ -6,13 +6,10 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 from refexplorer.core.errors import SourceError
 from refexplorer.core.masking import masks_repr
-
-TargetKind: TypeAlias = Literal["native", "virtual"]
-
 
 NOWHERE = "icechunk:///"
 """What locations of native chunks begin with where the repository has no place that is known."""
@@ -82,7 +79,7 @@ class RepositoryFacts:
     manifests: tuple[tuple[int, int], ...] | None = None
 
     @staticmethod
-    def kind_of(url: str) -> TargetKind:
+    def kind_of(url: str) -> Literal["native", "virtual"]:
         """Say whether a target is a file of the repository, or one that it refers to."""
         return "native" if url.startswith(NATIVE_STARTS) else "virtual"
 

@@ -175,7 +175,7 @@ def folder_version(
     """Lend a version of a repository in a folder of this machine."""
     icechunk = _imported(path.name)
     place = str(path.resolve())
-    with told(path.name), files.unchanging(path, limits) as folder:
+    with as_source_error(path.name), files.unchanging(path, limits) as folder:
         repository = _opened(icechunk.local_filesystem_storage(str(folder)))
         session = _session(repository, version or MAIN)
         again = place if version is None else f"{place}@{version}"
@@ -189,7 +189,7 @@ def url_version(
     """Lend a version of a repository by its URL, as `folder_version`."""
     name = url.rstrip("/").rpartition("/")[2]
     _imported(name)
-    with told(name):
+    with as_source_error(name):
         repository = _opened(storage_of(url, options))
         session = _session(repository, version or MAIN)
         place = url.rstrip("/")
@@ -216,7 +216,7 @@ def object_version(given: Any) -> Iterator[OpenedVersion]:
     place = place_of(session)
     folder = Path(place) if place is not None and "://" not in place else None
     name = "Icechunk repository" if place is None else place.rstrip("/").rpartition("/")[2]
-    with told(name):
+    with as_source_error(name):
         if repository is None and folder is not None:
             repository = _opened(icechunk.local_filesystem_storage(str(folder)))
         again = None
@@ -225,7 +225,7 @@ def object_version(given: Any) -> Iterator[OpenedVersion]:
         yield OpenedVersion(name, place, None, again, session, repository, folder)
 
 
-def lent(
+def open_version(
     source: object, options: Mapping[str, Any], limits: Limits, files: Files
 ) -> AbstractContextManager[OpenedVersion] | None:
     """Return what lends the version that a path, URL or object means; None if it means none."""
@@ -266,7 +266,7 @@ def _imported(name: str) -> Any:
 
 
 @contextmanager
-def told(name: str, done: str = "read") -> Iterator[None]:
+def as_source_error(name: str, done: str = "read") -> Iterator[None]:
     """Turn errors of Icechunk into sentences, and keep its log off stdout, which is for answers."""
     import icechunk
 

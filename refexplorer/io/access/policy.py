@@ -77,12 +77,8 @@ class AccessPolicy:
         """Say where a target leads, allowed or not."""
         return resolve(url, self.location)
 
-    def check(self, url: str) -> str:
-        """Return the absolute URL or path to read, if it may be read."""
-        return self.place(url).url
-
     def place(self, url: str) -> Place:
-        """Do as `check`, and return the parsed target."""
+        """Return the parsed target, absolute, if it may be read."""
         place = self.allowed(url)
         if place.protocol == "file":
             _require_regular(url, place)

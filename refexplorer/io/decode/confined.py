@@ -93,11 +93,6 @@ def _memory_for(limit: int) -> int:
 _children = Children(_NAME, CHILDREN)
 
 
-def main() -> None:
-    """Decode what comes on stdin."""
-    serve(_work)
-
-
 def _work(request: dict[str, Any], data: bytes, answering: Answering) -> None:
     limit_memory(_memory_for(request["limit"]))
     answering.answer(*_decoded(request, data))
@@ -124,4 +119,4 @@ def _decoded(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], byte
 
 
 if __name__ == "__main__":
-    main()
+    serve(_work)

@@ -50,11 +50,6 @@ class Step:
     stage: Stage
     limit: int
 
-    @property
-    def label(self) -> str:
-        """The codec with its settings."""
-        return self.stage.label
-
     def run(self, data: Any) -> Any:
         """Decode bytes or an array; raises what the codec raises, `LimitError` for too many."""
         if self.stage.name == VALUES:

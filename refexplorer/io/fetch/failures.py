@@ -162,7 +162,8 @@ def retry_after(said: str | None) -> float:
 def cause(error: BaseException, place: Place) -> str:
     """Return the cause as the end of a sentence, without a full stop."""
     if isinstance(error, DeniedByServer | PermissionError):
-        return f"{_denied(error)}{_advice(getattr(error, 'place', None) or place)}"
+        fact = str(error) if isinstance(error, DeniedByServer) else "access is denied"
+        return f"{fact}{_advice(getattr(error, 'place', None) or place)}"
     if isinstance(error, RefexplorerError):
         return str(error)
     if isinstance(error, Stopped):
@@ -222,10 +223,6 @@ def _tls(error: BaseException) -> str:
     inner = getattr(error, "certificate_error", None) or getattr(error, "os_error", error)
     said = getattr(inner, "verify_message", "") or getattr(inner, "reason", "") or str(inner)
     return str(said).replace("_", " ").lower().splitlines()[0]
-
-
-def _denied(error: BaseException) -> str:
-    return str(error) if isinstance(error, DeniedByServer) else "access is denied"
 
 
 def _advice(place: Place) -> str:

@@ -15,7 +15,7 @@ from refexplorer.io.fetch.background import POLL, NoLoopError, Stopped, wait_for
 from refexplorer.io.fetch.failures import ByteParts
 from refexplorer.io.fetch.local import LocalFile
 from refexplorer.io.fetch.ranges import RangeOfKey, RangeRequest, merged
-from refexplorer.io.fetch.targets import Targets, complete, explained, held
+from refexplorer.io.fetch.targets import Targets, complete, explanation, inline_bytes
 from refexplorer.spec.references import Base64, Inline, Reference
 
 CONCURRENCY = 24
@@ -131,7 +131,7 @@ class _FetchRun:
         """Return the range to read; what needs no reading, or cannot be read, is done."""
         try:
             if isinstance(reference, Inline | Base64):
-                self._keep(key, held(key, reference))
+                self._keep(key, inline_bytes(key, reference))
                 return None
             wanted = self._targets.wanted(key, reference, place_of=self._place_of)
         except RefexplorerError as error:
@@ -192,7 +192,7 @@ class _FetchRun:
     def _fail(self, request: RangeRequest, error: Exception) -> None:
         for part in request.parts:
             if part.key not in self._done:
-                self._done_with(part.key, explained(part, error))
+                self._done_with(part.key, explanation(part, error))
 
     def _done_with(self, key: str, found: bytes | RefexplorerError) -> None:
         self._done.add(key)

@@ -36,7 +36,6 @@ from refexplorer.spec.references import Base64, Inline, Range, Reference
 if TYPE_CHECKING:
     from refexplorer.io.fetch.http import HttpReader
     from refexplorer.io.fetch.stores import RemoteReader
-    from refexplorer.refset.contents import SetLike
 
 Answer = TypeVar("Answer")
 _SILENCE = 1.0
@@ -82,14 +81,14 @@ class Targets:
     ) -> bytes:
         """Return the bytes of a reference, or a slice of them (offsets count from its start)."""
         if isinstance(reference, Inline | Base64):
-            return held(key, reference)[start:end]
+            return inline_bytes(key, reference)[start:end]
         wanted = self.wanted(key, reference, start, end)
         if wanted.end == wanted.start:
             return b""
         try:
             data = self._read_now(wanted)
         except Exception as error:
-            said = explained(wanted, error)
+            said = explanation(wanted, error)
             raise said from cause_of(said, error)
         return complete(wanted, data.cut(), data.size)
 
@@ -190,18 +189,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_connect_anew)
 
 
-def fetch(
-    refs: SetLike,
-    key: str,
-    policy: AccessPolicy | None = None,
-    storage_options: StorageOptions | None = None,
-) -> bytes:
-    """Return the bytes of one key."""
-    policy = policy or AccessPolicy(refs.source.location)
-    return Targets(policy, storage_options, refs.limits).fetch(key, refs[key])
-
-
-def held(key: str, reference: Inline | Base64) -> bytes:
+def inline_bytes(key: str, reference: Inline | Base64) -> bytes:
     """Return bytes that the set itself holds."""
     try:
         return reference.data
@@ -224,7 +212,7 @@ def complete(wanted: RangeOfKey, data: bytes, size: int | None) -> bytes:
     raise FetchError(f"{said}, although the file has {size:,} bytes.")
 
 
-def explained(wanted: RangeOfKey, error: Exception) -> RefexplorerError:
+def explanation(wanted: RangeOfKey, error: Exception) -> RefexplorerError:
     """Return an error that names key, URL, range and cause."""
     if isinstance(error, AccessError):
         return error

@@ -19,7 +19,7 @@ from refexplorer.io.decode.sizes import is_bounded
 from refexplorer.io.decode.steps import Step, steps
 from refexplorer.io.fetch.background import POLL
 from refexplorer.io.fetch.many import Advance, FetchProgress, fetch_many
-from refexplorer.io.fetch.targets import Targets, held
+from refexplorer.io.fetch.targets import Targets, inline_bytes
 from refexplorer.io.reading.filesystem import NoReference, as_internal_error, missing_or_failed
 from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.zarr_refusals import check_array, sentence_of, undecodable
@@ -184,7 +184,7 @@ def array_at(refs: SetLike, path: str) -> ArrayMeta:
             key = f"{path}/{name}".lstrip("/")
             reference = refs.get(key)
             if isinstance(reference, Inline | Base64):
-                check_array(key, held(key, reference))
+                check_array(key, inline_bytes(key, reference))
     return refs.array(path)
 
 

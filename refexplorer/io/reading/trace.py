@@ -273,7 +273,7 @@ class Tracer:
         if data is None or array is None:
             return
         for step in self._decoding(array):
-            data = self._step(step.label, partial(step.run, data), time.process_time)
+            data = self._step(step.stage.label, partial(step.run, data), time.process_time)
             if data is None:
                 return
         self.values = data if isinstance(data, np.ndarray) else None

@@ -13,7 +13,7 @@ from refexplorer.core.text import size_text
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.datafiles.streams import RangeStream
 from refexplorer.io.access.urls import shown
-from refexplorer.io.fetch.targets import Targets, explained
+from refexplorer.io.fetch.targets import Targets, explanation
 from refexplorer.spec.references import Range, Url
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ class TargetFile(RangeStream):
         try:
             yield
         except Exception as error:  # each protocol has errors of its own
-            explanation = explained(self._targets.wanted(_KEY, reference), error)
-            raise explanation from cause_of(explanation, error)
+            error_of_read = explanation(self._targets.wanted(_KEY, reference), error)
+            raise error_of_read from cause_of(error_of_read, error)
 
     def _begin(self) -> int | None:
         """Read the first block while the size is asked for."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 from refexplorer.core.errors import RefexplorerError
@@ -77,14 +78,12 @@ def georeference(refs: SetLike, array: ArrayMeta, folders: Folders | None = None
         [each for each in near if _is(side, each) and _lies_along(each, array)]
         for side in ("latitude", "longitude")
     )
-    found = _of_axes(array, lats, lons)
-    if found is not None:
-        return found
+    if (axes := _of_pair(array, lats, lons, 1)) is not None:
+        return axes
     projected = _of_projection(array, near)
     if projected is not None and is_installed():
         return projected
-    grid = _of_grid(array, lats, lons)
-    if grid is not None:
+    if (grid := _of_pair(array, lats, lons, 2)) is not None:
         return grid
     if projected is not None:
         mapping = (projected.mapping or {}).get("grid_mapping_name", "a CRS")
@@ -188,19 +187,16 @@ def _lies_along(side: ArrayMeta, array: ArrayMeta) -> bool:
     )
 
 
-def _of_axes(array: ArrayMeta, lats: list[ArrayMeta], lons: list[ArrayMeta]) -> Georeference | None:
-    for lat in lats:
-        for lon in lons:
-            if len(lat.shape) == len(lon.shape) == 1 and lat.dimensions != lon.dimensions:
-                return Georeference("axes", _axis(array, lat, 0), _axis(array, lon, 0), lat, lon)
-    return None
-
-
-def _of_grid(array: ArrayMeta, lats: list[ArrayMeta], lons: list[ArrayMeta]) -> Georeference | None:
-    for lat in lats:
-        for lon in lons:
-            if len(lat.shape) == 2 and lat.dimensions == lon.dimensions and min(lat.shape) > 1:
-                return Georeference("grid", _axis(array, lat, 0), _axis(array, lat, 1), lat, lon)
+def _of_pair(
+    array: ArrayMeta, lats: list[ArrayMeta], lons: list[ArrayMeta], rank: int
+) -> Georeference | None:
+    """Return latitude and longitude of one dimension each, or both of the same two."""
+    for lat, lon in product(lats, lons):
+        is_same = lat.dimensions == lon.dimensions
+        if rank == 1 == len(lat.shape) == len(lon.shape) and not is_same:
+            return Georeference("axes", _axis(array, lat, 0), _axis(array, lon, 0), lat, lon)
+        if rank == 2 == len(lat.shape) and is_same and min(lat.shape) > 1:
+            return Georeference("grid", _axis(array, lat, 0), _axis(array, lat, 1), lat, lon)
     return None
 
 

@@ -201,7 +201,7 @@ def to_zarr(refs: SetLike, targets: Targets, **options: Any) -> zarr.Group | zar
     """
     _require_root(refs)
     with saying_refusals("Zarr", refs):
-        return zarr.open(_store(refs, targets), mode="r", **options)
+        return zarr.open(store(CheckedFileSystem(refs, targets)), mode="r", **options)
 
 
 def to_xarray(
@@ -220,7 +220,7 @@ def to_xarray(
     paths = [path for path in refs.arrays() if path.rpartition("/")[0] == group]
     _require_arrays(refs, paths, options)
     # xarray's annotation leaves out the Zarr stores that its zarr engine takes
-    source: Any = _store(refs, targets)
+    source: Any = store(CheckedFileSystem(refs, targets))
     given = _lazy(coordinates) | {"group": group or None} | options
     with saying_refusals("xarray", refs):
         return xarray.open_dataset(source, engine="zarr", **given)
@@ -238,7 +238,7 @@ def to_datatree(
 
     _require_group(refs, "")
     _require_arrays(refs, refs.arrays(), options)
-    source: Any = _store(refs, targets)
+    source: Any = store(CheckedFileSystem(refs, targets))
     with saying_refusals("xarray", refs):
         return xarray.open_datatree(source, engine="zarr", **(_lazy(coordinates) | options))
 
@@ -251,10 +251,6 @@ def _lazy(coordinates: bool) -> dict[str, Any]:
         "create_default_indexes": coordinates,
         "decode_times": coordinates,
     }
-
-
-def _store(refs: SetLike, targets: Targets) -> ReferenceStore:
-    return store(CheckedFileSystem(refs, targets))
 
 
 def _require_group(refs: SetLike, group: str) -> None:

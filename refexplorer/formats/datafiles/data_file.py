@@ -150,20 +150,19 @@ class DataFile(Protocol):
 
     form: str
     """``"HDF5"``, ``"NetCDF3"``, ``"TIFF"``, ``"GRIB"``, ``"FITS"`` or ``"Zarr"``."""
+    declared: int | None = None
+    """How many objects the file has by the counts in its headers, which `objects` does not use.
 
-    @property
-    def declared(self) -> int | None:
-        """How many objects the file has by the counts in its headers, which `objects` does not use.
-
-        None where the format has no such count. GRIB and FITS have none, but what `objects` yields,
-        gaps among them, covers the file from its first to its last byte.
-        """
+    None where the format has no such count. GRIB and FITS have none, but what `objects` yields,
+    gaps among them, covers the file from its first to its last byte.
+    """
 
     def objects(self) -> Iterator[FileObject]:
         """Yield everything in the file, also what has no byte ranges or cannot be read."""
 
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the attributes of all groups by path; the root is ``""``."""
+        """Return the attributes of all groups by path; the root, ``""``, has none by default."""
+        return {"": {}}
 
     def names(self) -> tuple[str, ...]:
         """Return the paths of all arrays, those of groups within groups too.
@@ -174,6 +173,7 @@ class DataFile(Protocol):
 
     def other_names(self) -> Mapping[str, str]:
         """Return further names of arrays, such as links, and the name in `names` of each."""
+        return {}
 
     def array(self, name: str) -> FileArray:
         """Return the metadata of an array, by any of its names."""
@@ -185,12 +185,11 @@ class DataFile(Protocol):
         """Read values with the library of the format, neither masked nor scaled."""
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; one that was opened by somebody else stays open."""
+        return
 
 
 class SizedDataFile(DataFile, Protocol):
     """A data file of which the size is known."""
 
-    @property
-    def size(self) -> int:
-        """Bytes of the file."""
+    size: int  # In bytes

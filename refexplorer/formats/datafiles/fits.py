@@ -18,6 +18,7 @@ from astropy.io import fits
 
 from refexplorer.core.text import escape
 from refexplorer.formats.datafiles.data_file import (
+    DataFile,
     FileArray,
     FileChunks,
     FileFilter,
@@ -36,11 +37,10 @@ _VARYING = re.compile(r"\d*[PQ]")
 _COMMENTS = frozenset({"COMMENT", "HISTORY", ""})
 
 
-class FitsFile:
+class FitsFile(DataFile):
     """A FITS file."""
 
     form = "FITS"
-    declared = None
 
     def __init__(self, file: IO[bytes]) -> None:
         self._bytes = file
@@ -103,10 +103,6 @@ class FitsFile:
                 barrier = error
             yield FileObject(name, "array", shape, stored, barrier)
         yield from gaps(self._ends, self._bytes.seek(0, 2))
-
-    def groups(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the root, without attributes: headers are those of extensions."""
-        return {"": {}}
 
     def array(self, name: str) -> FileArray:
         """Return the metadata of an image or a table of numbers."""

@@ -18,6 +18,7 @@ from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5p, h5r, h5s, h5t, h5z
 
 from refexplorer.core.text import escape
 from refexplorer.formats.datafiles.data_file import (
+    DataFile,
     FileArray,
     FileChunks,
     FileObject,
@@ -50,7 +51,7 @@ _ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, OverflowError
 """What h5py raises of a broken file; it has no error of its own."""
 
 
-class Hdf5File:
+class Hdf5File(DataFile):
     """An HDF5 file."""
 
     form = "HDF5"

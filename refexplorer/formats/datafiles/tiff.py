@@ -16,6 +16,7 @@ import tifffile
 
 from refexplorer.core.text import counted
 from refexplorer.formats.datafiles.data_file import (
+    DataFile,
     FileArray,
     FileChunks,
     FileFilter,
@@ -55,7 +56,7 @@ _FLOAT = {3: 1, 34894: 2, 34895: 4}
 """Predictors, and the distance of the values that they subtract."""
 
 
-class TiffFile:
+class TiffFile(DataFile):
     """A TIFF file."""
 
     form = "TIFF"

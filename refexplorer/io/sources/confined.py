@@ -28,7 +28,7 @@ from refexplorer.core.processes import (
 )
 from refexplorer.core.text import size_text
 from refexplorer.formats.datafiles.confined_references import reader
-from refexplorer.formats.datafiles.data_file import Unread, why_of
+from refexplorer.formats.datafiles.data_file import SizedDataFile, Unread, why_of
 from refexplorer.formats.datafiles.metadata_transfer import (
     FileMetadata,
     chunk_bytes,
@@ -55,18 +55,14 @@ CHILDREN = 8
 _NAME = __spec__.name if __spec__ else __name__
 
 
-class ConfinedFile:
+class ConfinedFile(SizedDataFile):
     """A file that is read in a child process; its metadata are read at once."""
 
     def __init__(self, form: str, targets: Targets, file: TargetFile) -> None:
         self.form = form
-        self._targets, self._file = targets, file
+        self._targets, self._file, self.size = targets, file, file.size
         self._metadata = FileMetadata(self._ask({"do": "describe"}))
-
-    @property
-    def size(self) -> int:
-        """Bytes of the file."""
-        return self._file.size
+        self.declared = self._metadata.declared
 
     def names(self) -> tuple[str, ...]:
         """Return the paths of all arrays."""
@@ -75,11 +71,6 @@ class ConfinedFile:
     def other_names(self) -> Mapping[str, str]:
         """Return other names of arrays, and that which `names` has."""
         return self._metadata.others
-
-    @property
-    def declared(self) -> int | None:
-        """How many objects the file has by its headers."""
-        return self._metadata.declared
 
     def objects(self) -> Iterator[FileObject]:
         """Yield everything in the file."""

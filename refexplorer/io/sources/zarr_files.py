@@ -24,6 +24,7 @@ from refexplorer.formats.datafiles.data_file import (
     FileChunks,
     FileFilter,
     FileObject,
+    SizedDataFile,
     Unread,
     UnreadReason,
     error_text,
@@ -57,16 +58,15 @@ Documents = tuple[Metadata, Metadata]
 _known: WeakKeyDictionary[Targets, dict[str, Documents | None]] = WeakKeyDictionary()
 
 
-class ZarrChunkFile:
+class ZarrChunkFile(SizedDataFile):
     """A chunk of a Zarr array."""
 
     form = "Zarr"
-    declared = None
 
     def __init__(
         self, file: TargetFile, array: ArrayMeta, index: tuple[int, ...], limit: int
     ) -> None:
-        self._file, self._index = file, index
+        self._file, self._index, self.size = file, index, file.size
         self._limits = Limits(fetch_bytes=limit)
         self._metas = {array.path: array}
         self._arrays = {array.path: _native(array)}
@@ -83,11 +83,6 @@ class ZarrChunkFile:
     def other_names(self) -> Mapping[str, str]:
         """Return the root as another name of the array."""
         return {"": next(iter(self._arrays))}
-
-    @property
-    def size(self) -> int:
-        """Bytes of the file."""
-        return self._file.size
 
     def objects(self) -> Iterator[FileObject]:
         """Yield the array, and the inner one of a shard."""

@@ -218,22 +218,11 @@ def read_source(
     *,
     files: Files | None = None,
     progress: Progress | None = None,
+    is_path: bool = False,
 ) -> Source:
-    """Find and read a source."""
+    """Find and read a source; one that is a path is no text, however it looks."""
     with _terms(limits, files, progress, storage_options or {}, locate) as terms:
-        return _of_any(source, terms)
-
-
-def read_path(
-    name: str,
-    limits: Limits,
-    files: Files | None = None,
-    progress: Progress | None = None,
-    locate: Locate | None = None,
-) -> Source:
-    """Find and read a source of this machine."""
-    with _terms(limits, files, progress, {}, locate) as terms:
-        return _of_path(name, terms)
+        return _of_path(str(source), terms) if is_path else _of_any(source, terms)
 
 
 class _Raised(BaseException):

@@ -271,8 +271,8 @@ class SourceFolder:
     @classmethod
     def at(cls, path: Path, version: str | None, files: Files) -> SourceFolder:
         """Return a folder of this machine."""
-        whole = path.resolve()
-        return cls(path.name, str(whole.parent), str(whole), path, version, files.filesystem)
+        full = path.resolve()
+        return cls(path.name, str(full.parent), str(full), path, version, files.filesystem)
 
     def has(self, name: str) -> bool:
         """Say whether a file is in it; of a URL this asks the server."""

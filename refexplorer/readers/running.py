@@ -245,18 +245,18 @@ def read_by(reader: str, sample: KeysSample) -> dict[str, Any]:
     }  # fmt: skip
     try:
         with _children.lend(str(_MEMORY)) as child:
-            said, data = child.ask(head, json.dumps(given, default=str).encode(), SECONDS)
+            reply, data = child.ask(head, json.dumps(given, default=str).encode(), SECONDS)
     except LateError:
         raise NotRunError(f"It took longer than {SECONDS} s and was stopped.") from None
     except LostError as error:
         raise NotRunError(f"It {error.ending_text()}, and was stopped.") from None
     except (OSError, RuntimeError) as error:
         raise NotRunError(f"No process can be started: {error}.") from None
-    if said["error"] is not None:
-        raise RefexplorerError(said["error"])
+    if reply["error"] is not None:
+        raise RefexplorerError(reply["error"])
     found: dict[str, Any] = json.loads(data)
     if reader in (VIRTUALIZARR, ICECHUNK):
-        return _in_our_words(found, sample)
+        return _with_expected(found, sample)
     return found
 
 
@@ -267,7 +267,7 @@ def _whole_files(sample: KeysSample) -> set[str]:
     return {key for key, value in pairs if isinstance(value, list) and len(value) == 1}
 
 
-def _in_our_words(found: Mapping[str, Any], sample: KeysSample) -> dict[str, Any]:
+def _with_expected(found: Mapping[str, Any], sample: KeysSample) -> dict[str, Any]:
     """Return the values that a reader has; where it tells only that it has one, the expected."""
     read: dict[str, Any] = {}
     whole = _whole_files(sample)
@@ -280,16 +280,16 @@ def _in_our_words(found: Mapping[str, Any], sample: KeysSample) -> dict[str, Any
             is_read |= key in whole and f"{array}/.zarray" in found
         if is_read:
             read[key] = value
-        elif isinstance(theirs := found.get(key), list):
-            read[key] = value if _is_same_range(theirs, value, sample.form) else theirs
+        elif isinstance(actual := found.get(key), list):
+            read[key] = value if _is_same_range(actual, value, sample.form) else actual
     return read
 
 
-def _is_same_range(theirs: list[Any], ours: object, form: str) -> bool:
+def _is_same_range(actual: list[Any], expected: object, form: str) -> bool:
     """Compare byte ranges; of DMR++ without the URL, which each reader makes of its place."""
-    if not isinstance(ours, list) or theirs[1:] != ours[1:]:
+    if not isinstance(expected, list) or actual[1:] != expected[1:]:
         return False
-    same = str(theirs[0]).removeprefix("file://") == str(ours[0]).removeprefix("file://")
+    same = str(actual[0]).removeprefix("file://") == str(expected[0]).removeprefix("file://")
     return same or form == "DMR++"
 
 
@@ -322,11 +322,11 @@ def verdict_of(reader: str, sample: KeysSample) -> Verdict:
     basis = Basis(f"{reader.partition(' ')[0]} {installed(reader)}", "", "run")
     notes = _notes(reader, sample)
     try:
-        theirs = read_by(reader, sample)
+        actual = read_by(reader, sample)
     except RefexplorerError as refusal:
         why = VerdictReason(str(refusal))
         return Verdict(reader, Outcome.REFUSED, (why,), notes, basis=basis)
-    differing = [*differences(sample.expected, theirs)]
+    differing = [*differences(sample.expected, actual)]
     dropped = sum(each.is_absent for each in differing)
     unknown = sum(each.ours is None for each in differing)
     different = len(differing) - dropped - unknown
@@ -351,14 +351,14 @@ def _notes(reader: str, sample: KeysSample) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def differences(expected: Mapping[str, V0Value], theirs: Mapping[str, Any]) -> list[KeyDifference]:
+def differences(expected: Mapping[str, V0Value], actual: Mapping[str, Any]) -> list[KeyDifference]:
     """Return the keys that two mappings do not have alike."""
     found = []
-    for key in [*expected, *(key for key in theirs if key not in expected)]:
-        if key not in theirs:
+    for key in [*expected, *(key for key in actual if key not in expected)]:
+        if key not in actual:
             found.append(KeyDifference(key, expected[key], None, is_absent=True))
-        elif key not in expected or _parsed(expected[key]) != _parsed(theirs[key]):
-            found.append(KeyDifference(key, expected.get(key), theirs[key]))
+        elif key not in expected or _parsed(expected[key]) != _parsed(actual[key]):
+            found.append(KeyDifference(key, expected.get(key), actual[key]))
     return found
 
 

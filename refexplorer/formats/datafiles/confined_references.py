@@ -110,13 +110,13 @@ def made_references(file: DataFileSource, progress: Progress | None) -> MadeRefe
     """Return references; `progress` is called with bytes that were read, and all."""
     if is_child() or not _can_confine():
         return _unpacked(_made_here(file, progress), file.url)
-    said, data = _answer(file, progress)
-    for sentence in said["warned"]:
+    reply, data = _answer(file, progress)
+    for sentence in reply["warned"]:
         warnings.warn(sentence, LeftOutWarning, stacklevel=2)
-    if "missing" in said:
-        raise ImportError(said["missing"])
-    if "failed" in said:
-        raise _failed(file, said["failed"])
+    if "missing" in reply:
+        raise ImportError(reply["missing"])
+    if "failed" in reply:
+        raise _failed(file, reply["failed"])
     try:
         made = _unpacked(_PlainReferences(*plain_loads(data)), file.url)
     except Exception:  # a damaged process may answer anything
@@ -151,12 +151,12 @@ def _made_here(file: DataFileSource, progress: Progress | None) -> _PlainReferen
 def _answer(file: DataFileSource, progress: Progress | None) -> tuple[Head, bytes]:
     """Return what a child answers."""
 
-    def hear(said: Head) -> bytes | None:
-        if "done" in said:
+    def hear(reply: Head) -> bytes | None:
+        if "done" in reply:
             if progress is not None:
-                progress(said["done"], file.size)
+                progress(reply["done"], file.size)
             return None
-        start, end = said["read"]
+        start, end = reply["read"]
         file.stream.seek(start)
         return file.stream.read(end - start)
 
@@ -216,7 +216,7 @@ _children = Children(_NAME, _CHILDREN)
 
 def _work(head: Head, data: bytes, answering: Answering) -> None:
     limit_memory(OWN_MEMORY + _MEMORY + _MEMORY_PER_BYTE * head["bytes"])
-    said: Head = {}
+    reply: Head = {}
     made = b""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -226,11 +226,11 @@ def _work(head: Head, data: bytes, answering: Answering) -> None:
         except MemoryError:
             raise
         except ImportError as error:
-            said["missing"] = str(error)
+            reply["missing"] = str(error)
         except Exception as error:  # `_UnmakeableError`, or that of a read
-            said["failed"] = str(error).rstrip(". ") or type(error).__name__
+            reply["failed"] = str(error).rstrip(". ") or type(error).__name__
     kept = [each for each in caught if issubclass(each.category, LeftOutWarning)]
-    answering.answer(said | {"warned": [str(each.message) for each in kept]}, made)
+    answering.answer(reply | {"warned": [str(each.message) for each in kept]}, made)
 
 
 def _made(head: Head, answering: Answering) -> _PlainReferences:

@@ -173,11 +173,13 @@ def located(paths: pa.LargeStringArray, kinds: np.ndarray, start: str) -> pa.Lar
 
 def outside(urls: pa.LargeStringArray, starts: list[str]) -> pa.LargeStringArray:
     """Return the URLs that begin with none of some starts, and are not empty as of inline data."""
-    rest = urls.filter(pc.not_equal(urls, ""))
+    remaining = urls.filter(pc.not_equal(urls, ""))
     for start in starts:
-        held = flags_of(pc.starts_with(rest, start)) if len(rest) else np.empty(0, np.bool_)
-        rest = rest.take(number_column(np.flatnonzero(~held)))
-    return rest
+        held = (
+            flags_of(pc.starts_with(remaining, start)) if len(remaining) else np.empty(0, np.bool_)
+        )
+        remaining = remaining.take(number_column(np.flatnonzero(~held)))
+    return remaining
 
 
 Answer = TypeVar("Answer")
@@ -199,8 +201,8 @@ class SnapshotNode:
 
 def nodes_of(repository: Repository, session: Session, name: str) -> list[SnapshotNode]:
     """Return the nodes of a snapshot; Icechunk 1 tells them as JSON text, 2 as a dict."""
-    told: Any = awaited(_inspected(repository, session))
-    snapshot: dict[str, Any] = json.loads(told) if isinstance(told, str) else told
+    inspected: Any = awaited(_inspected(repository, session))
+    snapshot: dict[str, Any] = json.loads(inspected) if isinstance(inspected, str) else inspected
     return [_node(node, name) for node in snapshot["nodes"]]
 
 

@@ -115,13 +115,13 @@ class OpenedVersion:
         return counts
 
     def _facts(self, entries: Entries, counts: Mapping[str, int]) -> RepositoryFacts:
-        containers, branches, tags, rest = None, None, None, None
+        containers, branches, tags, outside_urls = None, None, None, None
         if self.repository is not None:
             branches = tuple(sorted(self.repository.list_branches()))
             tags = tuple(sorted(self.repository.list_tags()))
             containers = _containers(self.repository)
             starts = [each.prefix for each in containers]
-            rest = outside(entries.urls, [*starts, *NATIVE_STARTS])
+            outside_urls = outside(entries.urls, [*starts, *NATIVE_STARTS])
         return RepositoryFacts(
             place=self.place,
             version=self.version,
@@ -131,8 +131,8 @@ class OpenedVersion:
             tags=tags,
             containers=containers,
             chunks={name: counts.get(name, 0) for name in ("native", "virtual", "inline")},
-            outside=None if rest is None else len(rest),
-            example=rest[0].as_py() if rest else None,
+            outside=None if outside_urls is None else len(outside_urls),
+            example=outside_urls[0].as_py() if outside_urls else None,
             manifests=_manifests(self.repository, self.session.snapshot_id),
         )
 
@@ -275,7 +275,7 @@ def as_source_error(name: str, done: str = "read") -> Iterator[None]:
         yield
     except icechunk.IcechunkError as error:
         raise SourceError(
-            f"{escape(name, _SHOWN)} cannot be {done} by icechunk: {_said(error)}."
+            f"{escape(name, _SHOWN)} cannot be {done} by icechunk: {_error_text(error)}."
         ) from None
     except UnicodeDecodeError:
         raise SourceError(
@@ -285,11 +285,11 @@ def as_source_error(name: str, done: str = "read") -> Iterator[None]:
         icechunk.set_logs_filter(None)
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Return the line that tells the cause: Icechunk 1 draws a tree of causes, the last counts."""
     lines = re.findall(r"[\w'`/].*", str(error)) or [type(error).__name__]
-    said = lines[0 if str(error)[:1].isalnum() else -1].removeprefix("`-> ")
-    return escape(said.rstrip("."), _SHOWN)
+    text = lines[0 if str(error)[:1].isalnum() else -1].removeprefix("`-> ")
+    return escape(text.rstrip("."), _SHOWN)
 
 
 def _opened(storage: Storage) -> Repository:

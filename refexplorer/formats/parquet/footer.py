@@ -202,13 +202,15 @@ def _check_bytes(name: str, column: str, size: int, expected: int, limits: Limit
 
 def has_good_numbers(metadata: pq.FileMetaData) -> bool:
     """Say whether the statistics prove that every offset and size is a number of bytes."""
-    return all(_is_good(told) for name in NUMBERS for told in _statistics(metadata, name))
+    return all(
+        _is_good(statistics) for name in NUMBERS for statistics in _statistics(metadata, name)
+    )
 
 
-def _is_good(told: Any) -> bool:
-    if told is None or not told.has_min_max or type(told.min) is not int:
-        return told is not None and told.has_null_count and told.num_values == 0
-    return bool(told.min >= 0 and told.max <= _INT64)
+def _is_good(statistics: Any) -> bool:
+    if statistics is None or not statistics.has_min_max or type(statistics.min) is not int:
+        return statistics is not None and statistics.has_null_count and statistics.num_values == 0
+    return bool(statistics.min >= 0 and statistics.max <= _INT64)
 
 
 def _wrong_columns(file: pq.ParquetFile) -> str:
@@ -256,11 +258,11 @@ def _held(metadata: pq.FileMetaData) -> int | None:
 def _count_values(metadata: pq.FileMetaData, name: str) -> int | None:
     """Return how many rows of a column are not null; None where a row group does not tell."""
     total = 0
-    for number, told in enumerate(_statistics(metadata, name)):
+    for number, statistics in enumerate(_statistics(metadata, name)):
         rows = metadata.row_group(number).num_rows
-        if told is None or not told.has_null_count or told.null_count > rows:
+        if statistics is None or not statistics.has_null_count or statistics.null_count > rows:
             return None
-        total += rows - told.null_count
+        total += rows - statistics.null_count
     return total
 
 

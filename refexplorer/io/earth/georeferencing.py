@@ -101,29 +101,29 @@ def _missing(array: ArrayMeta, near: Sequence[ArrayMeta]) -> str:
     mapping = array.attributes.get("grid_mapping")
     named = mapping.split()[0].rstrip(":") if isinstance(mapping, str) and mapping.split() else ""
     if not named:
-        said = "it has no grid_mapping with coordinates."
+        text = "it has no grid_mapping with coordinates."
     elif any(each.path.rpartition("/")[2] == named for each in near):
-        said = f"its grid_mapping {named} has no projection, or no coordinates y and x."
+        text = f"its grid_mapping {named} has no projection, or no coordinates y and x."
     else:
-        said = f"its grid_mapping {named} is no array of this set."
+        text = f"its grid_mapping {named} is no array of this set."
     lat, lon = (
         next((each for each in near if _is(side, each)), None) for side in ("latitude", "longitude")
     )
     if lat is None and lon is None:
         return (
             "nothing near it is a latitude and a longitude (standard_name, or units degrees_north "
-            f"and degrees_east), and {said}"
+            f"and degrees_east), and {text}"
         )
     if lat is None or lon is None:
         found, side = (lat, "longitude") if lon is None else (lon, "latitude")
         assert found is not None
         return (
-            f"{found.path} is near it, but nothing is a {side} (standard_name, units), and {said}"
+            f"{found.path} is near it, but nothing is a {side} (standard_name, units), and {text}"
         )
     return (
         f"{lat.path} has the dimensions {_names(lat)} and {lon.path} {_names(lon)}, where one or "
         f"two of those of {array.path or 'the root array'} ({_names(array)}) would be drawn, and "
-        f"{said}"
+        f"{text}"
     )
 
 
@@ -225,9 +225,9 @@ def _is_plane(side: Direction, array: ArrayMeta) -> bool:
     standard = array.attributes.get("standard_name")
     if isinstance(standard, str) and standard:
         return standard.startswith(standards)
-    told = array.attributes.get("axis")
-    if isinstance(told, str) and told:
-        return told == axis
+    axis_name = array.attributes.get("axis")
+    if isinstance(axis_name, str) and axis_name:
+        return axis_name == axis
     return array.path.rpartition("/")[2].lower() in names
 
 

@@ -145,13 +145,13 @@ def http_failure(status: int, reason: str | None, wait: float = 0.0) -> FetchErr
 _KINDS = {401: DeniedByServer, 403: DeniedByServer, 404: NotFoundError}
 
 
-def retry_after(said: str | None) -> float:
+def retry_after(text: str | None) -> float:
     """Return the seconds that a ``Retry-After`` asks to wait: it has them, or a date."""
-    said = (said or "").strip()
-    if said.isascii() and said.isdigit():
-        return float(said[:_DIGITS])
+    text = (text or "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:_DIGITS])
     try:
-        until = parsedate_to_datetime(said)
+        until = parsedate_to_datetime(text)
     except (ValueError, OverflowError):
         return 0.0
     if until.tzinfo is None:  # it was written as -0000
@@ -184,12 +184,12 @@ def cause(error: BaseException, place: Place) -> str:
 
 def _plain(error: BaseException) -> str:
     """Return what an error says, without the names of classes as far as it says anything."""
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    said = said.strip().partition("\n")[0].rstrip(". :")
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    text = text.strip().partition("\n")[0].rstrip(". :")
     name = type(error).__name__
     if isinstance(error, _BUGS):
-        return f"reading failed unexpectedly ({name}: {said})"
-    return said or f"reading failed without a message ({name})"
+        return f"reading failed unexpectedly ({name}: {text})"
+    return text or f"reading failed without a message ({name})"
 
 
 def _connection(error: BaseException, place: Place) -> str | None:
@@ -221,8 +221,8 @@ def _connection(error: BaseException, place: Place) -> str | None:
 def _tls(error: BaseException) -> str:
     """Return the reason that OpenSSL gives, such as ``"self-signed certificate"``."""
     inner = getattr(error, "certificate_error", None) or getattr(error, "os_error", error)
-    said = getattr(inner, "verify_message", "") or getattr(inner, "reason", "") or str(inner)
-    return str(said).replace("_", " ").lower().splitlines()[0]
+    text = getattr(inner, "verify_message", "") or getattr(inner, "reason", "") or str(inner)
+    return str(text).replace("_", " ").lower().splitlines()[0]
 
 
 def _advice(place: Place) -> str:

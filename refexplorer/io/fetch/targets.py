@@ -88,8 +88,8 @@ class Targets:
         try:
             data = self._read_now(wanted)
         except Exception as error:
-            said = explanation(wanted, error)
-            raise said from cause_of(said, error)
+            failure = explanation(wanted, error)
+            raise failure from cause_of(failure, error)
         return complete(wanted, data.cut(), data.size)
 
     def wanted(
@@ -202,14 +202,14 @@ def complete(wanted: RangeOfKey, data: bytes, size: int | None) -> bytes:
     """Return the bytes if they are all that was wanted."""
     if wanted.end is None or len(data) == wanted.end - wanted.start:
         return data
-    said = f"{wanted}: only {len(data):,} of {wanted.end - wanted.start:,} bytes were received"
+    failure = f"{wanted}: only {len(data):,} of {wanted.end - wanted.start:,} bytes were received"
     if size is None:
-        raise FetchError(f"{said}, and the size of the file is not known.")
+        raise FetchError(f"{failure}, and the size of the file is not known.")
     if wanted.end > size:
         raise FetchError(
-            f"{said}; the range reaches past the end of the file, which has {size:,} bytes."
+            f"{failure}; the range reaches past the end of the file, which has {size:,} bytes."
         )
-    raise FetchError(f"{said}, although the file has {size:,} bytes.")
+    raise FetchError(f"{failure}, although the file has {size:,} bytes.")
 
 
 def explanation(wanted: RangeOfKey, error: Exception) -> RefexplorerError:
@@ -218,5 +218,5 @@ def explanation(wanted: RangeOfKey, error: Exception) -> RefexplorerError:
         return error
     kept = LimitError, NotFoundError, DeniedByServer
     kind = next((each for each in kept if isinstance(error, each)), FetchError)
-    said = without(cause(error, wanted.place), secrets_of(wanted.place.url))
-    return kind(f"{wanted}: {said}.")
+    failure = without(cause(error, wanted.place), secrets_of(wanted.place.url))
+    return kind(f"{wanted}: {failure}.")

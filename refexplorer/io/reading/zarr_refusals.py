@@ -207,8 +207,8 @@ def sentence_of(error: BaseException) -> str:
     """Return the first line of what another package says, with a full stop."""
     if is_out_of_memory(error):
         return memory_message()
-    said = str(error).strip().partition("\n")[0]
-    return escape(said or type(error).__name__, _SHOWN).rstrip(".") + "."
+    text = str(error).strip().partition("\n")[0]
+    return escape(text or type(error).__name__, _SHOWN).rstrip(".") + "."
 
 
 def _refused(key: str, why: str) -> DecodeError:

@@ -122,9 +122,9 @@ class ConfinedFile(SizedDataFile):
     def _ask(self, head: dict[str, Any]) -> bytes:
         failures: list[Exception] = []
 
-        def hear(said: dict[str, Any]) -> bytes:
+        def hear(reply: dict[str, Any]) -> bytes:
             try:
-                return self._file.read_at(*said["read"])
+                return self._file.read_at(*reply["read"])
             except (RefexplorerError, Unread) as error:
                 failures.append(error)
                 return b""  # the child is told so by what is missing
@@ -134,7 +134,7 @@ class ConfinedFile(SizedDataFile):
         limits = {"limit": self._targets.limit, "path": path, "bytes": self._file.size}
         try:
             with _children.lend() as child:
-                said, data = child.ask(head | limits | {"form": self.form}, b"", SECONDS, hear)
+                reply, data = child.ask(head | limits | {"form": self.form}, b"", SECONDS, hear)
         except LateError:
             raise Unread(
                 "cost",
@@ -151,8 +151,8 @@ class ConfinedFile(SizedDataFile):
             raise failures[0]
         if path is not None:
             self._file.check_unchanged()
-        if "failed" in said:
-            raise Unread(said["why"], said["failed"])
+        if "failed" in reply:
+            raise Unread(reply["why"], reply["failed"])
         return data
 
 

@@ -99,12 +99,12 @@ def _unknown_form(file: TargetFile) -> Unread:
     """Return why a file cannot be compared; a format that it should have shows damage."""
     head = file.read_at(0, 512)
     if _PAGE.match(head):
-        said = "The file is a web page, such as a server sends where it has no such file."
-        return Unread("damaged", said)
+        sentence = "The file is a web page, such as a server sends where it has no such file."
+        return Unread("damaged", sentence)
     suffix = PurePosixPath(urlsplit(file.url).path).suffix.lower()
     if (forms := _SUFFIXES.get(suffix)) is not None:
-        said = f"The file is named {suffix}, and does not begin as {forms} files do."
-        return Unread("damaged", said)
+        sentence = f"The file is named {suffix}, and does not begin as {forms} files do."
+        return Unread("damaged", sentence)
     return Unread(
         "format",
         "The format of the file is none of those that are compared: HDF5, NetCDF3, TIFF, GRIB, "

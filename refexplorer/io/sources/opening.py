@@ -11,29 +11,16 @@ from urllib.parse import urlsplit
 
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.datafiles.netcdf3 import NetCdf3File
+from refexplorer.formats.other_files import kind_of
 from refexplorer.io.sources.confined import ConfinedFile
-from refexplorer.io.sources.target_file import TargetFile
+from refexplorer.io.sources.target_file import BLOCK, TargetFile
 from refexplorer.io.sources.zarr_files import find_array
 
 if TYPE_CHECKING:
     from refexplorer.formats.datafiles.data_file import SizedDataFile
     from refexplorer.io.fetch.targets import Targets
 
-_HDF5 = b"\x89HDF\r\n\x1a\n"
-_USERBLOCKS = 7
-"""Places after the start where HDF5 may begin: 512 bytes, and twice as many each time. Those beyond
-the first block of the file are not looked at: nobody writes so much before it."""
-_STARTS = {
-    b"II*\x00": "TIFF",
-    b"MM\x00*": "TIFF",
-    b"II+\x00": "TIFF",
-    b"MM\x00+": "TIFF",
-    b"GRIB": "GRIB",
-    b"SIMPLE  =": "FITS",
-    b"CDF\x01": "NetCDF3",
-    b"CDF\x02": "NetCDF3",
-    b"CDF\x05": "NetCDF3",
-}
+_FORMS = {"hdf5": "HDF5", "netcdf3": "NetCDF3", "tiff": "TIFF", "fits": "FITS", "grib": "GRIB"}
 _SUFFIXES = {
     **dict.fromkeys((".nc4", ".h5", ".hdf5", ".he5"), "HDF5"),
     ".nc": "HDF5 and NetCDF3",
@@ -65,7 +52,7 @@ def open_native(targets: Targets, url: str) -> SizedDataFile:
 
 
 def _opened(targets: Targets, file: TargetFile) -> SizedDataFile:
-    form = _form(file)
+    form = _form(file.read_at(0, min(BLOCK, targets.limit)))
     if form is None:
         chunk = find_array(targets, file)
         if chunk is not None:
@@ -112,11 +99,6 @@ def _unknown_form(file: TargetFile) -> Unread:
     )
 
 
-def _form(file: TargetFile) -> str | None:
-    head = file.read_at(0, 16)
-    for start, form in _STARTS.items():
-        if head.startswith(start):
-            return form
-    places = [0, *(512 << power for power in range(_USERBLOCKS))]
-    begins = (file.read_at(place, place + len(_HDF5)) == _HDF5 for place in places)
-    return "HDF5" if any(begins) else None
+def _form(head: bytes) -> str | None:
+    is_grib = head.startswith(b"GRIB")  # of any edition
+    return "GRIB" if is_grib else _FORMS.get(kind_of(head) or "")

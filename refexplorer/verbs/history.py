@@ -14,7 +14,7 @@ from refexplorer.core.errors import SourceError
 from refexplorer.core.files import OwnFiles, Progress
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits
 from refexplorer.formats.icechunk.history import RepositoryHistory
-from refexplorer.formats.icechunk.repository import OpenedVersion, lent
+from refexplorer.formats.icechunk.repository import OpenedVersion, open_version
 from refexplorer.formats.source import OpeningTerms
 from refexplorer.verbs.referenceset import ReferenceSet
 
@@ -47,7 +47,9 @@ def history(
         name = str(source)
     context = OpeningTerms(DEFAULT_LIMITS, OwnFiles(), options=storage_options or {})
     options = context.options_of(source) if isinstance(source, str) else context.options
-    version = None if source is None else lent(source, options, context.limits, context.files)
+    version = (
+        None if source is None else open_version(source, options, context.limits, context.files)
+    )
     with _require_repository(version, name) as opened:
         return RepositoryHistory(opened)
 
@@ -59,7 +61,7 @@ def guarded_history(
     """Lend the history of a repository that somebody else chose, as far as a policy allows."""
     from refexplorer.io.fetch.guarded import GuardedFiles
 
-    version = None if "://" in source else lent(source, {}, limits, GuardedFiles(policy))
+    version = None if "://" in source else open_version(source, {}, limits, GuardedFiles(policy))
     with _require_repository(version, source) as opened:
         yield RepositoryHistory(opened)
 

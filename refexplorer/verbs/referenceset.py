@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from refexplorer.checks.report import Report
     from refexplorer.io.fetch.targets import Targets
     from refexplorer.io.reading.code import CodeContext
-    from refexplorer.io.reading.filesystem import ReferenceView
+    from refexplorer.io.reading.filesystem import ReferenceFileSystem
     from refexplorer.io.reading.readings import Reading
     from refexplorer.io.reading.selection import ArrayReading, Estimate, SelectionPart
     from refexplorer.io.reading.trace import Trace
@@ -658,12 +658,12 @@ class ReferenceSet(Mapping[str, Reference]):
         self.verified = verify(source.name, self._opened, self._internals.findings, context, manner)
         return self.verified
 
-    def filesystem(self) -> ReferenceView:
+    def filesystem(self) -> ReferenceFileSystem:
         """Return an fsspec filesystem over the keys; see `refexplorer.io.reading.filesystem`."""
-        from refexplorer.io.reading.filesystem import ReferenceView
+        from refexplorer.io.reading.filesystem import ReferenceFileSystem
 
         self._warn_of_errors()
-        return ReferenceView(self, self._targets())
+        return ReferenceFileSystem(self, self._targets())
 
     def to_zarr(self) -> zarr.Group | zarr.Array[Any]:
         """Return a read-only zarr group or array; only metadata is read now.
@@ -875,7 +875,7 @@ class _LastResults:
 
 def _rebuild(source: Source, *arguments: Any) -> ReferenceSet:
     """Put a set together that came from another process."""
-    return ReferenceSet(source.found_again(), *arguments)
+    return ReferenceSet(source.without_local_file(), *arguments)
 
 
 def _kinds(kind: Kind | str | Iterable[Kind | str] | None) -> tuple[Kind, ...]:

@@ -15,7 +15,7 @@ from refexplorer.checks.advice.connections import OURS
 from refexplorer.checks.advice.requests import Reads
 from refexplorer.checks.advice.selections import part_of, tasks_of
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.io.fetch.ranges import Wanted, merged
+from refexplorer.io.fetch.ranges import RangeOfKey, merged
 from tests.helpers.costly_sets import costly_sets
 
 URL = "https://host.example/f"
@@ -196,7 +196,7 @@ def test_merging_is_that_of_the_reader_itself(seed: int) -> None:
     ]
     files, offsets, lengths = (np.array(column, np.int64) for column in zip(*ranges, strict=True))
     reads = Reads(np.zeros(len(ranges), np.int64), files, offsets, lengths)
-    wanted = [Wanted("", str(f), Place("", "", "", str(f)), o, o + n) for f, o, n in ranges]
+    wanted = [RangeOfKey("", str(f), Place("", "", "", str(f)), o, o + n) for f, o, n in ranges]
     ours = [(each.end or 0) - each.start for each in merged(wanted)]
     _, starts, ends = reads.requests(OURS)
     assert (ends - starts).tolist() == ours

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refexplorer.core.errors import RefexplorerError, SpecError
-from refexplorer.spec.codes import Severity
+from refexplorer.spec.codes import VERSIONS, Severity, schema
 from refexplorer.spec.document import read_document
 from refexplorer.spec.expansion import expand_document
-from refexplorer.spec.rules import VERSIONS, schema
 from tests.cases import Case, conformance
 
 STRUCTURAL = {

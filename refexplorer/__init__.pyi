@@ -84,7 +84,7 @@ from .spec.references import (
 )
 from .spec.zarr_metadata import ArrayMeta as ArrayMeta
 from .spec.derivation import TraceStep as TraceStep
-from .spec.expansion import Expansion as Expansion
+from .verbs.opening import Expansion as Expansion
 from .spec.codes import schema as schema
 from .hosts.notebook.editor import TemplateEditor as TemplateEditor
 from .hosts.notebook.editor import Exercises as Exercises

@@ -11,6 +11,7 @@ from typing import Any
 from refexplorer.checks.engine import AuditWatch
 from refexplorer.checks.report import Report
 from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.limits import check_expandable
 from refexplorer.formats.columns.table import Table
 from refexplorer.io.access.policy import AccessPolicy, allowed_names
 from refexplorer.io.fetch.targets import Targets
@@ -18,7 +19,6 @@ from refexplorer.refset.contents import Contents, internals
 from refexplorer.refset.opened_set import OpenedSet, table_of
 from refexplorer.refset.writing.references import Renames, retargeted
 from refexplorer.spec.diagnostics import Findings
-from refexplorer.spec.expansion import check_expandable
 from refexplorer.verbs.converting import Conversion, check_output
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet

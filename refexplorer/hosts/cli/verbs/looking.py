@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from refexplorer.core.errors import RefexplorerError, SourceError
+from refexplorer.core.limits import check_expandable
 from refexplorer.core.text import counted
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import (
@@ -27,7 +28,6 @@ from refexplorer.hosts.cli.program import (
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.summary import Summary
 from refexplorer.refset.tree_nodes import Node
-from refexplorer.spec.expansion import check_expandable
 from refexplorer.verbs.history import history
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.verbs.text import beside_text

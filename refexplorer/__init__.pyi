@@ -83,8 +83,8 @@ from .spec.references import (
 )
 from .spec.zarr_metadata import ArrayMeta as ArrayMeta
 from .spec.derivation import TraceStep as TraceStep
-from .spec.expansion import Expansion as Expansion
-from .spec.rules import schema as schema
+from .verbs.opening import Expansion as Expansion
+from .spec.codes import schema as schema
 from .hosts.notebook.editor import TemplateEditor as TemplateEditor
 from .hosts.notebook.editor import Exercises as Exercises
 from .hosts.notebook.widgets import (

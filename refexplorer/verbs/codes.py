@@ -7,9 +7,8 @@ from textwrap import fill, indent
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.readers.features import WHOLE
-from refexplorer.spec.codes import CODES, Severity
+from refexplorer.spec.codes import CODES, RULES, Severity, SpecRule
 from refexplorer.spec.diagnostics import meant
-from refexplorer.spec.rules import RULES, SpecRule
 from refexplorer.verbs.opening import dialects
 
 _SAME = "as the specification says."

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 from refexplorer.checks.advice.advising import best_record_size
 from refexplorer.core.errors import HarmError, RefexplorerError, SourceError
 from refexplorer.core.files import OwnFiles, Progress
+from refexplorer.core.limits import check_expandable
 from refexplorer.core.text import escape
 from refexplorer.core.writing import check_free, write_blocks, writing
 from refexplorer.formats.columns.table import Table
@@ -39,7 +40,6 @@ from refexplorer.refset.writing.references import (
     read_back,
     retargeted,
 )
-from refexplorer.spec.expansion import check_expandable
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.verbs.migrating import as_v3, is_older
 from refexplorer.verbs.opening import open_references, set_of

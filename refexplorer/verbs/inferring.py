@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from refexplorer.core.files import Progress
+from refexplorer.core.limits import check_expandable
 from refexplorer.core.masking import masks_repr
 from refexplorer.core.text import counted, escape, shown, size_text, table
 from refexplorer.core.writing import write_blocks
@@ -23,7 +24,6 @@ from refexplorer.formats.source import Source
 from refexplorer.refset.contents import internals
 from refexplorer.refset.inference.infer import as_it_is, infer_table
 from refexplorer.refset.opened_set import table_of
-from refexplorer.spec.expansion import check_expandable
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 

@@ -12,7 +12,7 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import LeftOutWarning, RefexplorerError
-from refexplorer.core.limits import Limits
+from refexplorer.core.limits import Limits, check_expandable
 from refexplorer.core.text import counted
 from refexplorer.core.writing import write_blocks
 from refexplorer.formats.documents import locator_of
@@ -30,7 +30,6 @@ from refexplorer.refset.writing.parquet import write_parquet
 from refexplorer.refset.writing.references import empty_as_text
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.diagnostics import Diagnostic, placed
-from refexplorer.spec.expansion import check_expandable
 from refexplorer.spec.references import Kind, Reference, V0Value
 from refexplorer.spec.templates.compiler import compiler_for
 from refexplorer.spec.zarr_metadata import ArrayMeta

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 
-from refexplorer.spec.rules import RULES, SPECIFICATION
+from refexplorer.spec.codes import RULES, SPECIFICATION
 from refexplorer.views.exercises.exercise_models import (
     Exercise,
     ExerciseCheck,

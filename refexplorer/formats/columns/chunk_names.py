@@ -230,6 +230,12 @@ def in_blocks(keys: pa.LargeStringArray, rows: np.ndarray) -> Iterator[tuple[int
             yield start, keys.take(number_column(part))
 
 
+def last_parts(keys: pa.LargeStringArray) -> pa.LargeStringArray:
+    """Return keys from their last slash on, which is with them."""
+    spans = spans_of(keys)
+    return Spans(spans.data, spans.last_marks(ord("/")), spans.ends).texts()
+
+
 def _after(names: pa.LargeStringArray, skip: int) -> Spans:
     """Return texts without their first bytes."""
     spans = spans_of(names)

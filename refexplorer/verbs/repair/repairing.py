@@ -16,6 +16,7 @@ from refexplorer.checks.states import CHUNK_TERMS, Rank
 from refexplorer.checks.verify_finding import named
 from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.core.errors import HarmError, RefexplorerError
+from refexplorer.core.limits import check_expandable
 from refexplorer.core.masking import KEYS, masked
 from refexplorer.core.text import counted, escape, items, shown
 from refexplorer.formats.columns.table import Table
@@ -26,7 +27,6 @@ from refexplorer.refset.opened_set import OpenedSet, table_of
 from refexplorer.refset.writing.references import Renames, retargeted
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.diagnostics import Diagnostic, Findings
-from refexplorer.spec.expansion import check_expandable
 from refexplorer.verbs.converting import Conversion, Watch, check_output, convert_checked
 from refexplorer.verbs.differing import Difference, diff
 from refexplorer.verbs.opening import open_references

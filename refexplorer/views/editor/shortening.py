@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.core.limits import DEFAULT_LIMITS
+from refexplorer.core.limits import DEFAULT_LIMITS, check_expandable
 from refexplorer.core.text import counted, size_text
 from refexplorer.formats.columns.references import json_text
-from refexplorer.spec.expansion import check_expandable
 from refexplorer.verbs.inferring import Inference, infer, part_rows, parts_text, savings_text
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet

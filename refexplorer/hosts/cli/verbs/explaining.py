@@ -20,9 +20,9 @@ from refexplorer.hosts.cli.program import (
 )
 from refexplorer.hosts.cli.verbs.looking import naming_missing, tell_shard
 from refexplorer.hosts.cli.verbs.making import Allow
+from refexplorer.spec.codes import schema as schema_of
 from refexplorer.spec.derivation import TraceStep
 from refexplorer.spec.references import Kind
-from refexplorer.spec.rules import schema as schema_of
 from refexplorer.verbs.codes import explain_code as code_explained
 from refexplorer.verbs.opening import dialects as dialects_of
 

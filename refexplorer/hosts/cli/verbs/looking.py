@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from refexplorer.core.errors import RefexplorerError, SourceError
+from refexplorer.core.limits import check_expandable
 from refexplorer.core.text import counted
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import (
@@ -27,7 +28,6 @@ from refexplorer.hosts.cli.program import (
 )
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.tree_nodes import Node
-from refexplorer.spec.expansion import check_expandable
 from refexplorer.verbs.display import beside_text, tree_text
 from refexplorer.verbs.history import history
 from refexplorer.verbs.referenceset import ReferenceSet

@@ -119,7 +119,7 @@ def test_the_pictures_are_small(name: str) -> None:
 
 
 def test_every_limit_is_in_the_cost_note() -> None:
-    note = (FOLDER / "COSTS.md").read_text(encoding="utf-8")
+    note = (ROOT / "docs" / "reference" / "costs.md").read_text(encoding="utf-8")
     for limit in fields(rx.Limits):
         assert f"| `{limit.name}` | {limit.default:,} |" in note
 

@@ -16,8 +16,6 @@ import refexplorer as rx
 from refexplorer.refset.contents import Internals
 from tests.helpers.sources import PACKAGE, modules
 
-PYTHON = (PACKAGE / "reference" / "PYTHON.md").read_text(encoding="utf-8")
-
 
 def public(value: object) -> set[str]:
     return {name for name in dir(value) if not name.startswith("_")}
@@ -80,7 +78,11 @@ def test_a_set_shows_what_is_documented_and_nothing_else() -> None:
     _, _, attributes = (inspect.getdoc(rx.ReferenceSet) or "").partition("Attributes\n----------")
     documented = {
         *re.findall(r"^(\w+)$", attributes, re.MULTILINE),
-        *re.findall(r"^### ReferenceSet\.(\w+)$", PYTHON, re.MULTILINE),
+        *(
+            name
+            for name, member in vars(rx.ReferenceSet).items()
+            if name[0] != "_" and member.__doc__
+        ),
         *public(Mapping),
     }
     assert public(refs) == documented

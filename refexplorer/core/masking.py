@@ -3,7 +3,7 @@
 What is shown, saved or quoted goes through `masked_text` (any text), `masked` (what JSON knows) or
 `masked_options` (options of fsspec). What may be seen is listed, and not what is secret, so that a
 parameter that nobody thought of is hidden. References, documents and keys are data and stay as they
-are; DECISIONS.md says which is which.
+are; the documentation page DECISIONS says which is which.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ _TOO_MANY = f"{MESSAGES:,} requests are waiting: try again when some are answere
 
 
 class Controller(Protocol):
-    """The controller of a view; see refexplorer/reference/PROTOCOL.md."""
+    """The controller of a view; see the documentation page PROTOCOL."""
 
     post: Callable[[Message, Buffers], None]
 

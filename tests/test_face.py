@@ -36,6 +36,18 @@ def test_a_type_has_a_name_of_its_own() -> None:
     assert not {name for name, times in found.items() if times > 1}
 
 
+def test_the_docstrings_of_the_public_face_keep_the_rules() -> None:
+    """Those of numpydoc, as ruff knows them; other modules need none of its sections."""
+    stub = (PACKAGE / "__init__.pyi").read_text(encoding="utf-8")
+    names = set(re.findall(r"^from \.([\w.]+) import", stub, re.MULTILINE))
+    paths = [PACKAGE.joinpath(*name.split(".")).with_suffix(".py") for name in sorted(names)]
+    assert len(paths) > 30
+    command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--extend-select", "D"]
+    command += ["--extend-ignore", "D105,D107"]  # magic methods
+    ran = subprocess.run([*command, *paths], cwd=PACKAGE.parent, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
 def test_the_names_of_the_package_are_those_of_its_stub() -> None:
     stub = (PACKAGE / "__init__.pyi").read_text(encoding="utf-8")
     assert dir(rx) == rx.__all__ == sorted(re.findall(r"\b(\w+) as \1\b", stub))

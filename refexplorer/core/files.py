@@ -95,7 +95,7 @@ class PlainStream(io.RawIOBase):
         self._size = inner.seek(0, io.SEEK_END)
         inner.seek(0)
 
-    def read(self, size: int = -1) -> bytes:  # noqa: D102
+    def read(self, size: int = -1) -> bytes:
         rest = self._limit - self._given + 1
         try:
             data = read_within(self._opened, rest if size < 0 else min(size, rest))
@@ -111,16 +111,16 @@ class PlainStream(io.RawIOBase):
             self.progress(self._inner.tell(), self._size)
         return data
 
-    def readable(self) -> bool:  # noqa: D102
+    def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: WriteableBuffer) -> int:  # noqa: D102
+    def readinto(self, buffer: WriteableBuffer) -> int:
         view = memoryview(buffer)
         data = self.read(len(view))
         view[: len(data)] = data
         return len(data)
 
-    def close(self) -> None:  # noqa: D102
+    def close(self) -> None:
         self._opened.close()
         self._inner.close()
         super().close()

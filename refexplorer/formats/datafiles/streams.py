@@ -50,23 +50,23 @@ class SeekableBytes(io.RawIOBase):
         """Return the bytes from `start` to `end`, or as many of them as there are."""
         raise NotImplementedError
 
-    def readable(self) -> bool:  # noqa: D102
+    def readable(self) -> bool:
         return True
 
-    def seekable(self) -> bool:  # noqa: D102
+    def seekable(self) -> bool:
         return True
 
-    def tell(self) -> int:  # noqa: D102
+    def tell(self) -> int:
         return self._position
 
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:  # noqa: D102
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size}[whence]
         if start + offset < 0:
             raise ValueError(f"The position would be {start + offset}.")
         self._position = start + offset
         return self._position
 
-    def readinto(self, buffer: object) -> int:  # noqa: D102
+    def readinto(self, buffer: object) -> int:
         view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
         data = self.read_at(self._position, self._position + len(view))
         view[: len(data)] = data
@@ -86,7 +86,7 @@ class RangeStream(SeekableBytes):
         self._fetch, self._name, self._most, self._block = fetch, name, most, block
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
 
-    def read_at(self, start: int, end: int) -> bytes:  # noqa: D102
+    def read_at(self, start: int, end: int) -> bytes:
         end, parts = min(end, self.size), list[bytes]()
         while start < end:
             number = start // self._block
@@ -139,16 +139,16 @@ class WatchedStream(io.RawIOBase):
         self._read = 0
         self._raised: BaseException | None = None
 
-    def readable(self) -> bool:  # noqa: D102
+    def readable(self) -> bool:
         return True
 
-    def seekable(self) -> bool:  # noqa: D102
+    def seekable(self) -> bool:
         return True
 
-    def tell(self) -> int:  # noqa: D102
+    def tell(self) -> int:
         return self._inner.tell()
 
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:  # noqa: D102
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         return self._inner.seek(offset, whence)
 
     def read(self, size: int = -1) -> bytes | None:
@@ -156,7 +156,7 @@ class WatchedStream(io.RawIOBase):
         left = max(self.size - self.tell(), 0)
         return super().read(left if size < 0 else min(size, left))
 
-    def readinto(self, buffer: object) -> int:  # noqa: D102
+    def readinto(self, buffer: object) -> int:
         view, done = memoryview(buffer).cast("B"), 0  # type: ignore[arg-type]
         self.raise_again()
         try:

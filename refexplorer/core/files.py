@@ -26,7 +26,7 @@ Progress = Callable[[int, int], None]
 """Takes the bytes that were read so far, and those of the whole file, or two of `FileCount`."""
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
-_PIECE = 2**20
+_PIECE = 2**20  # `BufferedReader.read(n)` reserves n bytes at once, whatever the file has
 
 
 class FileCount(int):

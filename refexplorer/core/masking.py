@@ -42,7 +42,7 @@ _PUBLIC_VALUES = frozenset({"anon", "browser", "cloud", "google_default"})
 """Ways to log in, which are no secrets whatever the option is called."""
 _SIMPLE = re.compile(r"[\w.\-]{1,64}|\{\{[^{}]*\}\}")
 _NAME = re.compile(r"[A-Za-z_][\w\-]{0,40}")
-_LONGEST_VALUE = 200
+_LONGEST_VALUE = 200  # longer values of options are hidden even where the name is harmless
 _SHORTEST_SECRET = 6
 """Characters: a shorter value is part of too many other words to be taken out of a text."""
 

@@ -22,7 +22,7 @@ from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
 from refexplorer.formats.columns.entries import LARGEST, EntriesBuilder
 
-_PIECE = 2**20
+_PIECE = 2**20  # bytes that the XML parser gets at a time
 DAP = "http://xml.opendap.org/ns/DAP/4.0#"
 DMRPP = "http://xml.opendap.org/dap/dmrpp/1.0.0#"
 

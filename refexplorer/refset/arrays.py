@@ -203,6 +203,7 @@ def _below(count: int) -> str:
     return "|".join([*parts, last])
 
 
+# rows of a run at most: if its text does not match, its keys are matched one by one
 _TOGETHER = 1024
 _WORTH_IT = 16
 """Rows that a run must have on average; else the keys are brought together first."""
@@ -271,7 +272,7 @@ def _matches(keys: pa.LargeStringArray, pattern: str) -> np.ndarray:
     return flags_of(pc.match_substring_regex(keys, pattern))
 
 
-LISTED_CHUNKS = 10_000
+LISTED_CHUNKS = 10_000  # chunks that are counted one by one; of more the count is unknown
 FEW_KEYS = 1_000
 """Of arrays with no more keys each, those of the same grid are counted together."""
 

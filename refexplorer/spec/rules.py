@@ -194,7 +194,7 @@ RULES: dict[str, SpecRule] = {
 """By the name that exercises cite."""
 
 
-VERSIONS = (0, 1)
+VERSIONS = (0, 1)  # of the specification
 
 
 def schema(version: int = 1) -> dict[str, Any]:

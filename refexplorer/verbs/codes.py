@@ -13,7 +13,7 @@ from refexplorer.spec.rules import RULES, SpecRule
 from refexplorer.verbs.opening import dialects
 
 _SAME = "as the specification says."
-_WIDTH = 88
+_WIDTH = 88  # columns of a terminal
 
 
 @dataclass(frozen=True, slots=True)

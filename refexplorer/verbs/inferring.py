@@ -27,8 +27,8 @@ from refexplorer.spec.expansion import check_expandable
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 
-SHOWN = 10
-_CHARS = 200
+SHOWN = 10  # gen items in the text; `gen` has all
+_CHARS = 200  # characters of a cell: a file may hold any text
 
 
 class ShownInference(Protocol):
@@ -109,7 +109,7 @@ def part_rows(found: ShownInference) -> Iterator[tuple[str, str, str]]:
         yield "template", f"… {len(found.templates) - SHOWN:,} more", ""
 
 
-_BLOCK = 2**20
+_BLOCK = 2**20  # bytes that are read at a time to compare the written file
 
 
 @masks_repr

@@ -11,9 +11,9 @@ from refexplorer.refset.summary import Summary
 from refexplorer.refset.tree_nodes import Node
 from refexplorer.spec.references import Kind
 
-NAME_SHOWN = 120
-CHILDREN_SHOWN = 20
-LEVELS_SHOWN = 3
+NAME_SHOWN = 120  # characters of a name: a file may hold any text
+CHILDREN_SHOWN = 20  # rows of a folder
+LEVELS_SHOWN = 3  # levels of the tree
 
 
 def summary_text(refs: SetLike) -> str:

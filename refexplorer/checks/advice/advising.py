@@ -52,7 +52,7 @@ from refexplorer.formats.source import DOCUMENTS, Source
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-_SHOWN = 20
+_SHOWN = 20  # lines of each list in the text; the HTML and `findings` have all
 _UNKNOWN = "?"
 
 
@@ -172,7 +172,7 @@ def _count(number: int | None, what: str) -> str:
 Accesses = Sequence["tuple[str, Places | TaskChunks]"]
 """Arrays, with an index or slice for each dimension, or lengths of tasks by their names."""
 
-_BLOCK = 2**20
+_BLOCK = 2**20  # bytes that are read at a time to measure a written copy
 _LOOKED_AT = 100_000
 """URLs that are looked at one by one."""
 _WEB = re.compile(r"https?://([^/]+)/", re.IGNORECASE)

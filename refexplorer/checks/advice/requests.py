@@ -17,7 +17,7 @@ from refexplorer.checks.advice.connections import (
 )
 from refexplorer.formats.columns.references import LARGEST, exact_sum
 
-_NEAR = 32
+_NEAR = 32  # ranges of a request that are looked at together before a binary search begins
 
 
 @dataclass(frozen=True)

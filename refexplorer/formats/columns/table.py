@@ -27,7 +27,7 @@ _FACTOR = secrets.randbits(64) | 1
 _MASK = 2**64 - 1
 _HALF = 32
 """A product changes no bit below those that differ, so high bits are mixed into low ones."""
-_LONG = 512
+_LONG = 512  # longer keys are hashed by blake2b: see `hash_of`
 _TWO_THREADS = 2**17
 """Numbers from which sorting halves side by side takes less time than a thread to start."""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typer import BadParameter, Typer
     from typer.models import CommandInfo
 
-UNREADABLE = 2
+UNREADABLE = 2  # exit status
 HARMFUL = 1
 """A set was not written, since it would lose what can be read."""
 

@@ -17,7 +17,7 @@ from refexplorer.hosts.page.confining import ConfinedOpening
 
 BETWEEN = 0.2
 """Seconds between two messages about it."""
-_NAME_SHOWN = 80
+_NAME_SHOWN = 80  # characters of a name: a visitor may send any text
 
 Opened = TypeVar("Opened")
 Tell = Callable[[int, int], None]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from refexplorer.io.access.urls import Place
     from refexplorer.spec.diagnostics import Diagnostic
 
-_SHOWN_TAG = 60
+_SHOWN_TAG = 60  # characters of an ETag: a server may send any text
 
 
 @dataclass(frozen=True, slots=True)

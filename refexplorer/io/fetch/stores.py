@@ -206,7 +206,7 @@ def _make_filesystem(root: str, place: Place, name: str, options: dict[str, Any]
 logging.getLogger("gcsfs").addHandler(logging.NullHandler())
 
 Reply = TypeVar("Reply")
-_PIECE = 2**20
+_PIECE = 2**20  # bytes of a body that are read before the deadline is checked
 _STORED = "X-Goog-Stored-Content-Encoding"
 
 TaggedBytes = tuple[bytes, str | None, int | None]

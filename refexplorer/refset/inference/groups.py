@@ -304,7 +304,7 @@ def _numbers(digit: np.ndarray, inside: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 BLOCK = 2**16
 """Rows whose texts are read together."""
-MOST_GROUPS = 1000
+MOST_GROUPS = 1000  # groups, the largest first, that become gen items
 MOST_SHAPES = 2**20
 """Later words that are like none of so many are not looked at."""
 

@@ -28,8 +28,8 @@ from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.verbs.repair.law import fallen
 from refexplorer.verbs.repair.plan import remedy
 
-_SHOWN = 50
-_CHARS = 500
+_SHOWN = 50  # sentences in the text; the HTML has as many
+_CHARS = 500  # characters of a sentence: a file may hold any text
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
-_COORDINATE_CHUNKS = 8
-_COORDINATE_BYTES = 2**20
+_COORDINATE_CHUNKS = 8  # larger coordinates are not fetched for the labels of an axis
+_COORDINATE_BYTES = 2**20  # the same, in decoded bytes
 
 
 def sides_of(refs: ReferenceSet, array: ArrayMeta) -> Iterator[ArrayMeta | None]:

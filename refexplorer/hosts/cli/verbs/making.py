@@ -145,7 +145,7 @@ def _row(change: KeyChange) -> dict[str, object]:
 
 
 Pairs = list[str] | None
-_DIGITS = 18
+_DIGITS = 18  # all numbers of 18 digits fit into int64
 RenameRules = Annotated[Pairs, typer.Option(help="Replace the start of URLs: s3://a/=https://b/.")]
 
 

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 
 from refexplorer.core.text import counted, escape, moment_text, number_text, shown
-from refexplorer.verbs.html import notes_html, picture_html, references_html, tree_html
-from refexplorer.verbs.text import facts_text
+from refexplorer.verbs.display import (
+    facts_text,
+    notes_html,
+    picture_html,
+    references_html,
+    tree_html,
+)
 from refexplorer.views.preview.preview import PreviewReader
 from refexplorer.views.wire.context import PartController
 from refexplorer.views.wire.explorer.data_messages import ReadingModel

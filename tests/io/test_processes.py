@@ -326,7 +326,7 @@ def test_templates_that_cannot_be_read_travel_too() -> None:
     refs = rx.open_references(text)
     again = pickle.loads(pickle.dumps(refs))
     assert again.diagnostics == refs.diagnostics
-    assert [again.left_out(key) for key in "abc"] == [refs.left_out(key) for key in "abc"]
+    assert [again.rejection(key) for key in "abc"] == [refs.rejection(key) for key in "abc"]
 
 
 def test_trusted_templates_travel() -> None:

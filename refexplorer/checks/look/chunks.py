@@ -76,7 +76,7 @@ def _of_bytes(data: bytes, path: str, steps_of: Callable[[str], list[Step]]) -> 
     label = ""
     try:
         for step in steps_of(path):
-            label = f"{step.label}: "
+            label = f"{step.stage.label}: "
             values = step.run(values)
     except Exception as error:  # a codec raises what it likes
         return DecodedChunk(UNDECODABLE, message=f"{label}{error_text(error)}")

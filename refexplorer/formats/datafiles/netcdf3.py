@@ -19,11 +19,12 @@ from refexplorer.formats.datafiles.data_file import (
     FileArray,
     FileChunks,
     FileObject,
+    SizedDataFile,
     Unread,
 )
 
 if TYPE_CHECKING:
-    from refexplorer.formats.datafiles.data_file import BlockSource
+    from refexplorer.formats.datafiles.streams import SeekableBytes
 
 HEADER_BYTES = 2**24
 """A header of more is none that anybody writes."""
@@ -47,13 +48,13 @@ class _Variable:
     size: int
 
 
-class NetCdf3File:
+class NetCdf3File(SizedDataFile):
     """A NetCDF3 file."""
 
     form = "NetCDF3"
 
-    def __init__(self, file: BlockSource) -> None:
-        self._file = file
+    def __init__(self, file: SeekableBytes) -> None:
+        self._file, self.size = file, file.size
         try:
             self._read(_Header(file))
         except (ValueError, LookupError, OverflowError) as error:
@@ -74,18 +75,9 @@ class NetCdf3File:
             records = (self._file.size - first) // max(self._record_size, 1)
         self._variables = {each.array.name: _with_records(each, records) for each in found}
 
-    @property
-    def size(self) -> int:
-        """Bytes of the file."""
-        return self._file.size
-
     def names(self) -> tuple[str, ...]:
         """Return the names of all variables."""
         return tuple(self._variables)
-
-    def other_names(self) -> Mapping[str, str]:
-        """Return no further names: there are no links."""
-        return {}
 
     def objects(self) -> Iterator[FileObject]:
         """Yield all variables; two of the same name, which no sound file has, are one."""
@@ -151,7 +143,7 @@ class NetCdf3File:
 class _Header:
     """Reads a header from its start."""
 
-    def __init__(self, file: BlockSource) -> None:
+    def __init__(self, file: SeekableBytes) -> None:
         self._file, self._at = file, 4
         version = file.read_at(3, 4)[0]
         self.width = 8 if version == 5 else 4

@@ -78,7 +78,7 @@ def match_ranges(block: bytes) -> Ranges:
         key, url, numbers = key.take(good), url.take(good), [column[good] for column in numbers]
     keys, urls = key.texts(), url.texts().dictionary_encode()
     if b"\\" in block:
-        keys, texts = (_unescaped(column) for column in (keys, urls.dictionary))
+        keys, texts = (pc.replace_substring(each, "\\/", "/") for each in (keys, urls.dictionary))
         urls = pa.DictionaryArray.from_arrays(urls.indices, texts)
     return Ranges(pieces, matched, keys, urls, *numbers)
 
@@ -129,10 +129,6 @@ def _two_numbers(rest: Spans, commas: np.ndarray) -> tuple[list[np.ndarray], np.
         numbers.append(values)
         good &= whole
     return numbers, good
-
-
-def _unescaped(texts: pa.LargeStringArray) -> pa.LargeStringArray:
-    return pc.replace_substring(texts, "\\/", "/")
 
 
 BLOCK = 2**20  # bytes of the document that become columns at a time

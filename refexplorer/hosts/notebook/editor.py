@@ -12,8 +12,9 @@ from ipywidgets import widget_serialization
 from msgspec.structs import replace
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.hosts.bundles import bundle_text
-from refexplorer.hosts.notebook.widgets import Explorer, ReferencesTrait, StaticWidget
+from refexplorer.hosts import bundle_text
+from refexplorer.hosts.notebook.widgets import Explorer, StaticWidget
+from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_checks import proven
 from refexplorer.views.exercises.exercise_controller import ExercisesController
@@ -48,7 +49,7 @@ class TemplateEditor(StaticWidget):
     """
 
     document = traitlets.Unicode("").tag(sync=True)
-    references = ReferencesTrait(read_only=True)
+    references = traitlets.Instance(ReferenceSet, allow_none=True, read_only=True)
     diagnostics = traitlets.Tuple(read_only=True)
     templates = traitlets.Dict(key_trait=traitlets.Unicode(), value_trait=traitlets.Unicode())
     explorer = traitlets.Instance(Explorer, allow_none=True, read_only=True).tag(

@@ -25,7 +25,7 @@ from refexplorer.spec.references import Range, Url
 from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, read_array
 
 
-class LoopHere(asyncio.SelectorEventLoop):
+class SyncLoop(asyncio.SelectorEventLoop):
     """A loop that runs what another thread would give it as soon as it is given."""
 
     def call_soon_threadsafe(  # type: ignore[override]
@@ -64,11 +64,11 @@ def ensure_loop() -> None:
         sync._get_loop()
     with sync._get_lock():  # else a thread that is about to start looks like one that did not
         thread = sync.iothread[0]
-        if (thread is not None and thread.is_alive()) or isinstance(sync.loop[0], LoopHere):
+        if (thread is not None and thread.is_alive()) or isinstance(sync.loop[0], SyncLoop):
             return
         if sync.loop[0] is not None:
             sync.loop[0].close()
-        sync.loop[0], sync.iothread[0] = LoopHere(), None
+        sync.loop[0], sync.iothread[0] = SyncLoop(), None
 
 
 _REQUIRED = {
@@ -207,8 +207,8 @@ def sentence_of(error: BaseException) -> str:
     """Return the first line of what another package says, with a full stop."""
     if is_out_of_memory(error):
         return memory_message()
-    said = str(error).strip().partition("\n")[0]
-    return escape(said or type(error).__name__, _SHOWN).rstrip(".") + "."
+    text = str(error).strip().partition("\n")[0]
+    return escape(text or type(error).__name__, _SHOWN).rstrip(".") + "."
 
 
 def _refused(key: str, why: str) -> DecodeError:

@@ -159,7 +159,7 @@ def _reference(refs: ReferenceSet, array: ArrayMeta | None, key: str, places: Re
 
 def _said(refs: ReferenceSet, key: str) -> str:
     """Return the reference of a key in a few words, or that it is rejected."""
-    return "rejected" if refs.left_out(key) is not None else reference_text(refs.get(key))[:_TEXT]
+    return "rejected" if refs.rejection(key) is not None else reference_text(refs.get(key))[:_TEXT]
 
 
 def _read(

@@ -12,7 +12,7 @@ from refexplorer.core.limits import DEFAULT_LIMITS
 from refexplorer.core.text import counted, size_text
 from refexplorer.formats.columns.references import json_text
 from refexplorer.spec.expansion import check_expandable
-from refexplorer.verbs.inferring import Inference, infer, part_rows, parts_sentence, size_sentence
+from refexplorer.verbs.inferring import Inference, infer, part_rows, parts_text, savings_text
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.wire.answering import Operations
@@ -140,8 +140,8 @@ def _told(found: Inference, better: bool, unread: int) -> Shorter:
     omitted = f" The content of {counted(unread, 'field')} that no reader knows is omitted."
     return Shorter(
         better,
-        size_sentence(found),
-        parts_sentence(found) + omitted * bool(unread) if better else "",
+        savings_text(found),
+        parts_text(found) + omitted * bool(unread) if better else "",
         tuple(part_rows(found)) if better else (),
         tuple(found.explicit_keys(0, LISTED)) if better else (),
         found.kept_explicit,

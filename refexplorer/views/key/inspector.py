@@ -135,14 +135,14 @@ REJECTED = "rejected"
 
 def origin_of(refs: ReferenceSet, key: str) -> str:
     """Return what stands in place of the origin of a key that is not in the set."""
-    return ORIGIN if refs.left_out(key) is None else REJECTED
+    return ORIGIN if refs.rejection(key) is None else REJECTED
 
 
 def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> PathItem | None:
     """Describe a key that is not in the set: a chunk, or a rejected key; else None."""
     if refs.get(key) is not None:
         return None
-    error, chunk = refs.left_out(key), _chunk_item(refs, key, policy)
+    error, chunk = refs.rejection(key), _chunk_item(refs, key, policy)
     if error is None:
         return chunk
     if chunk is None and internals(refs).opened.tree.folder(key) is not None:

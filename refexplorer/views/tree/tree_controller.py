@@ -156,7 +156,7 @@ class TreeController:
 
     def _cause(self, row: Row, badges: Badges | None) -> str | None:
         if row.origin == REJECTED:
-            error = self._refs.left_out(row.path)
+            error = self._refs.rejection(row.path)
             return None if error is None else error.message
         if row.type is not NodeType.KEY or badges is None or not badges.failed:
             return None

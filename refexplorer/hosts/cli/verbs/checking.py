@@ -172,7 +172,7 @@ def _write_check_page(path: Path | None, refs: ReferenceSet, checks: TargetCheck
     if path is not None:
         from refexplorer.hosts.cli.verbs.checking import write_check_page
 
-        with output.saying_warnings():
+        with output.print_warnings():
             write_check_page(path, refs, checks)
 
 
@@ -231,13 +231,12 @@ def watching(doing: str, results: Path | None) -> Iterator[AuditWatch]:
 def show(found: Audit | Report, page: Path | None, as_json: bool) -> None:
     """Print what was found, and write its page."""
     if page is not None:
-        with output.saying_warnings():
+        with output.print_warnings():
             found.to_html(page)
     if as_json:
         output.write_object(found.to_dict().items())
     else:
-        for line in str(found).splitlines():
-            output.write_line(line)
+        output.write_text(found)
 
 
 @app.command()
@@ -384,11 +383,10 @@ def repair(
             watch=watch,
         )
     if not as_json:
-        for line in str(found).splitlines():
-            output.write_line(line)
+        output.write_text(found)
     writable = target is not None and found.can_be_written
     if target is not None and writable:
-        with output.saying_warnings():
+        with output.print_warnings():
             count = found.write(
                 target,
                 form=form,

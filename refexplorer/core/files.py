@@ -1,4 +1,4 @@
-"""gzip and zstd, told by their first bytes and opened under a limit."""
+"""Files of this machine, their opening, and their plain bytes: gzip and zstd under a limit."""
 
 from __future__ import annotations
 

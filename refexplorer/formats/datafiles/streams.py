@@ -1,4 +1,4 @@
-"""What the packages that know data files read from: any file, counted, and told to stop."""
+"""Streams that packages for data files read from: counted, and stopped on request."""
 
 from __future__ import annotations
 

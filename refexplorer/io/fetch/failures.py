@@ -1,4 +1,4 @@
-"""Messages for failed reads of targets and keys."""
+"""Failed reads: their errors and sentences, versions of targets, and the time that is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The document that was found for a set, kept as text in blocks."""
+"""The inference: gen items, templates, the proof that they make the set, the document."""
 
 from __future__ import annotations
 

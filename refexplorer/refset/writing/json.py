@@ -1,4 +1,4 @@
-"""Tables of references as members of a JSON object."""
+"""A set written as V0 or V1, and compared with what is read back."""
 
 from __future__ import annotations
 

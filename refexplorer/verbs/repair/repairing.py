@@ -1,4 +1,4 @@
-"""`repair`: a better set, from what verifying one against its files finds."""
+"""`repair`: a better set from what `verify` found, and the result."""
 
 from __future__ import annotations
 

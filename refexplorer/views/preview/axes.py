@@ -1,4 +1,4 @@
-"""The small arrays beside the dimensions of an array, which say where its values are."""
+"""Coordinates and labels of an array, and the part that is shown first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``check``: what is wrong or odd in a set."""
+"""Commands that check a set: ``check``, ``audit``, ``verify``, and ``repair``."""
 
 from __future__ import annotations
 

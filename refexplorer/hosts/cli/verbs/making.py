@@ -1,4 +1,4 @@
-"""The command that writes a set in another form or with other targets."""
+"""Commands that write a set: ``convert``, ``infer``, and ``diff``, which compares two."""
 
 from __future__ import annotations
 

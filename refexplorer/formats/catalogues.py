@@ -91,7 +91,7 @@ _MOST = 2**20
 """Bytes of a catalogue; a longer document is taken for none."""
 _MOST_YAML = 2**18
 """The same for YAML, which is read in Python."""
-_SHOWN = 10
+_SHOWN = 10  # links that the message lists
 _STAC = b'"stac_version"'
 _INTAKE = re.compile(rb"^(?:sources|data|entries)\s*:", re.MULTILINE)
 _DRIVER = re.compile(rb"^\s+(?:driver|args|reader|kwargs)\s*:", re.MULTILINE)
@@ -99,7 +99,7 @@ _SAID = re.compile("kerchunk|reference|virtual|icechunk", re.IGNORECASE)
 _ENDS = (".json", ".json.gz", ".json.zst", ".parq", ".parquet", ".icechunk", ".dmrpp")
 _HERE = re.compile(r"\{\{\s*CATALOG_DIR\s*\}\}/?")
 _CHAINED = "reference::"
-_DEPTH = 20
+_DEPTH = 20  # nesting of an entry that is followed; a stranger's file may nest without end
 _NESTED = 200
 """Lists and mappings in each other; Python's own limit comes later, and costs more."""
 

@@ -23,7 +23,7 @@ from refexplorer.core.text import escape
 from refexplorer.formats.columns.entries import LARGEST, EntriesBuilder
 from refexplorer.formats.datafiles.zarr_terms import base64_text, index_text, json_fill
 
-_PIECE = 2**20
+_PIECE = 2**20  # bytes that the XML parser gets at a time
 DAP = "http://xml.opendap.org/ns/DAP/4.0#"
 DMRPP = "http://xml.opendap.org/dap/dmrpp/1.0.0#"
 

@@ -62,10 +62,10 @@ class Feature(NamedTuple):
 
 EXACT = 2**53
 """Up to here each whole number is a 64-bit float."""
-_MAP_ENTRIES = 2**24
+_MAP_ENTRIES = 2**24  # entries of a JavaScript Map in V8
 _MANY_KEYS = 24_000
 """Those that fsspec renders in a minute."""
-_LONGEST_UINT32 = 2**32 - 1
+_LONGEST_UINT32 = 2**32 - 1  # the parquet columns of some readers have 32 bits
 FEATURES = {
     name: Feature(
         each["title"],

@@ -60,10 +60,10 @@ KEYS = 20_000
 """Explicit references of a sample; fsspec and VirtualiZarr read them in half a second."""
 MADE_KEYS = 400
 """Generated keys of a sample: fsspec makes a jinja2 environment for each field of each key."""
-SECONDS = 20
+SECONDS = 20  # time for one reader; then its child is stopped
 _MEMORY = 2 * OWN_MEMORY
-_EXAMPLES = 5
-_LONGEST_EXAMPLE = 10_000
+_EXAMPLES = 5  # differing keys that are shown
+_LONGEST_EXAMPLE = 10_000  # characters of the value of such a key
 _children = Children("refexplorer.readers.child", 2)
 
 

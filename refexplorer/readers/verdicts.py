@@ -11,7 +11,7 @@ from refexplorer.core.masking import masks_repr
 from refexplorer.core.text import code, counted, escape, items, shown
 from refexplorer.spec.references import V0Value
 
-SHOWN = 200
+SHOWN = 200  # characters of a value: a file may hold any text
 
 
 class Outcome(StrEnum):

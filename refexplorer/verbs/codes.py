@@ -12,7 +12,7 @@ from refexplorer.spec.diagnostics import meant
 from refexplorer.verbs.opening import dialects
 
 _SAME = "as the specification says."
-_WIDTH = 88
+_WIDTH = 88  # columns of a terminal
 
 
 @dataclass(frozen=True, slots=True)

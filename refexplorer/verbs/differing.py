@@ -41,8 +41,8 @@ MARKS = {
     "metadata": "F",
 }
 """A letter for each change, so that none is told by colour alone."""
-SHOWN = 20
-_CHARS = 100
+SHOWN = 20  # changes in the text; `changes` has all
+_CHARS = 100  # characters of a cell: a file may hold any text
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from refexplorer.spec.references import Kind
 if TYPE_CHECKING:
     from PIL import Image
 
-NAME_SHOWN = 120
+NAME_SHOWN = 120  # characters of a name: a file may hold any text
 TEXT_CHILDREN, TEXT_LEVELS = 20, 3
 """Of a tree as text."""
 
@@ -122,7 +122,7 @@ WIDTH = 480
 """Of a picture, px."""
 CELLS = 240
 """Most rows and columns of a picture of values; noise of so many takes 60 kB as PNG."""
-_HEIGHT = 200
+_HEIGHT = 200  # pixels of a line drawing; its width is `WIDTH`
 PAPER, _FRAME, _LINE = (232, 232, 232), (138, 145, 156), (0, 114, 178)
 _INFINITE = (255, 47, 208), (0, 184, 255)
 """Of inf and -inf, as in the live pictures."""
@@ -211,9 +211,9 @@ def set_named(name: str) -> Any:
     raise KeyError(name)
 
 
-CHILDREN_SHOWN = 25
-LEVELS_SHOWN = 2
-NOTES_SHOWN = 10
+CHILDREN_SHOWN = 25  # rows of a folder
+LEVELS_SHOWN = 2  # levels of the tree
+NOTES_SHOWN = 10  # diagnostics with the same code
 
 
 def references_html(

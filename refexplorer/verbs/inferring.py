@@ -27,11 +27,11 @@ from refexplorer.refset.opened_set import table_of
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 
-SHOWN = 10
-_CHARS = 200
+SHOWN = 10  # gen items in the text; `gen` has all
+_CHARS = 200  # characters of a cell: a file may hold any text
 
 
-_BLOCK = 2**20
+_BLOCK = 2**20  # bytes that are read at a time to compare the written file
 
 
 @masks_repr

@@ -152,7 +152,7 @@ _MEANING = (
     "calendar",
 )
 """Attributes that say what stored values mean."""
-_SHOWN = 10
+_SHOWN = 10  # names that a message lists
 
 
 def join_sets(sets: Sequence[ReferenceSet], dimension: str, pattern: str | None = None) -> Source:

@@ -27,7 +27,7 @@ from refexplorer.verbs.referenceset import ReferenceSet
 
 _MOST_BYTES = 2**26
 """Of one coordinate in a set, which every reader loads to open it."""
-_AT_ONCE = 64
+_AT_ONCE = 64  # requests of Zarr at a time, in place of its ten
 
 
 def coordinates_of(refs: ReferenceSet) -> list[str]:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 _LINES = 400
 """Lines of the document of an editor."""
-_LINE = 500
-_NAME = 160
-_TEXT = 2_000
+_LINE = 500  # characters of a line: a file may hold any text
+_NAME = 160  # characters of a name: a file may hold any text
+_TEXT = 2_000  # characters of a message: a file may hold any text
 
 C = TypeVar("C", bound=PartController)
 

@@ -30,9 +30,8 @@ NEEDED = ("py.typed", "hosts/static/explorer.js", "hosts/static/editor.js",
           "hosts/static/LICENSES.txt", "hosts/page/page.html",
           "demo/sst.v1.json", "demo/sst_2025-07.nc", "demo/sst.parq/.zmetadata",
           "spec/schema.v1.json", "spec/codes.toml", "spec/rules.toml", "spec/DIAGNOSTICS.md",
-          "readers/features.json", "reference/CLI.md",
-          "reference/EXERCISES.md", "reference/JINJA.md")  # fmt: skip
-UNWANTED = ("node_modules", "frontend/", "__pycache__", "tests/", "PROTOCOL.md", "PYTHON.md")
+          "readers/features.json")  # fmt: skip
+UNWANTED = ("node_modules", "frontend/", "__pycache__", "tests/")
 PLACEHOLDERS = ("OWNER", "hub.example.org", "../dist/")
 WITH_PLACEHOLDERS = ("docs/howto/share.md", "conda/recipe.yaml")
 _PROBE = """

@@ -49,7 +49,7 @@ from refexplorer.formats.source import DOCUMENTS, Source
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-_SHOWN = 20
+_SHOWN = 20  # lines of each list in the text; the HTML and `findings` have all
 _UNKNOWN = "?"
 
 
@@ -158,7 +158,7 @@ def _count_text(number: int | None, what: str) -> str:
 
 
 Accesses = Sequence["tuple[str, Access]"]
-_BLOCK = 2**20
+_BLOCK = 2**20  # bytes that are read at a time to measure a written copy
 MAP, SERIES, WHOLE, GIVEN = "one map", "one time series", "all of it", "as given"
 SLICE, ALONG = "one slice", "along the first dimension"
 """Of an array whose first dimension is not one of time; `MAP` takes two more besides."""

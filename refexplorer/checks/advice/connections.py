@@ -139,10 +139,11 @@ _LARGEST = 2**22
 """Bytes of a request that measures the bandwidth."""
 _LEAST = 2**16
 """Fewer bytes come with the first ones, so that nothing is learned from them."""
+# requests: for one byte, for a long range, and long ones at once
 _SMALL, _LARGE, _AT_ONCE = 5, 2, 4
 # a request may take less than the latency that was measured: no bandwidth is infinite
 _SHARE = 0.05
-_ARRAYS = 50
+_ARRAYS = 50  # arrays that are searched for the longest range, so that 10^5 arrays cost no more
 
 
 def measure_connection(

@@ -112,8 +112,8 @@ MORE_AT_ONCE = 64
 """Requests at a time that far stores bear; zarr asks for ten."""
 GOOD_CHUNK = 2**23
 """Bytes of a chunk that takes about as long to come as to be waited for."""
-_SMALL_CHUNK = 2**20
-_MANY_REQUESTS = 100
+_SMALL_CHUNK = 2**20  # bytes of a chunk that is called small, if there are many requests, too
+_MANY_REQUESTS = 100  # requests from which small chunks are worth a finding
 _LITTLE = 0.05
 """Part of what is decoded that is too small to be worth fetching all."""
 _LEAST_GAIN = 1.05

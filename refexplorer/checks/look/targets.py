@@ -28,7 +28,7 @@ from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.failures import AS_S3, DeniedByServer, Facts, NotFoundError, cause
 from refexplorer.io.fetch.targets import Targets
 
-_SHOWN = 60
+_SHOWN = 60  # characters of an ETag: a server may send any text
 
 
 def difference(

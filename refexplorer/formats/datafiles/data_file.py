@@ -10,7 +10,7 @@ import numpy as np
 
 from refexplorer.core.text import escape
 
-_SHOWN = 5
+_SHOWN = 5  # names in the sentence about what was left out
 
 
 NO_PLAIN_FORM = "It is of a type without a plain form"

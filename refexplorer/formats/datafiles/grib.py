@@ -28,7 +28,7 @@ from refexplorer.formats.datafiles.data_file import (
     gaps,
 )
 
-MESSAGES = 100_000
+MESSAGES = 100_000  # so that a file of very many tiny messages ends
 _MAGIC = b"GRIB"
 _GAP = 2**16
 """Bytes between two messages in which the next one is looked for at a time."""
@@ -53,6 +53,7 @@ _NOT_FIRST = Unread(
 )
 _REGULAR = frozenset({"regular_ll", "regular_gg"})
 _LEVEL_UNITS = {"isobaricInhPa": "hPa", "isobaricInPa": "Pa", "heightAboveGround": "m"}
+# numbers of sections, and the bitmap "as defined before" (GRIB 2)
 _BITMAP, _DATA, _BITMAP_BEFORE = 6, 7, 254
 _HEAD, _END = 16, b"7777"
 _WHY: Mapping[tuple[type[Exception], ...], UnreadReason] = {

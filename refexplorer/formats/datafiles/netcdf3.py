@@ -32,6 +32,7 @@ _TYPES = {
     1: "i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8",
     7: "u1", 8: ">u2", 9: ">u4", 10: ">i8", 11: ">u8",
 }  # fmt: skip
+# tags of the lists in a header (the classic format)
 _DIMENSIONS, _VARIABLES, _ATTRIBUTES = 10, 11, 12
 _STREAMING = {4: 2**32 - 1, 8: 2**64 - 1}
 """The number of records of a file that was not closed, by the bytes of the number."""

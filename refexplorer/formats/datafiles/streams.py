@@ -1,4 +1,4 @@
-"""What the packages that know data files read from: any file, counted, and told to stop."""
+"""Streams that packages for data files read from: counted, and stopped on request."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ class SeekableBytes(io.RawIOBase):
     def begin_values(self) -> None:
         """Lift what limits the reading of metadata, if anything does."""
 
-    def readable(self) -> bool:  # noqa: D102
+    def readable(self) -> bool:
         return True
 
-    def seekable(self) -> bool:  # noqa: D102
+    def seekable(self) -> bool:
         return True
 
-    def tell(self) -> int:  # noqa: D102
+    def tell(self) -> int:
         return self._position
 
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:  # noqa: D102
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size}[whence]
         if start + offset < 0:
             raise ValueError(f"The position would be {start + offset}.")
@@ -71,7 +71,7 @@ class SeekableBytes(io.RawIOBase):
         self._position += len(data)
         return data
 
-    def readinto(self, buffer: object) -> int:  # noqa: D102
+    def readinto(self, buffer: object) -> int:
         view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
         data = self.read(len(view))
         view[: len(data)] = data
@@ -93,7 +93,7 @@ class RangeStream(SeekableBytes):
         self._fetch, self._name, self._most, self._block = fetch, name, most, block
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
 
-    def read_at(self, start: int, end: int) -> bytes:  # noqa: D102
+    def read_at(self, start: int, end: int) -> bytes:
         end, parts = min(end, self.size), list[bytes]()
         while start < end:
             number = start // self._block
@@ -147,7 +147,7 @@ class WatchedStream(SeekableBytes):
         self._read = 0
         self._raised: BaseException | None = None
 
-    def read_at(self, start: int, end: int) -> bytes:  # noqa: D102
+    def read_at(self, start: int, end: int) -> bytes:
         self.reraise()
         try:
             self._inner.seek(start)

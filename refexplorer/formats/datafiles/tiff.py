@@ -48,7 +48,7 @@ _COMPRESSORS = {
     52546: "imagecodecs_jpegxl",
 }
 """As tifffile names them in reference sets; those are left out that need settings of the page."""
-_SUBIFDS = 330
+_SUBIFDS = 330  # number of the TIFF tag
 _NODATA = 42113
 """The tag of GDAL that names the value of missing ones."""
 _DELTA = {2: 1, 34892: 2, 34893: 4}

@@ -156,9 +156,9 @@ _HEADER = 39
 _WRITER = slice(12, 36)
 _VERSION, _TYPE, _COMPRESSION = 36, 37, 38
 """Positions of bytes in the header."""
-_VERSIONS = (1, 2)
-_MANIFEST = 2
-_PLAIN, _ZSTD = 0, 1
+_VERSIONS = (1, 2)  # of the format that this reader knows
+_MANIFEST = 2  # type of file
+_PLAIN, _ZSTD = 0, 1  # compression
 # places of `arrays` in the table Manifest and of `refs` in ArrayManifest
 _ARRAYS = 1
 _REFS = 1

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 MAIN = "main"
 """The branch that is opened where none is named."""
-_SHOWN = 200
+_SHOWN = 200  # characters of a name in a message
 
 
 class Snapshot(NamedTuple):

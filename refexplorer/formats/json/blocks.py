@@ -131,11 +131,11 @@ def _two_numbers(rest: Spans, commas: np.ndarray) -> tuple[list[np.ndarray], np.
     return numbers, good
 
 
-BLOCK = 2**20
+BLOCK = 2**20  # bytes of the document that become columns at a time
 _KEPT = 4 * BLOCK
 """Bytes of a large piece of memory: once one was given free, the C library of Linux keeps smaller
 ones for the next block; before that it returns them, at a thousand page faults a block."""
-HEAD = 64 * 2**20
+HEAD = 64 * 2**20  # bytes in which the first references must begin, and that one entry may have
 _CUT = b"],"
 _SECTIONS = ("version", "templates", "gen", "refs")
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from refexplorer.core.files import Readable
 from refexplorer.spec.diagnostics import parts_of
 
-_BLOCK = 4 * 2**20
-_SHOWN = 64 * 2**10
+_BLOCK = 4 * 2**20  # bytes that are searched for a key at a time
+_SHOWN = 64 * 2**10  # bytes of the text that are returned around a place
 _BLANK = re.compile(r"[ \t\r\n]*")
 _COLON = re.compile(rb"\s*:\s*")
 _DECODER = json.JSONDecoder(strict=False)

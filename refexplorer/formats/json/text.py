@@ -15,7 +15,7 @@ from refexplorer.formats.json.positions import TEXT, span
 from refexplorer.spec.diagnostics import Findings, pointer
 
 _OF_A_WORD = f"{string.ascii_letters}{string.digits}_.+-"
-_LONGEST_WORD = 40
+_LONGEST_WORD = 40  # characters of a misspelt word that a message quotes
 _BRACKET = re.compile(rf"{TEXT}|([\[{{])|([\]}}])", re.DOTALL)
 CURLY = r"\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02"
 """Of a set of characters: quotes that a word processor writes in place of the straight one."""
@@ -158,6 +158,7 @@ def _control(character: str) -> str:
     return f"the control character is written \\u{ord(character):04x}"
 
 
+# characters; nesting of a longer text is checked on its parsed values instead
 _DEPTH_CHECKED = 2**20
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)", re.IGNORECASE)
 

@@ -16,12 +16,12 @@ _SHORT, _LONG = 2**12, 2**24
 """Bytes in which most headers, and the longest that Arrow reads, have room."""
 # field ids of PageHeader and its parts in parquet.thrift: Arrow does not give the headers of pages
 _UNPACKED, _PACKED = 2, 3
-_DATA_HEADERS = (5, 8)
+_DATA_HEADERS = (5, 8)  # fields of PageHeader in parquet.thrift: versions 1 and 2
 # `num_values` is field 1 of both page headers in parquet.thrift
 _VALUES = 1
 # types of fields in the compact protocol of Thrift
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _STRUCT = 1, 2, 3, 7, 8, 12
-_INTEGERS = (4, 5, 6)
+_INTEGERS = (4, 5, 6)  # types of Thrift's compact protocol: i16, i32, i64
 _DEPTH = 8
 """Headers nest three deep; a file that was made to harm could nest without end."""
 

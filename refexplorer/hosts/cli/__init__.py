@@ -32,7 +32,7 @@ INTERRUPTED = 130
 _SIGNALS = ("SIGTERM", "SIGHUP")
 
 
-UNREADABLE = 2
+UNREADABLE = 2  # exit status
 HARMFUL = 1
 """A set was not written, since it would lose what can be read."""
 

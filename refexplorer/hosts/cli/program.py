@@ -36,11 +36,11 @@ def epilog(command: str) -> str:
 
 usage_errors = cast("type[typer.BadParameter]", typer.BadParameter.__bases__[0])
 """The base of all errors of a wrong call; typer has no public name for it."""
-HAS_ERRORS = 1
+HAS_ERRORS = 1  # exit status
 NOT_CHECKED = 2
 """Nothing is wrong so far, but not all may be read yet, or the work did not come to its end."""
 STANDARD_INPUT = "-"
-_PIECE = 2**20
+_PIECE = 2**20  # bytes that are read at a time, so that a limit stops a stream in time
 
 SourceArgument = Annotated[
     str,

@@ -149,8 +149,8 @@ class Exercises(TemplateEditor):
     Parameters
     ----------
     folder
-        A folder of exercises of one's own: TOML files, as EXERCISES.md of the reference describes
-        them; those of this package by default.
+        A folder with your own exercises, TOML files as the documentation page "Exercises of your
+        own" describes them; the exercises of this package by default.
     exercise
         The one to begin with, by its name; the first by default.
     solved

@@ -75,7 +75,7 @@ class StaticWidget(anywidget.AnyWidget):
 
 AFTER = 0.5
 """Seconds before there is anything to see."""
-_BETWEEN = 0.1
+_BETWEEN = 0.1  # seconds between two updates of the bar
 
 
 def open_with_bar(source: object, options: Mapping[str, Any]) -> ReferenceSet:

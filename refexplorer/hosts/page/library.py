@@ -21,7 +21,7 @@ from refexplorer.views.compared import OtherSets
 
 LARGEST = 50_000_000
 """Bytes of a dropped file, unless whoever starts the page says otherwise."""
-_NAME_SHOWN = 80
+_NAME_SHOWN = 80  # characters of a name: a visitor may send any text
 
 
 class Upload:

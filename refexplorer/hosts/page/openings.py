@@ -37,7 +37,7 @@ Opened = TypeVar("Opened")
 BETWEEN = 0.1
 """Seconds between two messages of how far an opening is."""
 _NAME = __spec__.name if __spec__ else __name__
-_NAME_SHOWN = 80
+_NAME_SHOWN = 80  # characters of a name: a visitor may send any text
 _LONG = 1
 """Seconds of its processor after which a child is given no other set: it keeps some of the memory
 that it took. What waits for a server, or on a busy machine, takes none."""

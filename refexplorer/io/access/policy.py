@@ -22,7 +22,7 @@ from refexplorer.io.access.urls import (
     shown,
 )
 
-_NAME_SHOWN = 200
+_NAME_SHOWN = 200  # characters of a name in a message
 
 
 class AccessPolicy:

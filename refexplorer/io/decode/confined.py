@@ -29,7 +29,7 @@ from refexplorer.spec.zarr_metadata import read_array
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
-SECONDS = 60
+SECONDS = 60  # time for one chunk; then its child is stopped
 CHILDREN = 2
 """Processes at a time; who wants one more waits."""
 _NAME = __spec__.name if __spec__ else __name__

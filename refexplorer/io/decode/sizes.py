@@ -95,7 +95,7 @@ def zfp(data: bytes, settings: Settings, limit: int) -> int:
 ZLIB = "zlib"
 # zlib copies what it did not read at each call: fed whole, a chunk would be copied many times
 _FED = 2**16
-_PIECE = 2**20
+_PIECE = 2**20  # decoded bytes that are held while they are counted
 # xz -9 needs 65 MB to decode; a header may ask for 4 GB
 _LZMA_MEMORY = 2**28
 _DEFLATE_RATIO = 1032

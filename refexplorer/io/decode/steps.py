@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from refexplorer.core.limits import Limits
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
-_SLACK = 2**20
+_SLACK = 2**20  # bytes that a codec may add to the size of a chunk, such as headers
 _WIDEST = 16
 """How much a filter may shrink: one byte for a number of sixteen."""
 

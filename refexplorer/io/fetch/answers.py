@@ -35,7 +35,7 @@ _PAGE_START = re.compile(
 _SHORTEST = 4
 """First bytes that are enough where only so many come: no number is likely to be these."""
 _SPAN = re.compile(r"bytes +([0-9]{1,20})-([0-9]{1,20})(?:/([0-9]{1,20}|\*))?", re.IGNORECASE)
-_SHOWN = 60
+_SHOWN = 60  # characters of a header: a server may send any text
 
 
 class ContentRange(NamedTuple):

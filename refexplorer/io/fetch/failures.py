@@ -1,4 +1,4 @@
-"""Messages for failed reads of targets and keys."""
+"""Failed reads: their errors and sentences, versions of targets, and the time that is left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from refexplorer.io.access.urls import Place
     from refexplorer.spec.diagnostics import Diagnostic
 
-_SHOWN_TAG = 60
+_SHOWN_TAG = 60  # characters of an ETag: a server may send any text
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from refexplorer.io.access.urls import Place
     from refexplorer.io.fetch.failures import ByteParts
 
-_PIECE = 2**20
+_PIECE = 2**20  # bytes that are copied before the limit is checked
 _BULK = ("chunks",)
 """The folder of an Icechunk repository that holds data alone."""
 
@@ -124,7 +124,7 @@ def _names(folder: Path, without: tuple[str, ...] = ()) -> Iterator[str]:
         yield from ((inner / name).as_posix() for name in sorted(names))
 
 
-_BLOCK = 2**23
+_BLOCK = 2**23  # bytes that a file read in sequence fetches ahead
 Answer = TypeVar("Answer")
 
 

@@ -187,7 +187,7 @@ def s3_session_class() -> type[Any]:
 # the processor time of a watch of our own, which is the noise of the machine
 TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=30)
 """Seconds without any byte; a large file over a slow line may take as long as it needs."""
-ATTEMPTS = 4
+ATTEMPTS = 4  # requests for one range, the first among them, until its failure is reported
 FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0
 """Seconds between attempts: at most, and doubled each time; any part of it, so that requests that
 failed together do not come back together."""

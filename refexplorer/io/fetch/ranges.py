@@ -1,4 +1,15 @@
-"""Byte ranges that are wanted, and the requests that bring them."""
+"""Byte ranges that are wanted, and the requests that bring them.
+
+For example, ranges of one target, as `merged` takes them in order of their start::
+
+    x/0        0 to     100  ┐
+    x/1      100 to     300  ├ one request, 0 to 60,000: gaps below `MERGE_GAP` are read, too
+    x/2   50,000 to  60,000  ┘
+    x/3  200,000 to 200,100    a request of its own: the gap is too large
+
+A range to the end of the target (`end` is None) is merged with its equals alone, since nobody
+knows how long it is.
+"""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def _make_filesystem(root: str, place: Place, name: str, options: dict[str, Any]
 # gcsfs logs each refusal with a traceback, which Python writes to stderr where no log is set up
 logging.getLogger("gcsfs").addHandler(logging.NullHandler())
 
-_PIECE = 2**20
+_PIECE = 2**20  # bytes of a body that are read before the deadline is checked
 _STORED = "X-Goog-Stored-Content-Encoding"
 
 TaggedBytes = tuple[bytes, str | None, int | None]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ESTIMATED_CHUNKS = 10**6
 """Chunks that are looked up to say what reading a part of an array takes."""
-_NAMED_TARGETS = 20
+_NAMED_TARGETS = 20  # targets that an estimate names; the rest are counted
 
 
 @masks_repr

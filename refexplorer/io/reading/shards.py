@@ -21,7 +21,7 @@ from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.references import Base64, Range, Reference, Url
 
-_SHOWN = 20
+_SHOWN = 20  # inner chunks that the text lists
 
 
 @masks_repr

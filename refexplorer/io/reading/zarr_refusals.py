@@ -82,7 +82,7 @@ _REQUIRED = {
 }  # fmt: skip
 """Fields without which Zarr reads no metadata, by the name of the key or the type of the node."""
 _NUMBERS = ("scale_factor", "add_offset")
-_SHOWN = 300
+_SHOWN = 300  # characters of a URL or a foreign message
 
 
 def check_metadata(key: str, text: bytes) -> None:

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 AHEAD_BYTES = 2**24
 """Encoded bytes of a window that is read ahead; two windows may be on their way."""
-_AHEAD_KEYS = 4096
+_AHEAD_KEYS = 4096  # keys of a window, whose chunks may be tiny
 _FEW = 2
 """So many chunks are not worth a thread."""
 

@@ -108,7 +108,7 @@ class TargetFile(RangeStream):
             del self._blocks[number]
         self._spent = 0
 
-    def read_at(self, start: int, end: int) -> bytes:  # noqa: D102
+    def read_at(self, start: int, end: int) -> bytes:
         if self._local is None:
             return super().read_at(start, end)
         if start >= min(end, self.size):

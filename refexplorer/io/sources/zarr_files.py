@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
 INNER = "/inner"
-METADATA_BYTES = 2**24
+METADATA_BYTES = 2**24  # of a metadata document on the web; it is read whole
 _KEY_PARTS = 33
 """Folders above a chunk: one for each dimension that NumPy can have, and ``c``."""
 _PART = re.compile(r"c|(c\.)?\d+(\.\d+)*")

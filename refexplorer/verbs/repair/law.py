@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FILE_CHUNKS, FEW_CHUNKS = 10, 1_000
 """Chunks of one array that are decoded before and after: of each file, and in all where that is
 more than one of each file."""
-_TOGETHER = 32
+_TOGETHER = 32  # chunks whose encoded bytes are held at a time
 _COMPARED = [LedgerState.HELD_EQUAL, LedgerState.WRONG_VALUES]
 """States of chunks that the set holds, and that were compared with a file."""
 DECODING = {"dtype", "byte-order", "chunk-shape", "order", "filters"}

@@ -31,7 +31,7 @@ _GROUP_TEXTS = {
 }
 _ASTRAY = (LedgerState.WRONG_RANGE, LedgerState.PAST_END, LedgerState.UNREACHABLE)
 """States of references that are dropped where the file of the place never wrote a chunk."""
-_MOST_ASTRAY = 10**6
+_MOST_ASTRAY = 10**6  # references of one array that are dropped; a bound on what a ledger lists
 _MOVED = {"held-values", "same-coordinate"}
 """Causes that say of a whole file that it is at another place."""
 _NO_CHUNKS = np.empty(0, np.int64)

@@ -1,4 +1,4 @@
-"""`repair`: a better set, from what verifying one against its files finds."""
+"""`repair`: a better set from what `verify` found, and the result."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from refexplorer.verbs.repair.plan import plan
 
 ROUNDS = 4
 """Metadata that is right shows which references are wrong, and those which shape."""
-_SHOWN = 50
-_CHARS = 500
+_SHOWN = 50  # sentences in the text; the HTML has as many
+_CHARS = 500  # characters of a sentence: a file may hold any text
 
 
 @dataclass(frozen=True)

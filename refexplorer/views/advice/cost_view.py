@@ -75,9 +75,9 @@ def _means(values: np.ndarray) -> np.ndarray:
     return found
 
 
-ARRAYS_LISTED = 500
-FINDINGS = 50
-_GROUPS = 20
+ARRAYS_LISTED = 500  # arrays that the menu lists
+FINDINGS = 50  # findings in one answer
+_GROUPS = 20  # bars in one answer
 _TASKS = 10**6
 """Chunks, those of several tasks as often, that are looked at while somebody waits."""
 

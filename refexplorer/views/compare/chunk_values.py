@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
-_CHUNKS_NAMED = 3
-_TEXT = 200
+_CHUNKS_NAMED = 3  # chunks that a sentence names
+_TEXT = 200  # characters of a reference: a file may hold any text
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
     from refexplorer.views.editor.editor_controller import EditorController
 
-_LARGE = 5_000_000
-_SAMPLES = 50
+_LARGE = 5_000_000  # bytes of V0 text that is written only after a confirmation
+_SAMPLES = 50  # keys, evenly spaced, from which the size of the text is estimated
 
 
 def write_v0(refs: ReferenceSet, *, sure: bool) -> V0Text:

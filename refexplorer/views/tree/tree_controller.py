@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from refexplorer.verbs.differing import Difference
     from refexplorer.verbs.referenceset import ReferenceSet
 
-CAP = 100_000
+CAP = 100_000  # matches that one search finds
 SECONDS = 2.0
 """A pattern may match none of 10^12 generated keys: who types waits no longer than this."""
 

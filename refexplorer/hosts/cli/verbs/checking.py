@@ -1,4 +1,4 @@
-"""``check``: what is wrong or odd in a set."""
+"""Commands that check a set: ``check``, ``audit``, ``verify``, and ``repair``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 200
 """Diagnostics that are listed."""
-_CHARS = 400
+_CHARS = 400  # characters of a name: a file may hold any text
 
 
 def write_check_page(path: Path, refs: ReferenceSet, checks: TargetChecks | None) -> None:
@@ -106,7 +106,7 @@ def _watched(refs: ReferenceSet, allow: list[str], resume: Path | None) -> Targe
         return refs.allowing(*allow).check_targets(resume=resume, checked=checked)
 
 
-FIRST_OF_A_GROUP = 3
+FIRST_OF_A_GROUP = 3  # diagnostics with the same code that are printed; `--all` prints the others
 
 
 @app.command()

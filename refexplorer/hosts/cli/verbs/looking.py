@@ -32,7 +32,7 @@ from refexplorer.verbs.display import beside_text, tree_text
 from refexplorer.verbs.history import history
 from refexplorer.verbs.referenceset import ReferenceSet
 
-_SHOWN = 3
+_SHOWN = 3  # names that a misspelt one may have meant
 _COMPARED = 1000
 """Rows of a level; a long one has its first rows compared."""
 
@@ -163,8 +163,8 @@ def tell_shard(refs: ReferenceSet, key: str, allow: Collection[str], as_json: bo
     return HAS_ERRORS if index.state is ChunkState.FAILED else status_of(refs)
 
 
-PAGE_ROWS = 1000
-TERMINAL_ROWS = 100
+PAGE_ROWS = 1000  # rows that are asked for at a time
+TERMINAL_ROWS = 100  # rows on a terminal; a pipe gets all
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""The command that writes a set in another form or with other targets."""
+"""Commands that write a set: ``convert``, ``infer``, and ``diff``, which compares two."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _row(change: KeyChange) -> dict[str, object]:
 
 
 Pairs = list[str] | None
-_DIGITS = 18
+_DIGITS = 18  # all numbers of 18 digits fit into int64
 RenameRules = Annotated[Pairs, typer.Option(help="Replace the start of URLs: s3://a/=https://b/.")]
 
 

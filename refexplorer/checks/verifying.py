@@ -176,7 +176,7 @@ def verify(
     if is_complete and looks.share is None:
         ledger.followed = gathering.followed
     counts = _counts(gathering, work, sorter.count, is_complete)
-    return Report(source, found, errors, ledger, looks, counts, store)
+    return Report(source, found, ledger, looks, counts, store)
 
 
 def _terms_of(manner: VerifyManner) -> CheckTerms:

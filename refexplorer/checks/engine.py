@@ -10,12 +10,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from refexplorer.checks.look.targets import Auditor, TargetVersion
-from refexplorer.checks.plan.parts import Part, parts
-from refexplorer.checks.plan.references import AuditedBlock, LostFiles, blocks
-from refexplorer.checks.plan.sorting import Decode, PlanSizes, Sample, Sorter, wanted_of
-from refexplorer.checks.render.audit_report import Audit, report
-from refexplorer.checks.run.crew import (
+from refexplorer.checks.executors import (
     ClusterTerms,
     Crew,
     Doing,
@@ -23,7 +18,12 @@ from refexplorer.checks.run.crew import (
     threads_of,
     workers_of,
 )
-from refexplorer.checks.run.results import ResultStore
+from refexplorer.checks.look.targets import Auditor, TargetVersion
+from refexplorer.checks.parts import Part, parts
+from refexplorer.checks.references import AuditedBlock, LostFiles, blocks
+from refexplorer.checks.render.audit_report import Audit, report
+from refexplorer.checks.results import ResultStore
+from refexplorer.checks.sorting import Decode, PlanSizes, Sample, Sorter, wanted_of
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted

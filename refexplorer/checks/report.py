@@ -17,9 +17,9 @@ from refexplorer.checks.counts import CheckedArray, Counts
 from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.records import RESULTS
-from refexplorer.checks.render.report_html import ReportHtml
+from refexplorer.checks.report_html import ReportHtml
 from refexplorer.checks.report_page import write_report
-from refexplorer.checks.run.results import ResultStore, seen_table
+from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
 from refexplorer.checks.terms import CheckTerms
 from refexplorer.checks.verify_finding import named, short

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.checks.compare.held import HELD_ELEMENTS, HeldValues
+from refexplorer.checks.compare.inline import HELD_ELEMENTS, HeldValues
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.counts import Counts
 from refexplorer.checks.engine import (
@@ -22,17 +22,17 @@ from refexplorer.checks.engine import (
     crew_of,
     until,
 )
+from refexplorer.checks.executors import ClusterTerms
 from refexplorer.checks.gathering import ReportBuilder
 from refexplorer.checks.keys import note_references, note_rejected
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.look.files import Verifier
-from refexplorer.checks.plan.parts import DECODING_COST
-from refexplorer.checks.plan.references import AuditedBlock
-from refexplorer.checks.plan.sorting import PlanSizes, Sample, Sorter, wanted_of
+from refexplorer.checks.parts import DECODING_COST
 from refexplorer.checks.records import NAMED_KEYS
+from refexplorer.checks.references import AuditedBlock
 from refexplorer.checks.report import PARQUET, Report
-from refexplorer.checks.run.crew import ClusterTerms
-from refexplorer.checks.run.results import ResultStore
+from refexplorer.checks.results import ResultStore
+from refexplorer.checks.sorting import PlanSizes, Sample, Sorter, wanted_of
 from refexplorer.checks.states import KeyState
 from refexplorer.checks.terms import CheckTerms, Share, seconds_of
 from refexplorer.checks.verify_finding import named

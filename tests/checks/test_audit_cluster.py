@@ -22,9 +22,9 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.engine import AuditProgress
+from refexplorer.checks.executors import ClusterTerms, Crew, run, workers_of
 from refexplorer.checks.look.targets import Auditor
-from refexplorer.checks.plan.parts import Part
-from refexplorer.checks.run.crew import ClusterTerms, Crew, run, workers_of
+from refexplorer.checks.parts import Part
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
 from tests.helpers.audits import audit_in_parts, cluster_of, many, table

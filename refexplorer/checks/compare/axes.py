@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from refexplorer.checks.compare.cf import is_time, times, unpacked
-from refexplorer.checks.compare.held import HeldArray
+from refexplorer.checks.compare.inline import HeldArray
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.formats.datafiles.data_file import Unread
 

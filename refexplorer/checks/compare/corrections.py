@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.checks.compare.held import MatchedFile
+from refexplorer.checks.compare.inline import MatchedFile
 from refexplorer.checks.compare.metadata import PACKING_FIELDS
 from refexplorer.checks.compare.origins import CertainOrigins
 from refexplorer.checks.compare.placing import FileReferences, aligned, expected, is_cut

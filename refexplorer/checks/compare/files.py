@@ -9,8 +9,8 @@ import numpy as np
 
 from refexplorer.checks.compare.cf import is_time, times, unpacked
 from refexplorer.checks.compare.corrections import remade
-from refexplorer.checks.compare.held import HeldValues, MatchedFile
 from refexplorer.checks.compare.held_compared import compare_held
+from refexplorer.checks.compare.inline import HeldValues, MatchedFile
 from refexplorer.checks.compare.metadata import (
     Differing,
     is_filled_alike,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from refexplorer.checks.compare.cf import calendar_of, is_time
-from refexplorer.checks.compare.held import (
+from refexplorer.checks.compare.inline import (
     ComparedValues,
     HeldArray,
     MatchedFile,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from refexplorer.checks.compare.cf import is_time, times
-from refexplorer.checks.compare.held import HELD_ELEMENTS, HeldArray, HeldValues
+from refexplorer.checks.compare.inline import HELD_ELEMENTS, HeldArray, HeldValues
 from refexplorer.checks.compare.metadata import said, same_value
 from refexplorer.checks.compare.placing import (
     MOVED,

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.compare.files import FileComparison
-from refexplorer.checks.compare.held import HeldValues
+from refexplorer.checks.compare.inline import HeldValues
 from refexplorer.checks.compare.messages import FORM as GRIB
 from refexplorer.checks.compare.messages import MessageComparison
 from refexplorer.checks.compare.placing import FileReferences
@@ -25,7 +25,7 @@ from refexplorer.checks.look.targets import (
     past_end,
     versions_asked,
 )
-from refexplorer.checks.plan.parts import Part, coded
+from refexplorer.checks.parts import Part, coded
 from refexplorer.checks.records import (
     DIFFERS,
     FAILED,

@@ -20,7 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from refexplorer.checks.plan.parts import Part
+from refexplorer.checks.parts import Part
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.fetch.background import POLL, Stopped
 

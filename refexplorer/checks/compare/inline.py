@@ -12,7 +12,7 @@ import numpy as np
 
 from refexplorer.checks.compare.cf import is_time, same_times, times, unpacked
 from refexplorer.checks.compare.set_array import FileLayout, SetArray
-from refexplorer.checks.plan.references import AuditedBlock
+from refexplorer.checks.references import AuditedBlock
 from refexplorer.core.errors import DecodeError, LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.formats.columns.references import BASE64, INLINE

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.checks.compare.inline import HELD_ELEMENTS, HeldValues
+from refexplorer.checks.compare.inline import INLINE_ELEMENTS, InlineValues
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.counts import Counts
 from refexplorer.checks.engine import (
     AuditWatch,
     Work,
     check_count,
-    crew_of,
+    executor_of,
     until,
 )
 from refexplorer.checks.executors import ClusterTerms
@@ -115,7 +115,7 @@ def verify(
         check_count(opened, terms.limits)
     metas = [array for path in opened.arrays.paths if (array := opened.arrays.get(path))]
     ours = [SetArray(meta) for meta in metas]
-    held = HeldValues(terms.limits)
+    held = InlineValues(terms.limits)
     arrays = {each.meta.path: each for each in ours}
     store = ResultStore(manner.results, manner.resume, encoding=PARQUET)
     sorter = Sorter(store.sorting(), Sample(metas, wanted_of(manner.values)), manner.sizes,
@@ -125,7 +125,7 @@ def verify(
     joined = None if looks.share is None else _FilesOfArrays(metas)
     is_complete = False
     try:
-        lent = _Lent(ours)
+        lent = SharedCoordinates(ours)
 
         def look(block: AuditedBlock) -> None:
             held.take(block, ours)
@@ -151,8 +151,10 @@ def verify(
             terms.unlisted,
             manner.results is not None,
         )
-        with crew_of(verifier.verify, manner.scheduler, manner.workers, ClusterTerms()) as crew:
-            work.do(crew, metas, verifier.versions)
+        with executor_of(
+            verifier.verify, manner.scheduler, manner.workers, ClusterTerms()
+        ) as executor:
+            work.do(executor, metas, verifier.versions)
         is_complete = not work.given_up
     except Stopped:
         pass
@@ -249,7 +251,7 @@ def _of_no_array(opened: OpenedSet, ledger: Ledger, base: str) -> Iterator[Diagn
         )  # fmt: skip
 
 
-class _Lent:
+class SharedCoordinates:
     """Coordinates that the set refers to in one file, and that all others should have, too."""
 
     def __init__(self, arrays: list[SetArray]) -> None:
@@ -269,7 +271,7 @@ class _Lent:
         pairs = zip(self._arrays, counts, strict=True)
         return frozenset(ours.meta.path for ours, count in pairs if not count)
 
-    def read(self, opened: OpenedSet, terms: VerifyTerms, held: HeldValues) -> None:
+    def read(self, opened: OpenedSet, terms: VerifyTerms, held: InlineValues) -> None:
         """Read them through the set, where they are few chunks of several files' coordinates."""
         targets = Targets(
             AccessPolicy(terms.location, tuple(terms.allow), served=terms.served),
@@ -283,7 +285,7 @@ class _Lent:
                 or meta.dimensions != (ours.name,)
                 or not 0 < count <= LENT_CHUNKS
                 or count != meta.chunk_count
-                or meta.shape[0] > HELD_ELEMENTS
+                or meta.shape[0] > INLINE_ELEMENTS
             ):
                 continue
             keys = [meta.chunk_key((number,)) for number in range(count)]
@@ -322,7 +324,7 @@ class _FilesOfArrays:
 
 
 def _fingerprint(
-    arrays: list[SetArray], held: HeldValues, manner: VerifyManner, recorded: Recorded
+    arrays: list[SetArray], held: InlineValues, manner: VerifyManner, recorded: Recorded
 ) -> str:
     """Return what results depend on besides their part."""
     said = [[a.meta.path, dict(a.meta.metadata), dict(a.meta.attributes)] for a in arrays]

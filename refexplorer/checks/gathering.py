@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from refexplorer.checks.compare.axes import FileAxis, OddSteps, of_files, of_held
 from refexplorer.checks.compare.files import ZARR
-from refexplorer.checks.compare.held import HeldValues
+from refexplorer.checks.compare.inline import InlineValues
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.records import (
@@ -113,7 +113,7 @@ class ReportBuilder:
     def __init__(
         self,
         arrays: Mapping[str, SetArray],
-        held: HeldValues,
+        held: InlineValues,
         ledger: Ledger,
         urls: Sequence[str | None],
         base: str,

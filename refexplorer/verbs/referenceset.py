@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from refexplorer.checks.advice.selections import Access
     from refexplorer.checks.checking import Checked
     from refexplorer.checks.engine import AuditWatch
-    from refexplorer.checks.plan.sorting import Decode
     from refexplorer.checks.render.audit_report import Audit
     from refexplorer.checks.render.check_results import TargetChecks
     from refexplorer.checks.report import Report
+    from refexplorer.checks.sorting import Decode
     from refexplorer.io.fetch.targets import Targets
     from refexplorer.io.reading.code import CodeContext
     from refexplorer.io.reading.filesystem import ReferenceFileSystem

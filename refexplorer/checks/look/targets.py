@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from refexplorer.checks.look.audit_states import GOOD, PAST_END, STATES, TargetState
 from refexplorer.checks.look.chunks import DecodedChunk, decoded
-from refexplorer.checks.plan.parts import OVERLAPS, Part
+from refexplorer.checks.parts import OVERLAPS, Part
 from refexplorer.core.errors import AccessError
 from refexplorer.core.limits import Limits
 from refexplorer.core.masking import masked_url

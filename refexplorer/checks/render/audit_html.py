@@ -10,7 +10,7 @@ from refexplorer.checks.report_page import bar, number, report_page, titled
 from refexplorer.core.text import code, items, shown
 
 if TYPE_CHECKING:
-    from refexplorer.checks.plan.references import LostFiles
+    from refexplorer.checks.references import LostFiles
     from refexplorer.checks.render.audit_summary import ArrayAudit, AuditSummary
 
 SHOWN = 50

@@ -16,7 +16,7 @@ from refexplorer.checks.look.audit_states import (
     UNREACHABLE,
     UNWRITTEN,
 )
-from refexplorer.checks.plan.parts import OVERLAPS, coded, places_of
+from refexplorer.checks.parts import OVERLAPS, coded, places_of
 from refexplorer.checks.render.audit_summary import ArrayAudit, AuditProblem
 from refexplorer.formats.columns.arrow import flags_of
 from refexplorer.formats.columns.references import LARGEST, exact_sum

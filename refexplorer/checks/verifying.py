@@ -50,6 +50,7 @@ from refexplorer.refset.lint_metadata import lint_metadata
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.diagnostics import Diagnostic, Findings, parts_of, pointer
+from refexplorer.spec.lint import KeyFindings
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 FILE_COST = 10 * DECODING_COST
@@ -195,11 +196,11 @@ def _of_the_set(
     Whether a reader opens the set, and which of two copies of metadata it reads, no file says.
     """
     found = Findings()
-    lint_groups(opened, base, found)
-    lint_metadata(opened, base, found)
+    lint_groups(opened, KeyFindings(base, found))
+    lint_metadata(opened, KeyFindings(base, found))
     graves = [each for each in found if each.severity is Severity.ERROR or each.code in _GRAVE]
     lost = Findings()
-    lint_lost_places(opened, base, lost)
+    lint_lost_places(opened, KeyFindings(base, lost))
     groups: dict[tuple[str, str, str], list[Diagnostic]] = {}
     for each in (*rejected, *graves, *lost):
         key = _key_of(each, base)

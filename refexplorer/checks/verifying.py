@@ -174,8 +174,7 @@ def verify(
     )
     for each in terms.left_out:
         ledger.objects.leave_out(each.name, each.reason)
-    files = zip(sorter.urls, sorter.chosen, strict=True)
-    ledger.files.total = sum(c and url is not None for url, c in files) if is_complete else None
+    ledger.files.total = sum(sorter.chosen) if is_complete else None
     if is_complete and looks.share is None:
         ledger.followed = gathering.followed
     counts = _counts(gathering, work, sorter.count, is_complete)

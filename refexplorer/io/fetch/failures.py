@@ -170,7 +170,11 @@ def cause(error: BaseException, place: Place) -> str:
         return "the read was stopped"
     if isinstance(error, ImportError):
         package = _PACKAGES.get(place.protocol)
-        return f"the package {package} is not installed" if package else f"{error}".rstrip(".")
+        return (
+            f"{package} is not installed (`pip install {package}`)"
+            if package
+            else f"{error}".rstrip(".")
+        )
     if isinstance(error, FileNotFoundError):
         return "there is no such file"
     if is_out_of_memory(error):

@@ -88,8 +88,11 @@ def check_targets(
         output.write_rows(
             _COLUMNS,
             (
-                (r.words, r.url, size_cell(r.size), r.references, r.modified, r.message)
-                for r in found
+                (
+                    *(each.words, each.url, size_cell(each.size), each.references, each.modified),
+                    output.options_text(each.message or ""),
+                )
+                for each in found
             ),
         )
         output.say(f"{found.source}, {found.summary}")

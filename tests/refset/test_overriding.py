@@ -12,6 +12,7 @@ from refexplorer.refset.opened_set import OpenedSet, open_document
 from refexplorer.refset.overriding import CompareEffort
 from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.document import read_document
+from tests.helpers.expanding import expanded
 
 NUMBERS = st.lists(st.integers(0, 6), min_size=1, max_size=4, unique=True)
 ITEMS = st.builds(
@@ -46,7 +47,7 @@ def test_the_last_that_makes_a_key_counts_however_they_are_compared(
     }
     opened, findings = opened_with(document, CompareEffort(few_looks=few))
     listed = [key for key, _ in opened.iterate()]
-    assert dict(opened.v0()) == rx.expand(document).v0
+    assert dict(opened.v0()) == expanded(document)
     assert opened.count == len(listed) == len(set(listed))
     made = sum(len(item["dimensions"]["i"]) * len(item["dimensions"]["j"]) for item in items)
     remade = [each for each in findings if each.code == "gen-duplicate-key"]

@@ -39,6 +39,7 @@ from refexplorer.core.text import counted
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.diagnostics import Diagnostic, pointer
 
+# groups that keep their own values; later ones are counted under their cause alone
 KEPT_FINDINGS = 10_000
 KEPT_REASONS = 1_000
 """Beyond it they are counted together."""

@@ -32,9 +32,9 @@ from refexplorer.spec.diagnostics import Diagnostic
 SCHEMA = 1
 """Of the JSON document; a change that a reader must know of takes the next number."""
 PARQUET: dict[str, Any] = {"compression": "zstd"}
-_CHARS = 200
-_SHOWN = 50
-_FEW = 5
+_CHARS = 200  # characters of a name: a file may hold any text
+_SHOWN = 50  # findings and arrays in the text; `findings` has all
+_FEW = 5  # failures and reasons that the text names
 _FILE_COLUMNS = [
     "target", "array", "native", "form", "state", "file", "references", "same", "differs",
     "uncompared", "failed", "message", "start", "shape", "findings", "values", "largest",

@@ -1,4 +1,4 @@
-"""Codecs that nothing installed brings, and metadata that Zarr itself refuses."""
+"""Rules that need codecs or decoded values; `diagnose` returns the findings of a set."""
 
 from __future__ import annotations
 

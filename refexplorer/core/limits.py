@@ -61,7 +61,7 @@ DEFAULT_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class VisitorLimits:
     """The limits of the visitors of a page, on the machine that serves it."""
 
     # Pages that are open at a time; one that is closed counts for half a minute more

@@ -198,7 +198,7 @@ def _count_in_folders(
     return counts
 
 
-LISTED_CHUNKS = 10_000
+LISTED_CHUNKS = 10_000  # chunks that are counted one by one; of more the count is unknown
 FEW_KEYS = 1_000
 """Of arrays with no more keys each, those of the same grid are counted together."""
 

@@ -1,4 +1,4 @@
-"""URLs among those of neighbouring chunks: one letter that only one of them has."""
+"""The lint of a whole set: all rules, and those on URLs; one letter that only one URL has."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from refexplorer.spec.keys import folders_above, prefix
 from refexplorer.spec.lint import KeyFindings, parse_metadata
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-_ELEMENTS = 10_000_000
+_ELEMENTS = 10_000_000  # places of a joined axis that are looked at, one byte each
 _CHUNKS = 2_000_000
 """Of an axis, and of the arrays along it, up to which places that no array has are looked for."""
 

@@ -15,7 +15,7 @@ from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import Segment
 from refexplorer.spec.lint import KeyFindings
 
-_ENDS_NEEDED = 3
+_ENDS_NEEDED = 3  # such ranges in one target; fewer may be chance
 _ALL_BUT_LAST, _REST = slice(None, -1), slice(1, None)
 
 

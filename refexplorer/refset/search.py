@@ -100,10 +100,10 @@ def _names_of_grid(array: ArrayMeta) -> Names:
     return Names(chunk_keys(plain, np.arange(array.chunk_count)))
 
 
-LINES_TESTED = 2**17
+LINES_TESTED = 2**17  # keys of a block, which are kept as text for the next search
 FEW = 2_000_000
 """So few keys that are at hand are gone through faster than they are written as lines."""
-LINES = 16
+LINES = 16  # keys in one text: RE2 is called once for all of them
 
 
 class KeyLines:
@@ -189,7 +189,7 @@ def _as_lines(keys: pa.LargeStringArray) -> pa.StringArray:
 
 SEARCHED_KEYS = 1_000_000
 """Generated keys of one segment that a search goes through."""
-_AT_ONCE = 10_000
+_AT_ONCE = 10_000  # keys that are made at a time, so that a search can be stopped
 
 
 class KeySearch:

@@ -219,7 +219,7 @@ _SINCE = re.compile(
 )
 # 9.97e36 is netCDF's own, -1e34 that of Ferret; no measured value comes near
 _FAR_AWAY = 1e30
-_LARGE = 1e15
+_LARGE = 1e15  # such numbers, and those of nines alone, are taken for marks of missing values
 _NINES = re.compile(r"99[9.]*(?:\.0)?|3276[78](?:\.0)?")
 """What people choose where no value is like it: -999, -9999.0, -32768 in floats."""
 _KINDS = re.compile(r"\|[iu]1|[<>](?:[iu][248]|f[248])")

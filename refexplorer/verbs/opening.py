@@ -15,14 +15,14 @@ from refexplorer.formats.catalogues import sources_of
 from refexplorer.formats.documents import placed, read_long, read_whole
 from refexplorer.formats.finding import note_beyond, read_source
 from refexplorer.formats.parquet.store import read_store
-from refexplorer.formats.source import DOCUMENTS, Locate, Source, cause, of_file
+from refexplorer.formats.source import DOCUMENTS, Source, cause, of_file
 from refexplorer.readers.comparing import dialects_of
 from refexplorer.readers.verdicts import Dialects
 from refexplorer.refset.contents import Contents, internals, written_forms
 from refexplorer.refset.opened_set import open_document, open_store
 from refexplorer.spec.diagnostics import Diagnostic, Findings
 from refexplorer.spec.references import V0Value
-from refexplorer.verbs.joining import joined
+from refexplorer.verbs.joining import join_sets
 from refexplorer.verbs.referenceset import ReferenceSet
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def open_references(
     """
     limits = limits or DEFAULT_LIMITS
     if concat_dim is not None:
-        paths, whole = sources_of(source)
+        paths, pattern = sources_of(source)
         sets = [
             open_references(
                 path,
@@ -100,8 +100,13 @@ def open_references(
             )
             for number, path in enumerate(paths)
         ]
-        return set_of(joined(sets, concat_dim, whole), limits, storage_options=storage_options)
-    locate = _locating(storage_options, limits)
+        return set_of(join_sets(sets, concat_dim, pattern), limits, storage_options=storage_options)
+
+    def locate(url: str) -> tuple[AbstractFileSystem, str]:
+        from refexplorer.io.fetch.guarded import typed  # imports much, and few sets have a URL
+
+        return typed(storage_options or {}, limits)(url)
+
     with as_limit_error():
         read = read_source(source, storage_options, limits, locate, progress=progress)
         return set_of(read, limits, templates, storage_options, trusted, progress)
@@ -117,17 +122,6 @@ def open_guarded(
     return set_of(read, limits, progress=progress)
 
 
-def _locating(storage_options: Mapping[str, Any] | None, limits: Limits) -> Locate:
-    """Return who finds what reads a URL; nothing is imported before there is one."""
-
-    def locate(url: str) -> tuple[AbstractFileSystem, str]:
-        from refexplorer.io.fetch.guarded import typed
-
-        return typed(storage_options or {}, limits)(url)
-
-    return locate
-
-
 def set_of(
     read: Source,
     limits: Limits,
@@ -141,10 +135,7 @@ def set_of(
         return _open_parquet(read, limits, storage_options)
     findings = Findings()
     long = read_long(read, templates, limits, findings, trusted, progress)
-    document, entries = long or (
-        read_whole(read, templates, limits, findings, trusted)[1],
-        None,
-    )
+    document, entries = long or (read_whole(read, templates, limits, findings, trusted)[1], None)
     form = DOCUMENTS[document.version] if read.is_document else read.form
     named = replace(read, form=form, entries=None)
     opened = open_document(document, entries)

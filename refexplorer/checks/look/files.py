@@ -50,7 +50,7 @@ from refexplorer.formats.icechunk.history import Recorded
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import protocol_of
 from refexplorer.io.fetch.background import Stopped, wait_for
-from refexplorer.io.fetch.failures import NotThere
+from refexplorer.io.fetch.failures import NotFoundError
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.opening import open_native
 from refexplorer.spec.codes import CODES, Severity
@@ -164,7 +164,7 @@ class Verifier:
         else:
             try:
                 file = open_native(targets, url)
-            except NotThere as error:
+            except NotFoundError as error:
                 is_unwritten = self.unlisted is not None and url.startswith(self.unlisted)
                 yield from (
                     _uncompared(rows, UNCOMPARED, UNWRITTEN, LedgerState.EMPTY)

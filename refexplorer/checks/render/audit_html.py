@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SHOWN = 50
 """Problems and record files that are listed."""
-_CHARS = 200
+_CHARS = 200  # characters of a name: a file may hold any text
 
 
 def page(summary: AuditSummary) -> str:

@@ -32,7 +32,7 @@ from refexplorer.io.access.urls import protocol_of
 from refexplorer.io.fetch.failures import Facts
 from refexplorer.refset.chunk_grid import DENSE_CHUNKS
 
-_CHARS = 200
+_CHARS = 200  # characters of a URL: a file may hold any text
 FILES = pa.schema(
     {
         "file": pa.string(),

@@ -11,7 +11,7 @@ from refexplorer.checks.render.audit_html import SHOWN, summary_html
 from refexplorer.core.masking import masks_repr
 from refexplorer.core.text import counted, escape, size_text
 
-_CHARS = 200
+_CHARS = 200  # characters of a name: a file may hold any text
 
 
 @dataclass(frozen=True, slots=True)

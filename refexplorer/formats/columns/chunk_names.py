@@ -26,10 +26,10 @@ from refexplorer.formats.columns.spans import (
 )
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-_MOST_LAYOUTS = 16
+_MOST_LAYOUTS = 16  # names with more layouts are read one by one
 _FEWEST = 256
 """Fewer names are read one layout after the other in no less time than in the usual way."""
-_LONGEST = 512
+_LONGEST = 512  # characters of a name that has a layout
 
 
 class _NameLayout(NamedTuple):

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from refexplorer.formats.columns.arrow import number_column, text_column
 
-BLOCK = 2**15
+BLOCK = 2**15  # bytes whose intermediate arrays stay in the processor's cache
 # texts are compared and hashed as 64-bit numbers, eight characters at a time
 WORD = 8
 # all numbers of 18 digits fit into 63 bits

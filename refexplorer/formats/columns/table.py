@@ -26,7 +26,7 @@ _FACTOR = secrets.randbits(64) | 1
 _MASK = 2**64 - 1
 _HALF = 32
 """A product changes no bit below those that differ, so high bits are mixed into low ones."""
-_LONG = 512
+_LONG = 512  # longer keys are hashed by blake2b: see `hash_of`
 
 
 class KeyIndex:

@@ -9,7 +9,13 @@ from dataclasses import replace
 import numpy as np
 
 from refexplorer.checks.advice.advising import GIVEN, Advice, standard_accesses
-from refexplorer.checks.advice.connections import PLACES, READERS, Connection, connection, measured
+from refexplorer.checks.advice.connections import (
+    PLACES,
+    READERS,
+    Connection,
+    connection_of,
+    measure_connection,
+)
 from refexplorer.checks.advice.costs import AccessCost, ArrayCosts
 from refexplorer.checks.advice.selections import PartOfArray, TasksOfArray, parse_access
 from refexplorer.core.errors import AccessError, RefexplorerError
@@ -69,9 +75,9 @@ def _means(values: np.ndarray) -> np.ndarray:
     return found
 
 
-ARRAYS_LISTED = 500
-FINDINGS = 50
-_GROUPS = 20
+ARRAYS_LISTED = 500  # arrays that the menu lists
+FINDINGS = 50  # findings in one answer
+_GROUPS = 20  # bars in one answer
 _TASKS = 10**6
 """Chunks, those of several tasks as often, that are looked at while somebody waits."""
 
@@ -121,18 +127,18 @@ class CostView:
 
     def measure(self, request: MeasureCost, report: JobReport = unheard) -> JobAnswer:
         """Answer ``cost.measure``."""
-        refs, targets, assumed = self._refs, self._targets, connection(request.place)
-        opened, options = internals(refs).opened, targets.storage_options
+        refs, targets, assumed = self._refs, self._targets, connection_of(request.place)
 
         def going_on() -> None:
             go_on(report, None, None, "Measuring by few requests")
 
         try:
-            found = measured(refs, opened, targets.policy, options, assumed, going_on)
+            options = targets.storage_options
+            place, asked = measure_connection(refs, targets.policy, options, assumed, going_on)
         except AccessError as error:
             return MeasuredModel(None, str(error), error.grant or None), []
         self._did(code_of_measure(request.place, targets.policy.granted))
-        return MeasuredModel(_place(found.place), f"Measured by {found.asked}."), []
+        return MeasuredModel(_place(place), f"Measured by {asked}."), []
 
     def touches(self, request: ShowTouches, report: JobReport = unheard) -> JobAnswer:
         """Answer ``cost.touches``."""
@@ -174,7 +180,7 @@ class CostView:
 
 def place_of(request: ShowCost) -> Connection:
     """Return the place that a request names, with the numbers that it has of its own."""
-    place = connection(request.place)
+    place = connection_of(request.place)
     latency = place.latency if request.latency is None else request.latency
     bandwidth = place.bandwidth if request.bandwidth is None else request.bandwidth
     # one request is as much slower or faster as all together

@@ -9,14 +9,14 @@ import {
   shaded,
   wasteOf,
   type CostsState,
-} from "../../../refexplorer/frontend/src/advice/costs.ts";
+} from "../../../../refexplorer/frontend/src/advice/costs.ts";
 import type {
   CostBar,
   CostModel,
   ExplorerWire,
   PlaceModel,
   ReaderModel,
-} from "../../../refexplorer/frontend/src/shared/wire.ts";
+} from "../../../../refexplorer/frontend/src/shared/wire.ts";
 
 const PLACE: PlaceModel = { name: "p", latency: 0.1, stream: 1e6, bandwidth: 4e6, concurrency: null };
 const READER: ReaderModel = {

@@ -19,7 +19,7 @@ from refexplorer.formats.columns.table import Table, build_table
 from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.arrays import ArrayIndex
 from refexplorer.refset.explicit import table_of_entries
-from refexplorer.refset.overriding import COMPARED_KEYS, CompareEffort, is_within, lay_over
+from refexplorer.refset.overriding import COMPARED_KEYS, OverrideLimits, apply_overrides, is_within
 from refexplorer.refset.parquet_segment import Loaded, Records
 from refexplorer.refset.rejected import Rejected, rejected_of
 from refexplorer.refset.segments import Generated, Segment, generated_tables, warn_of_failing
@@ -273,7 +273,7 @@ class OpenedSet:
 
 
 def open_document(
-    document: Document, entries: Entries | None = None, effort: CompareEffort | None = None
+    document: Document, entries: Entries | None = None, effort: OverrideLimits | None = None
 ) -> OpenedSet:
     """Lay out a document; its findings gain what only shows in the whole set."""
     if entries is None:
@@ -282,7 +282,7 @@ def open_document(
     else:
         table, rejected = table_of_entries(entries, document)
     rejected = replace(rejected, items=document.rejected_items)
-    table, segments = lay_over(
+    table, segments = apply_overrides(
         table, [Generated(i, i.failing) for i in document.gen], document.findings, effort
     )
     made = [each.folder for each in segments] + [each.folder for each in rejected.items]

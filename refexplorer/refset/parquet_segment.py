@@ -29,7 +29,7 @@ from refexplorer.formats.parquet.records import RecordColumns
 from refexplorer.formats.parquet.store import ParquetStore, number_of_key
 from refexplorer.formats.source import ZMETADATA
 from refexplorer.spec.diagnostics import SHOWN_PER_CODE, Diagnostic, Findings, Reason
-from refexplorer.spec.reference_parsing import read_held
+from refexplorer.spec.reference_parsing import read_inline
 from refexplorer.spec.references import Inline, Reference
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
@@ -108,7 +108,7 @@ def _read_raw(
     Rows of equal data share one text.
     """
     used, positions = np.unique(codes, return_inverse=True)
-    found = [read_held(value) for value in values.take(number_column(used)).to_pylist()]
+    found = [read_inline(value) for value in values.take(number_column(used)).to_pylist()]
     kinds = np.array([INLINE if isinstance(one, Inline) else BASE64 for one in found], np.uint8)
     sizes = np.array([one.size for one in found], np.int64)
     texts = [found[position].text for position in positions.tolist()]
@@ -119,7 +119,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class FilledRows:
     """The rows of a record file that hold a reference."""
 
     count: int  # How many
@@ -189,14 +189,14 @@ class RecordPart:
         return self.held.count if self._told is None else self._told
 
     @cached_property
-    def held(self) -> Held:
+    def held(self) -> FilledRows:
         """The rows that hold a reference, inside the grid of the array."""
         if self._told in (0, self._footer.rows):
-            return Held(self._told)
+            return FilledRows(self._told)
         try:
             return self._inside(self._file.held())
         except BadRecords as bad:
-            return self._note(bad, Held(self._told or 0))
+            return self._note(bad, FilledRows(self._told or 0))
 
     def _rows_in_metadata(self, store: ParquetStore, array: ArrayMeta) -> np.ndarray:
         """Return the rows for chunks that ``.zmetadata`` holds itself, ascending."""
@@ -223,7 +223,7 @@ class RecordPart:
         shown[twice] = False
         return shown
 
-    def _inside(self, flags: np.ndarray) -> Held:
+    def _inside(self, flags: np.ndarray) -> FilledRows:
         flags = self._shown(flags)
         rows = np.flatnonzero(flags).astype(np.int32)
         inside = int(np.searchsorted(rows, min(self._rows, len(flags))))
@@ -238,7 +238,7 @@ class RecordPart:
         if self._told not in (None, inside):
             raise self._bad(f"it holds {inside:,} references, but {self._told:,} by its statistics")
         dense = not inside or int(rows[inside - 1]) == inside - 1
-        return Held(inside, None if dense else rows[:inside])
+        return FilledRows(inside, None if dense else rows[:inside])
 
     @cached_property
     def columns(self) -> Columns:

@@ -24,7 +24,7 @@ _PIECE = re.compile(rf"(?:{_ATOM}(?:[?*+]|\{{\d+(?:,\d*)?\}})?)+")
 _BETWEEN = re.compile(r"/|(?<!\\)\.[*+]?")
 
 
-class Literal(NamedTuple):
+class PatternPart(NamedTuple):
     """A text, or a regular expression."""
 
     text: str
@@ -36,31 +36,31 @@ class Literal(NamedTuple):
         return flags_of(ask(texts, self.text))
 
 
-class Literals(NamedTuple):
+class PatternParts(NamedTuple):
     """The literals of a search."""
 
-    parts: tuple[Literal, ...]  # Each is somewhere in every key that matches; there may be none
+    parts: tuple[PatternPart, ...]  # Each is somewhere in every key that matches; there may be none
     is_all: bool  # Whether a key with the one part matches
 
 
-def literals_of(text: str, mode: str) -> Literals:
+def literals_of(text: str, mode: str) -> PatternParts:
     """Return the literals of a search; the mode is one of `pattern_matching.MODES`."""
     if mode == "regex":
         return _of_regex(text)
     texts = GLOB_MARKS.split(text)[::2] if mode == "glob" else [text]
-    parts = tuple(Literal(part) for piece in texts for part in piece.split("/") if part)
-    return Literals(parts, mode == "substring" and len(parts) == 1 and parts[0].text == text)
+    parts = tuple(PatternPart(part) for piece in texts for part in piece.split("/") if part)
+    return PatternParts(parts, mode == "substring" and len(parts) == 1 and parts[0].text == text)
 
 
-def _of_regex(text: str) -> Literals:
+def _of_regex(text: str) -> PatternParts:
     body = text.removeprefix("^").removesuffix("$")
     pieces = _BETWEEN.split(body)
     if body.endswith("\\") or not all(_PIECE.fullmatch(piece) for piece in pieces if piece):
-        return Literals((), False)
+        return PatternParts((), False)
     if text.endswith("$") and pieces[-1]:
         pieces[-1] += "$"
-    parts = tuple(Literal(piece, True) for piece in pieces if piece)
-    return Literals(parts, len(parts) == 1 and parts[0].text == text)
+    parts = tuple(PatternPart(piece, True) for piece in pieces if piece)
+    return PatternParts(parts, len(parts) == 1 and parts[0].text == text)
 
 
 MODES = ("glob", "regex", "substring")

@@ -16,7 +16,7 @@ from refexplorer.formats.columns.chunk_names import chunk_indices
 from refexplorer.formats.columns.table import KeyIndex
 from refexplorer.spec.diagnostics import Diagnostic, Reason, pointer
 from refexplorer.spec.gen.dimensions import blocks
-from refexplorer.spec.gen.item import GenItem, said_of_values
+from refexplorer.spec.gen.item import GenItem, values_text
 from refexplorer.spec.keys import folders_above
 from refexplorer.spec.templates.columns import TooMuchText, flat
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -97,7 +97,7 @@ def _refusal(item: GenItem, key: str) -> Diagnostic | None:
         return None
     for values in (item.values(number), *map(item.varied, item.sample())):
         if (bad := item.failure(values)) is not None:
-            where = said_of_values(values)
+            where = values_text(values)
             said = (
                 f"gen[{item.number}] would generate this key, but the item is rejected, "
                 f"since it fails for {where}: {bad}"

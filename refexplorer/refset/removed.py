@@ -13,7 +13,7 @@ from refexplorer.core.errors import LimitError
 from refexplorer.formats.columns.arrow import flags_of, text_column
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.opened_set import OpenedSet, number_of
-from refexplorer.refset.overriding import could_make
+from refexplorer.refset.overriding import may_generate
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.spec.gen.dimensions import Dimension, values_at
 
@@ -109,7 +109,7 @@ def _may_have(after: OpenedSet, keys: list[str], twin: Segment | None) -> np.nda
     found = flags_of(pc.is_in(column, value_set=after.table.keys))
     for segment in after.segments:
         if segment is not twin:
-            found |= could_make(segment, column) if isinstance(segment, Generated) else True
+            found |= may_generate(segment, column) if isinstance(segment, Generated) else True
     return found
 
 

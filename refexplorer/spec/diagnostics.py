@@ -309,7 +309,7 @@ COMPARED = 100
 _LONGEST = 40  # characters; a longer name is no slip of the pen, and costs too much to compare
 
 
-def meant(name: str, known: Iterable[str]) -> str:
+def suggest(name: str, known: Iterable[str]) -> str:
     """Return a hint that names the nearest of the first known names; ``""`` if none is near."""
     if len(name) > _LONGEST:
         return ""

@@ -38,7 +38,7 @@ def read_reference(value: object, url_of: Callable[[str], str], note: TakeNote) 
         return Inline(_json_text(value))
     data = _bytes_of(value)
     if data is not None:
-        reference = read_held(data)
+        reference = read_inline(data)
         return _read_base64(reference.text, note) if is_encoded(data) else reference
     raise BadReference(
         "bad-ref-type",
@@ -123,7 +123,7 @@ def is_encoded(value: bytes) -> bool:
     return value.startswith(BASE64_PREFIX.encode())
 
 
-def read_held(value: bytes) -> Inline | Base64:
+def read_inline(value: bytes) -> Inline | Base64:
     """Read bytes that parquet and kerchunk's dicts in memory hold, and JSON cannot.
 
     Those that begin with ``base64:`` are such text, as for fsspec; it is not decoded here.

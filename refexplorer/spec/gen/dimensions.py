@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refexplorer.core.errors import PickledByFields
-from refexplorer.spec.diagnostics import Findings, meant, pointer
+from refexplorer.spec.diagnostics import Findings, pointer, suggest
 from refexplorer.spec.keys import RESERVED, is_speakable
 
 STOPS = ("end", "to", "until", "size", "count", "n")
@@ -127,7 +127,7 @@ def _read_dimension(name: object, source: object, at: str, findings: Findings) -
                 "unknown-field",
                 where + pointer(extra),
                 f"`{extra}` is not a field of a dimension and is ignored.",
-                meant(extra, ("start", "stop", "step")),
+                suggest(extra, ("start", "stop", "step")),
             )
     return Dimension(name, values)
 

@@ -350,8 +350,7 @@ def _mark(
         for position in np.flatnonzero(rows == (-1 if row is None else row)):
             grid[()] = changes if isinstance(changes, int) else changes[position]
         return
-    start, rank = array.folder + array.prefix, grid.ndim
-    positions, indices = chunk_indices(table.keys, rows, start, array.separator, rank)
+    positions, indices = chunk_indices(array, table.keys, rows)
     inside = np.all(indices < np.array(grid.shape), axis=1)
     index = tuple(indices[inside].T)
     grid[index] = changes if isinstance(changes, int) else changes[positions[inside]]

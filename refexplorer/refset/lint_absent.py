@@ -13,7 +13,8 @@ import numpy as np
 
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.table import Table
-from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, missing_counts
+from refexplorer.refset.chunk_grid import ChunkReferences, chunk_counts
+from refexplorer.refset.grid_cells import ChunkColumns
 from refexplorer.refset.lint_metadata import attributes_of
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.diagnostics import pointer
@@ -72,7 +73,7 @@ def _missing(opened: OpenedSet) -> dict[str, int | None]:
     for path in opened.arrays.paths:
         array = opened.arrays.get(path)
         assert array is not None
-        found[path] = missing_counts(opened, array).missing
+        found[path] = chunk_counts(opened, array).absent
     return found
 
 

@@ -89,10 +89,8 @@ def _lint_length(segment: Generated, arrays: list[ArrayMeta], findings: Findings
 
 def _evaluated(segment: Generated, array: ArrayMeta) -> _Outside | None:
     count, key = 0, ""
-    start = array.folder + array.prefix
     for table in generated_tables(segment):
-        rows = np.arange(table.count)
-        found, indices = chunk_indices(table.keys, rows, start, array.separator, len(array.shape))
+        found, indices = chunk_indices(array, table.keys)
         outside = found[~array.inside(indices)]
         if len(outside) and not count:
             key = table.key_at(int(outside[0]))

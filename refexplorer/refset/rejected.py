@@ -8,10 +8,9 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from refexplorer.core.errors import LimitError, PickledByFields
-from refexplorer.formats.columns.arrow import flags_of, text_column
+from refexplorer.formats.columns.arrow import text_column
 from refexplorer.formats.columns.chunk_names import chunk_indices
 from refexplorer.formats.columns.table import KeyIndex
 from refexplorer.spec.diagnostics import Diagnostic, Reason, pointer
@@ -74,9 +73,7 @@ class Rejected(PickledByFields):
         if not array.shape:
             return np.empty((int(self.find(array.chunk_key(())) is not None), 0), np.int64)
         keys = pa.chunked_array([self.keys, *map(_keys_of, self.items)]).combine_chunks()
-        start = array.folder + array.prefix
-        rows = np.flatnonzero(flags_of(pc.starts_with(keys, start)))
-        _, indices = chunk_indices(keys, rows, start, array.separator, len(array.shape))
+        indices = chunk_indices(array, keys)[1]
         found: np.ndarray = indices[array.inside(indices)]
         return found
 

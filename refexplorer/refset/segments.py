@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from refexplorer.core.errors import LeftOutWarning
 from refexplorer.formats.columns.arrow import number_column, text_column
-from refexplorer.formats.columns.references import RANGE, URL, Columns, ColumnsBuilder, joined
+from refexplorer.formats.columns.references import RANGE, URL, Columns, joined
 from refexplorer.formats.columns.table import Table
 from refexplorer.spec.diagnostics import Diagnostic, Reason, pointer
 from refexplorer.spec.gen.dimensions import as_column
@@ -248,30 +248,6 @@ def _bounded(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 EVALUATED_KEYS = 200_000
 """Generated keys that one question evaluates; more take too long to wait for."""
-
-
-@dataclass(frozen=True)
-class Listing:
-    """Evaluated references of a gen item, n rows; those that fail are skipped."""
-
-    rows: np.ndarray  # Their numbers in the segment, shape ``(n,)`` int64
-    keys: list[str]  # Their keys
-    columns: Columns  # What they refer to
-
-
-def listings(segment: Generated, stop: int | None = None) -> Iterator[Listing]:
-    """Evaluate the references of a gen item up to a row, many at a time."""
-    for run in segment.runs(0, stop):
-        yield Listing(run.numbers, run.keys, columns_of(run))
-
-
-def evaluated(segment: Generated, row: int) -> Columns:
-    """Evaluate one reference of a gen item; nothing if it fails."""
-    builder = ColumnsBuilder()
-    reference = segment.reference_at(row)
-    if reference is not None:
-        builder.add(reference)
-    return builder.build()
 
 
 def code_targets(columns: Columns, codes: dict[str | None, int]) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
 
@@ -318,6 +318,15 @@ class ColumnsBuilder:
             self._texts,
             self._large,
         )
+
+
+def build_columns(references: Iterable[Reference | None]) -> Columns:
+    """Put references into columns; what is none is left out."""
+    builder = ColumnsBuilder()
+    for reference in references:
+        if reference is not None:
+            builder.add(reference)
+    return builder.build()
 
 
 def joined_columns(parts: Sequence[Columns]) -> Columns:

@@ -200,7 +200,12 @@ class ChunkOrder:
     """
 
     def __init__(
-        self, arrays: ArraysByPath, record_size: int, spool: Spool, proved: bool = False
+        self,
+        blocks: Iterable[Table],
+        arrays: ArraysByPath,
+        record_size: int,
+        spool: Spool,
+        proved: bool = False,
     ) -> None:
         self.metadata: dict[str, Reference] = {}
         self._arrays = arrays
@@ -208,9 +213,10 @@ class ChunkOrder:
         self._spool = spool
         self._proved = proved
         self._parts: dict[str, set[int]] = {}
+        for block in blocks:
+            self._add(block)
 
-    def add(self, block: Table) -> None:
-        """Take references."""
+    def _add(self, block: Table) -> None:
         self.metadata |= {key: block.reference_at(row) for key, row in block.metadata.items()}
         rows = np.delete(np.arange(block.count), list(block.metadata.values()))
         for array, found, numbers in _by_array(block, rows, self._arrays):
@@ -230,20 +236,6 @@ class ChunkOrder:
                 numbers, columns = self._spool.take((path, part))
                 order = np.argsort(numbers)
                 yield InOrder(self._arrays[path], numbers[order], columns.select(order))
-
-
-def in_chunk_order(
-    blocks: Iterable[Table],
-    arrays: ArraysByPath,
-    record_size: int,
-    spool: Spool,
-    proved: bool = False,
-) -> ChunkOrder:
-    """Return all references of some tables; errors as `ChunkOrder.add`."""
-    order = ChunkOrder(arrays, record_size, spool, proved)
-    for block in blocks:
-        order.add(block)
-    return order
 
 
 def _by_array(
@@ -281,8 +273,7 @@ def _numbers(block: Table, rows: np.ndarray, array: ArrayMeta) -> tuple[np.ndarr
         raise RefexplorerError(
             f"`{array.path}` has {array.chunk_count:,} chunks, too many to be written in order."
         )
-    start, rank = array.folder + array.prefix, len(array.grid)
-    positions, indices = chunk_indices(block.keys, rows, start, array.separator, rank)
+    positions, indices = chunk_indices(array, block.keys, rows)
     outside = np.flatnonzero(~array.inside(indices))
     if len(outside):
         raise _no_place(block.key_at(int(rows[positions[outside[0]]])))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -15,7 +15,7 @@ from refexplorer.formats.columns.references import (
     INLINE,
     RANGE,
     Columns,
-    ColumnsBuilder,
+    build_columns,
     joined_columns,
 )
 from refexplorer.formats.columns.table import Table
@@ -45,7 +45,7 @@ class Inlining:
         rows = np.flatnonzero((columns.kinds == RANGE) & (columns.lengths <= self._most))
         keys = table.keys_at(rows).to_pylist()
         data = self._read(keys) if keys else {}
-        read = columns_of(read_bytes(data[key]) for key in keys)
+        read = build_columns(read_bytes(data[key]) for key in keys)
         self._spool.put(next(self._put), rows, read)
         return replaced(table, rows, read)
 
@@ -69,7 +69,7 @@ class Outlining:
         chosen[list(table.metadata.values())] = False
         rows = np.flatnonzero(chosen)
         moved = (self._moved(table.reference_at(row)) for row in rows.tolist())
-        return replaced(table, rows, columns_of(moved))
+        return replaced(table, rows, build_columns(moved))
 
     def _moved(self, reference: Reference) -> Range:
         assert isinstance(reference, Inline | Base64)
@@ -95,15 +95,7 @@ def empty_as_text(table: Table) -> Table:
     """Return a table with empty byte ranges as empty text, since a store takes 0 for the whole."""
     empty = (table.columns.kinds == RANGE) & (table.columns.lengths == 0)
     rows = np.flatnonzero(empty)
-    return replaced(table, rows, columns_of(Inline("") for _ in rows))
-
-
-def columns_of(references: Iterable[Reference]) -> Columns:
-    """Put references into columns."""
-    builder = ColumnsBuilder()
-    for reference in references:
-        builder.add(reference)
-    return builder.build()
+    return replaced(table, rows, build_columns(Inline("") for _ in rows))
 
 
 def replaced(table: Table, rows: np.ndarray, columns: Columns) -> Table:

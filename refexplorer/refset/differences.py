@@ -269,8 +269,8 @@ class Differences:
     def arrays_moved(self, before: Iterable[str], after: Iterable[str]) -> tuple[ArrayMove, ...]:
         """Return which of the arrays at these paths are there under another name."""
         old, new = (side[side >= 0] for side in self._rows[0])
-        gone, come = self.matched.before.select(old), self.matched.after.select(new)
-        return find_array_moves(gone, come, (before, after))
+        overridden, come = self.matched.before.select(old), self.matched.after.select(new)
+        return find_array_moves(overridden, come, (before, after))
 
     @cached_property
     def shifts(self) -> tuple[Shift, ...]:

@@ -99,12 +99,12 @@ def _lint_array(array: ArrayMeta, missing: int | None, notes: KeyFindings) -> No
     key = array.metadata_key
     reads = _reads_as(array)
     if missing == array.chunk_count and prod(array.shape) > 1:
-        said = (
+        message = (
             f"`{array.path}` has {prod(array.shape):,} values and no reference to any of them; "
             f"{reads}."
         )
         hint = "If its files have values, make the references to them again."
-        notes.add("array-without-references", key, said, hint)
+        notes.add("array-without-references", key, message, hint)
         return
     notes.add(
         "missing-chunks",
@@ -186,11 +186,15 @@ def _lint_coordinate(
     full = next((a for a in others if missing[a.path] not in (None, a.chunk_count)), None)
     if missing[array.path] != array.chunk_count or array.shape == (1,) or full is None:
         return
-    said = f"The coordinate `{array.path}` has no reference to any of its {array.shape[0]:,} values"
-    said += f", where `{full.path}` has data; `{coordinate.key_at(0)}` reads as the fill value."
+    message = (
+        f"The coordinate `{array.path}` has no reference to any of its {array.shape[0]:,} values"
+    )
+    message += f", where `{full.path}` has data; `{coordinate.key_at(0)}` reads as the fill value."
     hint = "Add the references to its chunks, or its values inline."
     at = notes.base + pointer(array.metadata_key)
-    notes.findings.add("no-references-at", at, said, hint, key=coordinate.key_at(0), is_error=True)
+    notes.findings.add(
+        "no-references-at", at, message, hint, key=coordinate.key_at(0), is_error=True
+    )
 
 
 def _is_coordinate(array: ArrayMeta, name: str) -> bool:
@@ -260,16 +264,16 @@ def _note_place(
     first = data[0].array
     others = f" and {counted(len(data) - 1, 'more array')}" if len(data) > 1 else ""
     where = f"element {start:,}" if stop == start + 1 else f"elements {start:,} to {stop - 1:,}"
-    said = f"No array has a reference at {where} along `{name}`: neither `{first.path}`{others}"
-    said += f" nor the coordinate `{name}`." if lacks else "."
+    message = f"No array has a reference at {where} along `{name}`: neither `{first.path}`{others}"
+    message += f" nor the coordinate `{name}`." if lacks else "."
     if not others and not lacks:
-        said = f"`{first.path}` has no reference at {where} along `{name}`."
+        message = f"`{first.path}` has no reference at {where} along `{name}`."
     along = coordinate if lacks and coordinate is not None else data[0]
-    said += f" All values there, such as those of `{along.key_at(start)}`, read as fill values; "
-    said += "a whole file may be missing."
+    message += f" All values there, such as those of `{along.key_at(start)}`, read as fill values; "
+    message += "a whole file may be missing."
     hint = "Add the references to the file again, or make the set without that place."
     at, key = notes.base + pointer(along.array.metadata_key), along.key_at(start)
-    notes.findings.add("no-references-at", at, said, hint, key=key, is_error=lacks)
+    notes.findings.add("no-references-at", at, message, hint, key=key, is_error=lacks)
 
 
 _CONSOLIDATED = ".zmetadata"
@@ -303,16 +307,16 @@ def lint_groups(opened: OpenedSet, notes: KeyFindings) -> None:
             arrays += f" and {counted(len(paths) - 1, 'more array')}"
         if folder:
             code = "no-group"
-            said = (
+            message = (
                 f"`{folder}` is no group, since `{key}` is missing: xarray does not find {arrays}."
             )
         else:
             code = "no-root"
-            said = (
+            message = (
                 f"The set has no root group, since `{key}` is missing: xarray and Zarr cannot open "
                 f"it, nor {arrays} in it."
             )
-        notes.add(code, key, said, f"Add `{key}` with the value `{text}`.")
+        notes.add(code, key, message, f"Add `{key}` with the value `{text}`.")
 
 
 _NAMES = (".zgroup", "zarr.json")

@@ -176,8 +176,8 @@ def _lint_orphans(opened: OpenedSet, notes: KeyFindings) -> None:
             "Without .zarray or zarr.json no reader finds the array.",
         )
         if unread is not None:
-            said = f"`{key}` looks like a chunk, but the metadata `{unread}` cannot be used."
-            remark = LintFinding("orphan-chunk", said, "Mend the metadata first.")
+            text = f"`{key}` looks like a chunk, but the metadata `{unread}` cannot be used."
+            remark = LintFinding("orphan-chunk", text, "Mend the metadata first.")
         lost = is_zarr or unread is not None
         code, message, hint = remark
         notes.add(code, key, message, hint, count=len(rows), is_error=lost)
@@ -287,16 +287,16 @@ def _lint_lengths(opened: OpenedSet, chunks: StoredChunks, notes: KeyFindings) -
         length = int(chunks.columns.lengths[rows[0]])
         more = f" {len(rows):,} chunks of `{array.path}` are so." if len(rows) > 1 else ""
         if code == "empty-chunk":
-            said = f"`{key}` has a length of 0 bytes, which decode to no chunk.{more}"
+            message = f"`{key}` has a length of 0 bytes, which decode to no chunk.{more}"
             hint = "Leave the key out if the chunk has no data: then it reads as the fill value."
         else:
-            said = (
+            message = (
                 f"`{key}` has {counted(length, 'byte')}, but a chunk of `{array.path}`, which is "
                 f"not compressed, takes {size:,}: {_shape(array.chunks)} elements of "
                 f"{array.dtype}.{more}"
             )
             hint = "Check the length, and shape, chunks and data type of the array."
-        notes.add(code, key, said, hint, count=len(rows))
+        notes.add(code, key, message, hint, count=len(rows))
 
 
 def _shape(lengths: tuple[int, ...]) -> str:
@@ -308,7 +308,7 @@ def _ranks(columns: Columns) -> np.ndarray:
     count = len(columns.urls)
     ranks = np.arange(count)
     if count <= _SORTED_URLS:
-        urls = text_column([url or "" for url in columns.urls_at(np.arange(count))])
+        urls = text_column([url or "" for url in columns.urls.at(np.arange(count))])
         ranks[numbers_of(pc.array_sort_indices(urls)).astype(np.int64)] = np.arange(count)
     return ranks
 

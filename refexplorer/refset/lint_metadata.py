@@ -125,16 +125,16 @@ def _lint_copies(table: Table, key: str, notes: KeyFindings) -> None:
         return
     first = odd[0]
     if table.find(first) is None:
-        said = f"has `{first}`, which is no key of the set"
+        message = f"has `{first}`, which is no key of the set"
     elif first not in copies:
-        said = f"lacks `{first}`"
+        message = f"lacks `{first}`"
     else:
-        said = f"says otherwise than `{first}` itself"
+        message = f"says otherwise than `{first}` itself"
     more = f", as {len(odd) - 1:,} others differ" if len(odd) > 1 else ""
     notes.add(
         "metadata-copies-differ",
         key,
-        f"`{key}` {said}{more}: readers of consolidated metadata see another set.",
+        f"`{key}` {message}{more}: readers of consolidated metadata see another set.",
         "Consolidate the metadata anew, or open with `consolidated=False`.",
         array=first.rpartition("/")[0],
         count=len(odd),

@@ -136,8 +136,8 @@ class _Overriding:
     def _compare_among(self, listed: _ListedKeys) -> None:
         codes = numbers_of(listed.keys.combine_chunks().dictionary_encode().indices)
         order = np.argsort(codes, kind="stable")
-        again = np.flatnonzero(codes[order[1:]] == codes[order[:-1]])
-        remade, later = order[again], listed.owners(order[again + 1])
+        repeated = np.flatnonzero(codes[order[1:]] == codes[order[:-1]])
+        remade, later = order[repeated], listed.owners(order[repeated + 1])
         for owner, first, count in _counted(later):
             key = listed.keys[int(remade[first])].as_py()
             self._tell(listed.positions[owner], key, count)

@@ -103,8 +103,8 @@ class Matcher:
 
     def urls_of(self, columns: Columns) -> np.ndarray:
         """Return the positions of the URLs of some references that match, ascending."""
-        positions = columns.urls_matching(self._pattern)
-        urls = [url or "" for url in columns.urls_at(positions)]
+        positions = columns.urls.matching(self._pattern)
+        urls = [url or "" for url in columns.urls.at(positions)]
         found: np.ndarray = positions[self.matches(text_column(urls))]
         return found
 
@@ -122,7 +122,7 @@ def _start(text: str, mode: str) -> str:
     return "" if match is None else match[1]
 
 
-def _why_not(text: str, said: str) -> str:
+def _why_not(text: str, message: str) -> str:
     # RE2 does not say which of its limits was met; Python tells a typing error from the rest
     try:
         re.compile(text)
@@ -131,7 +131,7 @@ def _why_not(text: str, said: str) -> str:
     return (
         f"{text!r} is not supported, since matching it could take unbounded time: use a regular "
         "expression without look-ahead, look-behind and back references "
-        f"({said.rpartition(': ')[2]})."
+        f"({message.rpartition(': ')[2]})."
     )
 
 

@@ -95,12 +95,12 @@ def _refusal(item: GenItem, key: str) -> Diagnostic | None:
     for values in (item.values(number), *map(item.varied, item.sample())):
         if (bad := item.failure(values)) is not None:
             where = values_text(values)
-            said = (
+            message = (
                 f"gen[{item.number}] would generate this key, but the item is rejected, "
                 f"since it fails for {where}: {bad}"
             )
             at = pointer("gen", item.number, bad.field)
-            return Reason(bad.code, said, bad.hint).finding(at, key)
+            return Reason(bad.code, message, bad.hint).finding(at, key)
     return None
 
 

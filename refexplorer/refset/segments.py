@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from refexplorer.core.errors import LeftOutWarning
 from refexplorer.formats.columns.arrow import number_column, text_column
-from refexplorer.formats.columns.references import RANGE, URL, Columns, joined
+from refexplorer.formats.columns.references import RANGE, URL, Columns, UrlColumn, joined
 from refexplorer.formats.columns.table import Table
 from refexplorer.spec.diagnostics import Diagnostic, Reason, pointer
 from refexplorer.spec.gen.dimensions import as_column
@@ -119,9 +119,9 @@ class Generated:
         bad = None if number is None else self.item.failure(self.item.values(number))
         if bad is None:
             return None
-        said = f"{self.origin} generates this key, but its `{bad.field}` fails: {bad}"
+        message = f"{self.origin} generates this key, but its `{bad.field}` fails: {bad}"
         at = pointer("gen", self.item.number, bad.field)
-        return Reason(bad.code, said, bad.hint).finding(at, key)
+        return Reason(bad.code, message, bad.hint).finding(at, key)
 
     def failing(self) -> Iterator[str]:
         """Yield the keys for which a template fails, unless it is that of the key."""
@@ -227,17 +227,17 @@ def _keys_of(run: Run) -> pa.LargeStringArray:
 
 def columns_of(run: Run) -> Columns:
     """Return the references of the keys of a run."""
-    count = len(run)
+    count, urls = len(run), UrlColumn(more=run.urls)
     if run.offsets is None or run.lengths is None:
         none = np.zeros(count, np.int64)
-        return Columns(np.full(count, URL, np.uint8), run.targets, run.urls, none, none, ())
+        return Columns(np.full(count, URL, np.uint8), run.targets, urls, none, none, ())
     (offsets, huge), (lengths, long) = _bounded(run.offsets), _bounded(run.lengths)
     large = {
         row: Range(run.urls[run.targets[row]], int(run.offsets[row]), int(run.lengths[row]))
         for row in np.flatnonzero(huge | long).tolist()
     }
     kinds = np.full(count, RANGE, np.uint8)
-    return Columns(kinds, run.targets, run.urls, offsets, lengths, (), large)
+    return Columns(kinds, run.targets, urls, offsets, lengths, (), large)
 
 
 def _bounded(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -256,6 +256,6 @@ def code_targets(columns: Columns, codes: dict[str | None, int]) -> np.ndarray:
     is_used = np.zeros(len(table), np.bool_)
     is_used[columns.targets] = True  # the last place is that of -1
     used = np.flatnonzero(is_used[:-1])
-    table[used] = [codes.setdefault(url, len(codes)) for url in columns.urls_at(used)]
+    table[used] = [codes.setdefault(url, len(codes)) for url in columns.urls.at(used)]
     coded: np.ndarray = table[columns.targets]
     return coded

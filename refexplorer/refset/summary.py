@@ -186,7 +186,7 @@ class _Totals:
         if alone:
             self.more_urls += len(named)
         else:
-            self.urls.update(columns.urls_at(named))
+            self.urls.update(columns.urls.at(named))
 
 
 def summarize(opened: OpenedSet, path: str) -> Summary:

@@ -99,8 +99,8 @@ class Diagnostic:
 
     def __repr__(self) -> str:
         values = ((field.name, getattr(self, field.name)) for field in fields(self))
-        said = (f"{name}={shorten(masked_text(repr(value)))}" for name, value in values)
-        return f"{type(self).__name__}({', '.join(said)})"
+        parts = (f"{name}={shorten(masked_text(repr(value)))}" for name, value in values)
+        return f"{type(self).__name__}({', '.join(parts)})"
 
     def __str__(self) -> str:
         return f"{self.severity} {self.code} at {self.place}: {self.sentence}"

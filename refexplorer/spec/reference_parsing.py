@@ -67,8 +67,8 @@ def _read_list(
         if type(offset) is not int or type(length) is not int or offset < 0 or length < 0:
             offset, length = _whole("offset", offset, note), _whole("length", length, note)
         if offset > _INT64 or length > _INT64:
-            said = f"The range {offset}, {length} has a number beyond 2**63 - 1."
-            note("vast-number", said, "No parquet store holds it, and no file is that long.")
+            message = f"The range {offset}, {length} has a number beyond 2**63 - 1."
+            note("vast-number", message, "No parquet store holds it, and no file is that long.")
         return Range(_read_url(url, url_of), offset, length)
     if len(value) == 1:
         return Url(_read_url(value[0], url_of))

@@ -15,7 +15,13 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.writing import refused
 from refexplorer.formats.columns.arrow import flags_of
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
-from refexplorer.formats.columns.references import BASE64, INLINE, Columns, joined_columns
+from refexplorer.formats.columns.references import (
+    BASE64,
+    INLINE,
+    Columns,
+    UrlColumn,
+    joined_columns,
+)
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.moves import SAME, compare
 from refexplorer.refset.opened_set import BLOCK
@@ -88,7 +94,7 @@ def check_same(wanted: Table, found: Table) -> None:
 def _odd_rows(wanted: Columns, found: Columns) -> np.ndarray:
     """Return the rows that are not the same target and bytes; texts are to be looked at."""
     positions = {url: position for position, url in enumerate(wanted.urls)}
-    urls = found.urls_at(np.arange(len(found.urls)))
+    urls = found.urls.at(np.arange(len(found.urls)))
     codes = np.array([*(positions.get(url, -1) for url in urls), -1], np.int64)[found.targets]
     odd = (codes != wanted.targets) | (codes < 0) | (wanted.kinds != found.kinds)
     odd |= (wanted.offsets != found.offsets) | (wanted.lengths != found.lengths)
@@ -151,7 +157,7 @@ class Spool:
             rows[field] = values
         texts = [columns.texts[position] for position in columns.offsets[is_text].tolist()]
         large = [(row, found.offset, found.length) for row, found in columns.large.items()]
-        tail = json.dumps([columns.urls_at(used), texts, large]).encode()
+        tail = json.dumps([columns.urls.at(used), texts, large]).encode()
         self._file.seek(self._end)
         self._file.write(rows.tobytes())
         self._file.write(tail)
@@ -173,7 +179,9 @@ class Spool:
         targets = np.ascontiguousarray(rows["target"])
         large = {row: Range(urls[targets[row]], offset, length) for row, offset, length in numbers}
         kinds, offsets, lengths = (rows[field] for field in ("kind", "offset", "length"))
-        return rows["number"], Columns(kinds, targets, urls, offsets, lengths, texts, large)
+        return rows["number"], Columns(
+            kinds, targets, UrlColumn(more=urls), offsets, lengths, texts, large
+        )
 
 
 ArraysByPath = Mapping[str, ArrayMeta]

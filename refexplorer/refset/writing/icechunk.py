@@ -51,7 +51,7 @@ def write_icechunk(
     with Spool(Path(gettempdir()) if isinstance(place, str) else place.parent) as spool:
         order = ChunkOrder(blocks, arrays, BLOCK, spool)
         chunks = list(order)
-        urls = {url for found in chunks for url in found.columns.urls_at(_used(found))}
+        urls = {url for found in chunks for url in found.columns.urls.at(_used(found))}
         targets = sorted(url for url in urls if url is not None)
         metadata = {key: _bytes(key, reference) for key, reference in order.metadata.items()}
         with writing_repository(
@@ -99,7 +99,7 @@ def _write(writer: RepositoryWriter, found: InOrder) -> None:
     rows = np.flatnonzero(columns.kinds == RANGE)
     if len(rows):
         used = _used(found)
-        names = dict(zip(used.tolist(), columns.urls_at(used), strict=True))
+        names = dict(zip(used.tolist(), columns.urls.at(used), strict=True))
         urls = [names[code] or "" for code in columns.targets[rows].tolist()]
         indices = np.array([array.index_at(n) for n in found.numbers[rows].tolist()], np.int64)
         indices = indices.reshape(len(rows), len(array.grid))

@@ -15,6 +15,7 @@ from refexplorer.formats.columns.references import (
     INLINE,
     RANGE,
     Columns,
+    UrlColumn,
     build_columns,
     joined_columns,
 )
@@ -132,7 +133,7 @@ def retargeted(table: Table, changes: Sequence[Callable[[str], str]]) -> Table:
     columns = table.columns
     used, inverse = np.unique(columns.targets, return_inverse=True)
     before = int(np.searchsorted(used, 0))
-    found = columns.urls_at(used[before:])
+    found = columns.urls.at(used[before:])
     for change in changes:
         found = [url if url is None else change(url) for url in found]
     targets = (inverse - before).astype(np.int32)
@@ -141,4 +142,6 @@ def retargeted(table: Table, changes: Sequence[Callable[[str], str]]) -> Table:
         row: Range(found[targets[row]], reference.offset, reference.length)
         for row, reference in columns.large.items()
     }
-    return replace(table, columns=replace(columns, urls=found, targets=targets, large=large))
+    return replace(
+        table, columns=replace(columns, urls=UrlColumn(more=found), targets=targets, large=large)
+    )

@@ -371,11 +371,11 @@ def _read_item(
             "gen-empty", at, f"gen[{number}] generates no keys: the dimension `{empty}` is empty."
         )
         return item
-    looked = check_keys(item, context.budget, at, findings)
-    if looked is None:
+    checked_item = check_keys(item, context.budget, at, findings)
+    if checked_item is None:
         context.rejected.append(item)
         return None
-    item = looked
+    item = checked_item
     _note_arguments(item, at, findings)
     _note_equal_keys(item, at, findings)
     _note_equal_ranges(item, at, findings)

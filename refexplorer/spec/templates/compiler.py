@@ -356,11 +356,11 @@ def _render(compiled: jinja2.Template, used: Collection[str], scope: Scope) -> V
     return "".join(pieces)
 
 
-def _undefined(said: str, scope: Scope) -> TemplateProblem:
-    name = _UNDEFINED.fullmatch(said)
+def _undefined(error: str, scope: Scope) -> TemplateProblem:
+    name = _UNDEFINED.fullmatch(error)
     if name is not None:
         return UndefinedName(name[1], scope.values, scope.templates)
-    message = f"This template cannot be evaluated: {said.rstrip('.')}."
+    message = f"This template cannot be evaluated: {error.rstrip('.')}."
     return TemplateProblem("undefined-name", message)
 
 

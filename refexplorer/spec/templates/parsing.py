@@ -162,19 +162,21 @@ def as_template_problem() -> Iterator[None]:
     try:
         yield
     except jinja2.TemplateSyntaxError as error:
-        said = _in_words((error.message or "").rstrip("."))
-        raise TemplateProblem("bad-template", f"The template cannot be parsed: {said}.") from None
+        message = _in_words((error.message or "").rstrip("."))
+        raise TemplateProblem(
+            "bad-template", f"The template cannot be parsed: {message}."
+        ) from None
     except (RecursionError, MemoryError, SyntaxError):
         raise TemplateProblem("template-limit", "This template is nested too deeply.") from None
     except ValueError as error:  # a number literal with more digits than Python reads
         raise TemplateProblem("bad-template", f"The template cannot be parsed: {error}.") from None
 
 
-def _in_words(said: str) -> str:
+def _in_words(text: str) -> str:
     """Name what jinja2 calls a token as it is written."""
     for pattern, words in _SAID:
-        said = re.sub(pattern, words, said, flags=re.DOTALL)
-    return said
+        text = re.sub(pattern, words, text, flags=re.DOTALL)
+    return text
 
 
 def unnamed_arguments(name: str) -> TemplateProblem:

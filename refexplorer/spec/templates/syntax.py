@@ -173,8 +173,8 @@ def item(value: Value, index: Value) -> Value:
     except (TypeError, LookupError) as error:
         if isinstance(index, str) and hasattr(value, index):
             raise refused(f"attribute `.{index}`") from None
-        said = f"This template cannot be evaluated: {error}."
-        return Undefined(TemplateProblem("bad-template", said))
+        message = f"This template cannot be evaluated: {error}."
+        return Undefined(TemplateProblem("bad-template", message))
 
 
 COMPARE: dict[str, Callable[[Any, Any], bool]] = {

@@ -210,7 +210,11 @@ class ArrayIndex:
     @cached_property
     def paths(self) -> tuple[str, ...]:
         """Paths of all arrays whose metadata can be read, in the order of the tree."""
-        return tuple(f.path for f in self._tree.folders if self.get(f.path) is not None)
+        return tuple(array.path for array in self)
+
+    def __iter__(self) -> Iterator[ArrayMeta]:
+        """Yield all arrays whose metadata can be read, in the order of the tree."""
+        return iter(self.below(self._tree.root))
 
     def get(self, path: str) -> ArrayMeta | None:
         """Return the metadata of the array at a path; None if there is none that can be read."""

@@ -68,13 +68,8 @@ def lint_lost_places(opened: OpenedSet, notes: KeyFindings) -> None:
 
 def _missing(opened: OpenedSet) -> dict[str, int | None]:
     """Return how many chunks of each array have no reference."""
-    opened.arrays.count(opened.arrays.below(opened.tree.root))
-    found = {}
-    for path in opened.arrays.paths:
-        array = opened.arrays.get(path)
-        assert array is not None
-        found[path] = chunk_counts(opened, array).absent
-    return found
+    opened.arrays.count(opened.arrays)
+    return {array.path: chunk_counts(opened, array).absent for array in opened.arrays}
 
 
 def _lint_places(opened: OpenedSet, missing: dict[str, int | None], notes: KeyFindings) -> None:
@@ -124,10 +119,8 @@ def _reads_as(array: ArrayMeta) -> str:
 def _joined(opened: OpenedSet) -> dict[tuple[str, str, int], list[_Along]]:
     """Return the dimensions by folder, name and length, with the arrays that have them."""
     found: dict[tuple[str, str, int], list[_Along]] = {}
-    for path in opened.arrays.paths:
-        array = opened.arrays.get(path)
-        assert array is not None
-        folder = path.rpartition("/")[0]
+    for array in opened.arrays:
+        path, folder = array.path, array.path.rpartition("/")[0]
         for place, length in enumerate(array.shape):
             names = array.dimensions or ()
             name = names[place] if place < len(names) else None

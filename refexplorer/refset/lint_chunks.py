@@ -124,9 +124,7 @@ _CHUNK_LIKE = r"(?:^|/)(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))*$"
 
 def lint_arrays(opened: OpenedSet, notes: KeyFindings) -> None:
     """Note what is odd about the chunks of every array, and chunks without an array."""
-    for path in opened.arrays.paths:
-        array = opened.arrays.get(path)
-        assert array is not None
+    for array in opened.arrays:
         _lint_chunks(opened, array, notes)
     _lint_orphans(opened, notes)
 
@@ -231,9 +229,8 @@ class StoredChunks(NamedTuple):
 def stored_chunks(opened: OpenedSet) -> Iterator[StoredChunks]:
     """Yield the stored references of every array, those of a parquet store by themselves."""
     table = opened.table
-    for path in opened.arrays.paths:
-        array, folder = opened.arrays.get(path), opened.tree.folder(path)
-        assert array is not None
+    for array in opened.arrays:
+        folder = opened.tree.folder(array.path)
         assert folder is not None
         rows = opened.tree.rows_below(folder)
         own = [table.metadata.get(array.folder + name) for name in METADATA_NAMES]

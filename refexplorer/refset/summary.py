@@ -54,7 +54,7 @@ class ArrayStates:
 def array_states(opened: OpenedSet) -> ArrayStates:
     """Count the chunks of all arrays; record files are read."""
     found = opened.arrays
-    arrays = found.below(opened.tree.root)
+    arrays = list(found)
     found.count(arrays)
     folders = [opened.tree.folder(array.path) for array in arrays]
     return ArrayStates(

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from refexplorer.refset.tree import NodeType
+from refexplorer.spec.keys import NodeType
 from refexplorer.spec.references import Kind
 from refexplorer.views.wire.messages import Count, Real, Request
 from refexplorer.views.wire.models import Derived, Note, ReadOutcome

@@ -137,7 +137,7 @@ def record_exercise(exercise: Exercise, facts: Message) -> str:
     content = {
         **facts,
         "document": exercise.start,
-        "part": _part_of_recorded_exercise(len(states)),
+        "part": _exercise_part(len(states)),
         "answers": {},
         "defaults": {tag_of(kind): defaults_of(kind) for kind in ASKED},
         "states": states,
@@ -181,7 +181,7 @@ def _controller(exercise: Exercise) -> ExercisesController:
     return ExercisesController(exercise.name, (), [exercise])
 
 
-def _part_of_recorded_exercise(texts: int) -> str:
+def _exercise_part(texts: int) -> str:
     return (
         f"{texts} texts are judged here, in any spacing: the one to begin with, solutions, and "
         "common mistakes. Another text is judged by the set that it makes, which takes Python. "

@@ -365,3 +365,14 @@ OUTSIDE = BOMB.replace(b'"ha"', b'SYSTEM "file:///etc/passwd"')
 def test_a_hostile_document(document: bytes, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         rx.open_references(document, limits=rx.Limits(json_lists=1000))
+
+
+def test_notes_on_what_is_written_in_a_set_are_silent(tmp_path: Path) -> None:
+    """No reader of sets resolves these URLs, and no store takes these names for keys."""
+    document = variable(CHUNK).replace(b'name="a.nc"', 'name="données/é::{{x}} {y}.nc"'.encode())
+    document = document.replace(b"ISO-8859-1", b"UTF-8").replace(b'"bad"', '"é: ?"'.encode())
+    document = document.replace(b'offset="0" nBytes="2"', b'offset="16" nBytes="2"')
+    (tmp_path / "a.nc.dmrpp").write_bytes(document)
+    refs = rx.open_references(tmp_path / "a.nc.dmrpp")
+    assert "é: ?" in refs.arrays()
+    assert [each.code for each in refs.diagnostics] == []

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import posixpath
 from collections.abc import Iterator, Mapping
 
+from refexplorer.core.text import escape
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.spec.keys import prefix
+from refexplorer.spec.keys import folders_above, prefix
 from refexplorer.spec.lint import (
     ELSEWHERE,
     EXTERNAL,
@@ -20,6 +22,7 @@ from refexplorer.spec.lint_metadata import (
     lint_attributes,
     lint_ignored_fill_value,
     lint_metadata_text,
+    named_arrays,
 )
 from refexplorer.spec.references import Range, Url
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -34,7 +37,7 @@ def lint_metadata(opened: OpenedSet, notes: KeyFindings) -> None:
     _lint_texts(table, notes)
     _lint_links(table, notes)
     for array in opened.arrays:
-        _lint_attributes(table, array, notes)
+        _lint_attributes(opened, array, notes)
     _lint_dimensions(opened, notes)
     for key in table.metadata:
         _lint_copies(table, key, notes)
@@ -78,7 +81,8 @@ def _lint_links(table: Table, notes: KeyFindings) -> None:
             notes.add_all(key, lint_links(folder, attributes))
 
 
-def _lint_attributes(table: Table, array: ArrayMeta, notes: KeyFindings) -> None:
+def _lint_attributes(opened: OpenedSet, array: ArrayMeta, notes: KeyFindings) -> None:
+    table = opened.table
     attributes = attributes_of(table, array)
     key = array.folder + ".zattrs"
     if array.zarr_format == 3 or table.find(key) is None:
@@ -87,6 +91,24 @@ def _lint_attributes(table: Table, array: ArrayMeta, notes: KeyFindings) -> None
     ignored = lint_ignored_fill_value(array, attributes)
     remarks += [] if ignored is None else [ignored]
     notes.add_all(key, remarks)
+    folders = [prefix(folder) for folder in folders_above(array.path)]
+    lacking = [
+        f"`{escape(name, 100)}` ({attribute})"
+        for attribute, name in named_arrays(attributes)
+        if not any(opened.arrays.get(_resolved(folder, name)) for folder in folders)
+    ]
+    if lacking:
+        more = f" and {len(lacking) - _SHOWN:,} more" if len(lacking) > _SHOWN else ""
+        message = f"`{array.path}` names {', '.join(lacking[:_SHOWN])}{more}, but the set has no "
+        notes.add("names-nothing", key, f"{message}such array{'s' * (len(lacking) > 1)}.")
+
+
+_SHOWN = 5  # names in one message
+
+
+def _resolved(folder: str, name: str) -> str:
+    """Return the path of an array that a name means in a folder."""
+    return posixpath.normpath(posixpath.join(f"/{folder}", name)).strip("/")
 
 
 def _lint_dimensions(opened: OpenedSet, notes: KeyFindings) -> None:

@@ -32,7 +32,8 @@ from refexplorer.formats.icechunk.repository import (
     url_version,
 )
 from refexplorer.formats.json_forms import JsonForm, LindiForm
-from refexplorer.formats.other_files import PROBE, is_dmrpp, kind_of
+from refexplorer.formats.other_files import PROBE, is_dmrpp, is_zip, kind_of
+from refexplorer.formats.parquet.zipped import zipped_store
 from refexplorer.formats.source import (
     DOCUMENTS,
     JSON,
@@ -222,10 +223,22 @@ class ParquetForm(SourceForm):
         return Source(folder.name, self.name, folder.parent, store=store)
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
-        """Find the store that a file of this name is of."""
+        """Find the store that a file of this name is of, or that a zip archive has."""
+        if is_zip(file.head[:4]):
+            return self._of_zip(file, terms)
         if file.local is None or file.local.name != ZMETADATA:
             return None
         return self.of_folder(SourceFolder.at(file.local.parent, None, terms.files), terms)
+
+    def _of_zip(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
+        terms.check_size(file.name, file.size)
+        with file.content() as stream:
+            store = zipped_store(stream, file.name, terms.limits)
+        place = None if file.local is None else str(file.local.resolve())
+        if place is None and file.location is not None:
+            place = f"{file.location.rstrip('/')}/{file.name}"
+        found = Source(file.name, self.name, file.location, store=store, place=place)
+        return None if store is None else found
 
 
 class VirtualiZarrForm(SourceForm):

@@ -90,11 +90,22 @@ _TIFF = _MAKE.format("`kerchunk.tiff.tiff_to_zarr` or the package virtual-tiff")
 _ZARR = "open it with `zarr.open` or `xarray.open_zarr`; references to it are not needed"
 
 
+def is_zip(head: bytes) -> bool:
+    """Say whether a file is a zip archive, in which a parquet store may be."""
+    return head.startswith((b"PK\3\4", b"PK\5\6"))
+
+
 def refuse_other(name: str, head: bytes) -> None:
     """Refuse a file that is something else than a document of references."""
     kind = _of_bytes(head)
     if kind is not None:
         raise _refused(name, kind)
+
+
+def refuse_early(name: str, head: bytes) -> None:
+    """Refuse what no form reads before all of it is fetched."""
+    if not is_zip(head):
+        refuse_other(name, head)
 
 
 def refuse_zarr(name: str, has: Callable[[str], bool]) -> None:
@@ -138,7 +149,7 @@ def _of_bytes(head: bytes) -> FileKind | None:
     if (found := _GRIB.search(head, 0, _GRIB_HEADING)) is not None:
         remedy = _MAKE_GRIB if found[1] == b"\2" else _GRIB1
         return f"a GRIB{found[1][0]} file", remedy
-    if head.startswith((b"PK\3\4", b"PK\5\6")):
+    if is_zip(head):
         if any(key.encode() in head for key in _ZARR_KEYS):
             return "a Zarr store in a zip file", "open it with `zarr.storage.ZipStore`"
         return "a zip file", _UNPACK

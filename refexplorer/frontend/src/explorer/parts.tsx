@@ -25,7 +25,6 @@ import maps from "../styles/maps.css";
 import tree from "../styles/tree.css";
 import { SearchBox } from "../tree/search.tsx";
 import { Tree } from "../tree/tree.tsx";
-import { Overview } from "./overview.tsx";
 import type { ExplorerSession } from "./session.ts";
 
 export interface PartProps {
@@ -36,7 +35,6 @@ export interface PartProps {
 }
 
 export const PARTS: Record<string, ComponentType<PartProps>> = {
-  overview: Overview,
   tree: Keys,
   key: Key,
   data: Data,

@@ -9,7 +9,8 @@ export interface PartRecord {
   name: string;
   label: string;
   title: string;
-  tab: boolean;
+  /** Whether the switch over the picture offers it. */
+  look: boolean;
 }
 
 /** The part that is all of them. */
@@ -57,8 +58,12 @@ export const PLAIN: Picture = {
 export interface ExplorerState {
   hello: Hello | null;
   failure: string | null;
-  /** The name of the part that is shown beside the tree. */
-  tab: string;
+  /** What of the selection the middle shows: its values, chunks, files or cost. */
+  look: string;
+  /** Whether the right side is about the set although something is selected. */
+  aboutSet: boolean;
+  /** Whether the right side is open where it lies over the picture. */
+  isAside: boolean;
   selection: string;
   item: PathItem | null;
   /** Whether the item of what was selected last is on its way, and `item` is of what was before. */
@@ -103,7 +108,9 @@ export interface ExplorerState {
 export const START: ExplorerState = {
   hello: null,
   failure: null,
-  tab: "overview",
+  look: "data",
+  aboutSet: false,
+  isAside: false,
   selection: "",
   item: null,
   isComing: false,

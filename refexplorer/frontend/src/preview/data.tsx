@@ -56,7 +56,7 @@ export function Data({ session }: { session: ExplorerSession }) {
   const isOld = shown?.reading != null && part !== undefined && part.join() !== shown.reading.slices.join();
   return (
     <>
-      {chosen || <h2 class="data-title">{array.path || "/"}</h2>}
+      {chosen}
       {plan?.array === array.path && (
         <div class="wanted">
           <Slices

@@ -9,7 +9,7 @@ import { Drawing } from "./drawing.tsx";
 import { Choice } from "../maps/mapparts.tsx";
 import { percentiles, SCALES, type ScaleName } from "./bars.ts";
 import { SCHEMES, type Scheme } from "./colours.ts";
-import { PLAIN, WHOLE, type Picture } from "../explorer/state.ts";
+import { PLAIN, type Picture } from "../explorer/state.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { indexOf, layout, placeOf, range, slice, textsOf, type Axis, type Layout } from "./slices.ts";
 import type { Integers } from "./time/frames.ts";
@@ -128,16 +128,6 @@ export function Values({ session, reading, values, integers }: Props) {
       <div class="controls">
         {!single && <Modes modes={modesOf(plan, reading)} chosen={isSingle ? "channel" : drawable} choose={setMode} />}
         <Fields session={session} reading={reading} />
-        {!single && plan.drawn.length === 2 && session.part === WHOLE && (
-          <button
-            type="button"
-            class="button"
-            title="Draw it with coastlines, where latitude and longitude are known"
-            onClick={() => session.show("map")}
-          >
-            On the map
-          </button>
-        )}
         {!single && <Axes plan={plan} choose={setWanted} />}
         {isNarrow ? (
           <details class="more">

@@ -322,9 +322,10 @@ export class Preview extends Store<PreviewState> {
       });
       const { job } = this.state;
       const seen = job?.array === plan.array && job.reading !== null && job.reading.state !== "ask";
-      const other = job?.slices.join() !== plan.slices.join();
+      const other = job?.array !== plan.array || job.slices.join() !== plan.slices.join();
       // One at a time: when it is here, what was wanted meanwhile is looked at again.
       if (wish.slices !== null && seen && other && job.id === null && this.isCheap(plan)) void this.read();
+      else if (!wish.again && !seen && other && this.isFirst(plan)) void this.read();
     } catch (error) {
       if (wish.turn === this.turn) this.set({ planError: (error as Error).message });
     }
@@ -333,6 +334,12 @@ export class Preview extends Store<PreviewState> {
   /** Whether a part may be read without a word: one of the array was, so it is allowed. */
   private isCheap({ estimate }: Plan): boolean {
     return estimate.requests === 0 || (estimate.bytes !== null && Number(estimate.bytes) <= this.state.bound);
+  }
+
+  /** Whether the first picture of an array is drawn without a question. */
+  private isFirst({ estimate, is_allowed, budget }: Plan): boolean {
+    const most = this.state.budget ?? budget;
+    return is_allowed && estimate.bytes !== null && Number(estimate.bytes) <= Number(most);
   }
 
   setBound(bound: number): void {

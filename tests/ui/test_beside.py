@@ -7,14 +7,13 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.helpers.browsing import row, violations
+from tests.helpers.browsing import row, show, violations
 
 
 @pytest.mark.both_hosts
 def test_two_times_with_linked_parts_and_windows(explorer: Locator) -> None:
     row(explorer, "sst").click()
-    explorer.get_by_role("tab", name="Side by side").click()
-    panel = explorer.get_by_role("tabpanel", name="Side by side")
+    panel = show(explorer, "Side by side")
     left, right = (panel.get_by_role("group", name=f"{side} part") for side in ("Left", "Right"))
     linked = panel.get_by_label("parts linked")
     expect(right.get_by_label("Right, time: index or slice")).to_have_value("0")

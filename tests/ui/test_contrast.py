@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import EXPLORE, open_on_page
+from tests.helpers.browsing import EXPLORE, open_on_page, show
 from tests.helpers.hosts import Lab, PanelPage
 
 _BADGE = "(badge) => [getComputedStyle(badge).color, getComputedStyle(badge).backgroundColor]"
@@ -41,7 +41,7 @@ def test_the_few_colours_of_the_system(panel_page: PanelPage, page: Page) -> Non
     assert outline(page.get_by_role("tab", selected=True)) == "solid"
     letter, ground = tree.locator(".badge i").first.evaluate(_BADGE)
     assert letter != ground
-    page.get_by_role("tab", name="Chunks").click()
+    show(page, "Chunks")
     picture = page.get_by_role("application")
     expect(picture).to_be_visible()
     assert len(picture.locator("canvas").evaluate(_COLOURS)) >= 3  # targets, ground and hatching

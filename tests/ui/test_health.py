@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import open_in_host, open_on_page, violations
+from tests.helpers.browsing import details, looked_at, open_in_host, open_on_page, show, violations
 from tests.helpers.hosts import PanelPage
 
 BROKEN = """
@@ -44,7 +44,7 @@ def test_each_number_leads_to_what_it_counts(broken: Locator) -> None:
     rows.first.click()
     expect(broken.get_by_role("tab", name="Key")).to_have_attribute("aria-selected", "true")
     expect(rows).to_have_count(4)
-    broken.get_by_role("tab", name="Chunks").click()
+    show(broken, "Chunks")
     expect(broken.get_by_role("heading", name="sst", exact=True)).to_be_visible()
     lab = broken.page.locator(".jp-OutputArea-output").count()
     assert violations(broken.page, within=".jp-OutputArea-output" if lab else None) == []
@@ -59,10 +59,10 @@ def test_reading_and_asking_fill_in_what_was_not_known(broken: Locator) -> None:
     broken.get_by_role("button", name="13 chunks of sst not read: list them").click()
     cell = broken.get_by_role("gridcell", name="sst/3.0.0", exact=True)
     cell.click()
-    broken.get_by_role("tab", name="Data").click()
-    broken.get_by_role("tabpanel").get_by_role("button", name="Read").click()
-    expect(broken.get_by_role("tabpanel")).to_contain_text("there is no such file")
-    broken.get_by_role("tab", name="Overview").click()
+    show(broken, "Values")
+    looked_at(broken).get_by_role("button", name="Read").click()
+    expect(looked_at(broken)).to_contain_text("there is no such file")
+    details(broken, "The set")
     expect(sst).not_to_contain_text("not read")
     expect(broken.get_by_role("button", name="1 chunk of sst failed: list them")).to_be_visible()
     broken.get_by_role("button", name="Check size and reachability").click()
@@ -140,12 +140,11 @@ def test_statements_lead_to_what_they_say(broken: Locator) -> None:
     header.get_by_role("button", name="6 errors").click()
     expect(broken.get_by_role("heading", name="6 errors")).to_be_in_viewport()
     header.get_by_role("button", name="5 targets").click()
-    targets = broken.get_by_role("tabpanel", name="Targets")
+    targets = looked_at(broken, "Files")
     targets.get_by_role("button", name="List its keys").click()
     expect(broken.get_by_role("group", name="Filter")).to_contain_text("keys of sst_2025-07.nc")
     tree.get_by_role("gridcell", name="sst/1.0.1", exact=True).click()
-    broken.get_by_role("tab", name="Key").click()
-    panel = broken.get_by_role("tabpanel", name="Key")
+    panel = details(broken, "Key")
     panel.get_by_role("button", name="4 rejected by errors").click()
     expect(tree).to_contain_text("The offset -1 is negative.")  # the cause of one of them
     panel.get_by_role("button", name="Show the targets of this array").click()
@@ -160,11 +159,11 @@ def test_the_dataset_leads_to_its_arrays(broken: Locator) -> None:
     frame.get_by_role("link", name="wind", exact=True).click()
     selected = broken.get_by_role("treegrid").locator("[aria-selected=true]")
     expect(selected).to_contain_text("wind")
-    expect(broken.get_by_role("tabpanel", name="Key")).to_contain_text("Array wind")
+    expect(details(broken, "Key")).to_contain_text("Array wind")
 
 
 def test_a_note_leads_to_the_page_of_its_code(broken: Locator) -> None:
-    notes = broken.get_by_role("tabpanel", name="Overview")
+    notes = details(broken, "The set")
     notes.get_by_role("button", name="What is this? undefined-name").first.click()
     page = notes.get_by_role("region", name="About undefined-name")
     expect(page).to_contain_text("What readers do")

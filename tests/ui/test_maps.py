@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import open_on_page, row, violations, violations_in_both_colours
+from tests.helpers.browsing import open_on_page, row, show, violations, violations_in_both_colours
 from tests.helpers.hosts import Lab, PanelPage
 
 
@@ -87,7 +87,7 @@ def test_the_maps_of_a_broken_set(panel_page: PanelPage, page: Page) -> None:
 def test_a_set_without_targets_says_so(panel_page: PanelPage, page: Page) -> None:
     open_on_page(page, panel_page.url, "The specification's own example")
     explorer = page.get_by_role("region", name="Reference set spec.v1.json")
-    explorer.get_by_role("tab", name="Chunks").click()
+    show(explorer, "Chunks")
     expect(explorer).to_contain_text("This set has no arrays, so there are no chunks to map.")
 
 
@@ -105,8 +105,7 @@ rx.explore({"x/.zarray": meta, "y/.zarray": meta, "y/0": ["https://h/mask.nc", 0
 def test_targets_are_searched_sorted_folded_and_written_as_a_list(lab: Lab, page: Page) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     lab.show(page, [MONTHS])
-    page.get_by_role("tab", name="Targets").click(timeout=60_000)
-    panel = page.get_by_role("tabpanel", name="Targets")
+    panel = show(page, "Files")
     table = panel.get_by_role("grid", name="Targets")
     table.get_by_role("button", name="Referenced").click()
     ordered = table.get_by_role("columnheader", name="Referenced")
@@ -133,8 +132,7 @@ def test_targets_are_searched_sorted_folded_and_written_as_a_list(lab: Lab, page
 def test_a_timeline_has_gaps_and_a_selection_its_targets(lab: Lab, page: Page) -> None:
     page.set_viewport_size({"width": 1900, "height": 1000})  # room for the column of arrays
     lab.show(page, [MONTHS])
-    page.get_by_role("tab", name="Targets").click(timeout=60_000)
-    panel = page.get_by_role("tabpanel", name="Targets")
+    panel = show(page, "Files")
     timeline = panel.get_by_role("application", name=re.compile("^23 targets from 2000-01-01"))
     expect(timeline).to_have_accessible_name(re.compile("1 period of 24 without one; 1 target"))
     timeline.focus()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from tests.helpers.browsing import open_file
+from tests.helpers.browsing import details, looked_at, open_file, show
 from tests.helpers.hosts import PanelPage
 from tests.helpers.sets import metadata
 
@@ -28,17 +28,16 @@ def test_long_names_stay_inside_a_narrow_window(
     (tmp_path / "long.json").write_text(json.dumps(refs))
     page.set_viewport_size({"width": WIDTH, "height": 800})
     open_file(page, panel_page.url, tmp_path / "long.json", f"view=key&key=g/{name}/0")
-    expect(page.get_by_role("tabpanel")).to_contain_text("deep/")
+    expect(looked_at(page)).to_contain_text("deep/")
     for part in (
         page.get_by_role("button", name="Copy code"),
         page.get_by_role("columnheader", name="Target"),
-        page.get_by_role("tabpanel"),
+        looked_at(page),
     ):
         box = part.bounding_box()
         assert box is not None
         assert box["x"] + box["width"] <= WIDTH
-    page.get_by_role("tab", name="Targets").click()
-    panel = page.get_by_role("tabpanel", name="Targets")
+    panel = show(page, "Files")
     expect(panel.locator(".target-map canvas").first).to_be_visible()
     page.wait_for_function(FITS, arg=panel.element_handle())
     for tab in ("Key", "Data", "Chunks", "Map"):
@@ -46,8 +45,7 @@ def test_long_names_stay_inside_a_narrow_window(
         panel = page.get_by_role("tabpanel", name=tab, exact=True)
         expect(panel).to_contain_text("a_very_long_name_")
         page.wait_for_function(FITS, arg=panel.element_handle())
-    page.get_by_role("tab", name="Overview").click()
-    panel = page.get_by_role("tabpanel", name="Overview")
+    panel = details(page, "The set")
     expect(panel.locator("section.files")).to_contain_text("All at s3://b.")
     expect(panel).to_contain_text("long.json is a version 0 reference set, in which every")
     dataset = panel.get_by_title("The dataset as xarray shows it").content_frame

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from refexplorer import demo
-from tests.helpers.browsing import choose, open_on_page, row, start
+from tests.helpers.browsing import choose, looked_at, open_on_page, row, show, start
 from tests.helpers.hosts import PanelPage, running_page
 from tests.helpers.servers import range_server
 from tests.helpers.sets import raw_set
@@ -78,8 +78,7 @@ def test_failed_chunk_says_why(panel_page: PanelPage, page: Page, chunk: str, re
     page.get_by_role("treegrid").get_by_role("gridcell", name="sst", exact=True).click()
     page.keyboard.press("ArrowRight")
     page.get_by_role("gridcell", name=chunk, exact=True).click()
-    page.get_by_role("tab", name="Data").click()
-    panel = page.get_by_role("tabpanel", name="Data")
+    panel = show(page, "Values")
     panel.get_by_role("button", name="Read").click()
     expect(panel.get_by_role("alert")).to_contain_text(reason)
     expect(panel.get_by_role("application")).not_to_be_attached()
@@ -178,7 +177,7 @@ def test_a_tab_that_is_chosen_while_an_address_opens_stays(
     page.add_init_script(f"{HOLDING} var heldFrom = 'tree.find'")
     page.goto(f"{panel_page.url}?source=demo/sst.v1.json&view=key&key=sst&find=wind")
     expect(page.get_by_role("tab", name="Key")).to_have_attribute("aria-selected", "true")
-    page.get_by_role("tab", name="Chunks").click()
+    show(page, "Chunks")
     page.evaluate("release()")
     expect(page).to_have_url(re.compile("view=chunks&key=sst&find=wind$"))
     expect(page.get_by_role("search")).to_contain_text("found")
@@ -189,7 +188,7 @@ def test_a_tab_that_is_chosen_while_an_address_opens_stays(
 def test_what_is_read_is_the_chunk_that_was_chosen_last(panel_page: PanelPage, page: Page) -> None:
     page.add_init_script(HOLDING)
     page.goto(panel_page.url + "?source=demo/broken.json&view=data&key=sst/1.0.0")
-    panel = page.get_by_role("tabpanel", name="Data")
+    panel = looked_at(page, "Values")
     read = panel.get_by_role("button", name="Read")
     expect(read).to_be_enabled()
     page.evaluate("hold()")
@@ -214,7 +213,7 @@ def test_an_address_opens_where_it_was_copied(panel_page: PanelPage, page: Page)
     where = "?source=demo/sst.v1.json&view=data&key=sst/6.0.0&slice=1,0,0"
     page.goto(panel_page.url + where)
     expect(page.get_by_role("tab", name="Data")).to_have_attribute("aria-selected", "true")
-    panel = page.get_by_role("tabpanel", name="Data")
+    panel = looked_at(page, "Values")
     panel.get_by_role("button", name="Read").click()
     expect(panel.get_by_role("slider").first).to_have_value("1")
     expect(page).to_have_url(panel_page.url + where)

@@ -7,14 +7,14 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import row, violations
+from tests.helpers.browsing import looked_at, row, show, violations
 from tests.helpers.hosts import PanelPage
 
 
 def data(page: Page, url: str, **more: str) -> Locator:
     query = "&".join(f"{name}={value}" for name, value in more.items())
     page.goto(f"{url}?source=demo/sst.v1.json&view=data&{query}")
-    return page.get_by_role("tabpanel", name="Data")
+    return looked_at(page, "Values")
 
 
 def test_an_old_picture_is_dimmed_and_said_to_be_old(panel_page: PanelPage, page: Page) -> None:
@@ -38,8 +38,7 @@ def test_an_old_picture_is_dimmed_and_said_to_be_old(panel_page: PanelPage, page
 @pytest.mark.both_hosts
 def test_a_cheap_part_is_read_by_itself_and_the_focus_goes_on(explorer: Locator) -> None:
     row(explorer, "sst").click()
-    explorer.get_by_role("tab", name="Data").click()
-    panel = explorer.get_by_role("tabpanel", name="Data")
+    panel = show(explorer, "Values")
     field = panel.get_by_role("textbox", name="time: index or slice")
     field.fill("0")
     field.press("Enter")
@@ -69,6 +68,6 @@ def test_a_cheap_part_is_read_by_itself_and_the_focus_goes_on(explorer: Locator)
 
 def test_axes_without_coordinates_say_so(panel_page: PanelPage, page: Page) -> None:
     page.goto(f"{panel_page.url}?source=demo/broken.json&view=data&key=sst/0.0.0")
-    panel = page.get_by_role("tabpanel", name="Data")
+    panel = looked_at(page, "Values")
     panel.get_by_role("button", name=re.compile("^Read ")).click()
     expect(panel).to_contain_text("lat is drawn by index")

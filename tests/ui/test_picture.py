@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import open_file, violations
+from tests.helpers.browsing import looked_at, open_file, violations
 from tests.helpers.hosts import PanelPage
 from tests.helpers.sets import ZARRAY
 
@@ -47,7 +47,7 @@ def field(panel: Locator, name: str) -> Locator:
 def panel(panel_page: PanelPage, page: Page, tmp_path: Path) -> Locator:
     write(tmp_path)
     open_file(page, panel_page.url, tmp_path / "set.json", "view=data&key=x")
-    return page.get_by_role("tabpanel", name="Data")
+    return looked_at(page, "Values")
 
 
 def test_a_picture_is_read_zoomed_and_moved(panel: Locator) -> None:

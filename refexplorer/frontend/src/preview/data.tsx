@@ -141,6 +141,8 @@ const AHEAD = 8;
 /** A scrubber for each dimension of which one place is read. */
 function Places({ session, plan, wanted, want }: PartProps) {
   const { job, bound } = useStore(session.preview);
+  const strips = useStore(session.strips);
+  useEffect(() => session.strips.look(plan.array), [plan.array]);
   const asked = useRef("");
   const isShown =
     job !== null &&
@@ -177,6 +179,7 @@ function Places({ session, plan, wanted, want }: PartProps) {
             place={isShown && coordinate ? placeText(coordinate) : ""}
             move={(to) => set(String(to))}
             isShown={isShown}
+            strip={strips.array === plan.array ? strips.strips[axis] : undefined}
           >
             <DateField name={plan.dimensions[axis]!} coordinate={coordinate} isOne set={set} />
           </Scrubber>

@@ -87,6 +87,7 @@ interface Wish {
 
 export class Preview extends Store<PreviewState> {
   private readonly wire: ExplorerWire;
+  private readonly done: () => void;
   private readonly plans: Newest<Wish>;
   private readonly offs: Off[];
   private readonly frames = new Frames();
@@ -96,7 +97,8 @@ export class Preview extends Store<PreviewState> {
   private turn = 0;
   private resting: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(wire: ExplorerWire) {
+  /** `done` is called when chunks were read. */
+  constructor(wire: ExplorerWire, done: () => void) {
     super({
       plan: null,
       planError: null,
@@ -110,6 +112,7 @@ export class Preview extends Store<PreviewState> {
       field: null,
     });
     this.wire = wire;
+    this.done = done;
     this.plans = new Newest((wish) => this.ask(wish));
     this.offs = [
       wire.on("progress", (message) => this.progress(message)),
@@ -214,6 +217,7 @@ export class Preview extends Store<PreviewState> {
       this.frames.keep(name, frame);
       const isMine = this.state.job?.id === asked.id;
       this.finish(asked.id, frame);
+      this.done();
       if (message.reading.state === "ask" || !isMine || array !== this.array) return;
       const { wanted, plan } = this.state;
       // Another chunk may have been looked at since: what was read must not take its place.

@@ -1,7 +1,7 @@
 /** What came of a reading: the controls of its picture, the picture or a table, a summary. */
 
 import type { ComponentChildren } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 
 import { count, counted, grouped } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
@@ -39,6 +39,8 @@ export function Values({ session, reading, values, integers, part: menu }: Props
   const [kept, setKept] = useState<Kept[]>([]);
   const { steps: asked, picture, selection } = useStore(session);
   const { array } = reading;
+  const strips = useStore(session.strips);
+  useEffect(() => session.strips.look(array), [array]);
   // That of an address names the key, which may be a chunk of the array.
   const isOwn = picture.array === array || (picture.array !== null && picture.array === selection);
   const { axes: wanted, mode, limits, scale, scheme: named } = isOwn ? picture : PLAIN;
@@ -195,6 +197,7 @@ export function Values({ session, reading, values, integers, part: menu }: Props
             place={placeOf(axis, steps[axis.dimension]!)}
             move={(to) => move(axis, to)}
             isShown
+            strip={strips.array === array ? strips.strips[axis.dimension] : undefined}
           />
         ))}
       <Caption reading={reading} session={session} />

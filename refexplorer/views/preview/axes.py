@@ -12,6 +12,7 @@ import numpy as np
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.decode.chunk_shapes import POINTER, is_small
+from refexplorer.io.earth.georeferencing import Direction, is_along
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.regions import (
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
+DIRECTIONS: tuple[Direction, ...] = ("latitude", "longitude")
 _COORDINATE_CHUNKS = 8  # larger coordinates are not fetched for the labels of an axis
 _COORDINATE_BYTES = 2**20  # the same, in decoded bytes
 
@@ -144,7 +146,8 @@ def _along(
         # 0.1, not 0.10000000149011612
         numbers = meant.decoded.astype(str).astype("<f8")
     shown = numbers[first] if size == 1 else numbers[first] / 2 + numbers[last] / 2
-    return Coordinate(name, tuple(map(float, shown)), meant.times, texts)
+    along = next((each for each in DIRECTIONS if is_along(each, side)), None)
+    return Coordinate(name, tuple(map(float, shown)), meant.times, texts, along)
 
 
 def ends_of(part: range, size: int) -> tuple[list[int], list[int]]:

@@ -22,12 +22,15 @@ class Coordinate(Struct, frozen=True):
         Whether they are milliseconds since 1970.
     texts
         In place of values that float64 cannot express, such as integers above 2^53; else null.
+    along
+        Whether they are degrees of latitude or longitude, so that coasts can be drawn.
     """
 
     name: str
     values: tuple[Real, ...] | None
     times: bool = False
     texts: tuple[str, ...] | None = None
+    along: Literal["latitude", "longitude"] | None = None
 
 
 class ChunkCounts(Struct, frozen=True):

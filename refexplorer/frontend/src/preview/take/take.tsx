@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../../explorer/session.ts";
 import type { ReadingModel } from "../../shared/wire.ts";
+import { Menu } from "../../shared/menu.tsx";
 import { pngOf, save, svgOf } from "../saving.ts";
 import { indexOf, type Axis } from "../slices.ts";
 
@@ -48,20 +49,20 @@ export function Take({ session, reading, axes, steps, figure }: Props) {
     ],
   ];
   return (
-    <>
-      <span class="zoom" role="group" aria-label="Save">
+    <Menu label="Save as">
+      <div class="menu-list">
         {files.map(([label, title, make]) => (
-          <button type="button" key={label} class="button" title={title} onClick={() => void run(make)}>
-            {label}
+          <button type="button" key={label} class="menu-item" aria-label={label} onClick={() => void run(make)}>
+            <b>{label}</b> <span class="quiet">{title}</span>
           </button>
         ))}
-      </span>
+      </div>
       {said !== null && (
         <span class="bad" role="alert">
           {said}
         </span>
       )}
-    </>
+    </Menu>
   );
 }
 

@@ -116,9 +116,10 @@ def details(explorer: Locator | Page, of: str = "Key") -> Locator:
     return aside.get_by_role("region", name=of, exact=True)
 
 
-def row(explorer: Locator, name: str) -> Locator:
+def row(explorer: Locator | Page, name: str) -> Locator:
     """A row of the tree by the text of its first cell."""
-    cell = explorer.page.get_by_role("gridcell", name=name, exact=True)
+    page = explorer if isinstance(explorer, Page) else explorer.page
+    cell = page.get_by_role("gridcell", name=name, exact=True)
     return explorer.get_by_role("treegrid").get_by_role("row").filter(has=cell)
 
 

@@ -100,7 +100,7 @@ def show(explorer: Locator | Page, look: str) -> Locator:
 
 def looked_at(explorer: Locator | Page, look: str | None = None) -> Locator:
     """What the middle of the screen shows."""
-    middle = explorer.get_by_role("main", name="Picture")
+    middle = explorer.get_by_label("Picture", exact=True)  # a main part, where no host has one
     return middle if look is None else middle.get_by_role("region", name=look, exact=True)
 
 
@@ -116,9 +116,10 @@ def details(explorer: Locator | Page, of: str = "Key") -> Locator:
     return aside.get_by_role("region", name=of, exact=True)
 
 
-def row(explorer: Locator, name: str) -> Locator:
+def row(explorer: Locator | Page, name: str) -> Locator:
     """A row of the tree by the text of its first cell."""
-    cell = explorer.page.get_by_role("gridcell", name=name, exact=True)
+    page = explorer if isinstance(explorer, Page) else explorer.page
+    cell = page.get_by_role("gridcell", name=name, exact=True)
     return explorer.get_by_role("treegrid").get_by_role("row").filter(has=cell)
 
 

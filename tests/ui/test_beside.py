@@ -30,7 +30,7 @@ def test_two_times_with_linked_parts_and_windows(explorer: Locator) -> None:
     left.get_by_label("Left, time: index or slice").fill("3")
     explorer.page.keyboard.press("Enter")
     expect(right.get_by_label("Right, time: index or slice")).to_have_value("12")
-    panel.get_by_role("button", name=re.compile("^Read .* for both$")).click()
+    panel.get_by_role("button", name="Show both").click()  # whose bytes were read for the picture
     pictures = panel.get_by_role("application")
     expect(pictures).to_have_count(3)
     expect(pictures.nth(0)).to_have_attribute("aria-label", re.compile(r"^Left: sst\[3, :, :\]"))

@@ -43,7 +43,6 @@ def test_read_a_chunk_and_draw_it(explorer: Locator) -> None:
     row(explorer, "6.0.0").click()
     panel = show(explorer, "Values")
     expect(panel.get_by_label("time: index or slice")).to_have_value("12:14")  # of the chunk
-    panel.get_by_role("button", name=re.compile(r"^(Read|Decode) [\d.]+ kB")).click()
     expect(panel).to_contain_text("14.66 to 29.19 degree_Celsius")
     expect(panel).to_contain_text("5,790 missing")
     expect(panel.get_by_role("application", name="sea surface temperature")).to_be_visible()
@@ -56,7 +55,6 @@ def test_read_a_chunk_and_draw_it(explorer: Locator) -> None:
 def test_a_value_of_the_picture_tells_why_it_is_so(explorer: Locator) -> None:
     row(explorer, "sst").click()
     panel = show(explorer, "Values")
-    panel.get_by_role("button", name=re.compile("^(Read|Decode)")).first.click()
     picture = panel.get_by_role("application", name="sea surface temperature")
     picture.focus()
     picture.press("ArrowRight")
@@ -69,7 +67,6 @@ def test_a_value_of_the_picture_tells_why_it_is_so(explorer: Locator) -> None:
 def test_read_a_small_array_and_draw_a_line(explorer: Locator) -> None:
     row(explorer, "lat").click()
     panel = show(explorer, "Values")
-    panel.get_by_role("button", name=re.compile("^(Read|Decode)")).first.click()
     expect(panel).to_contain_text("10.25 to 57.75")
     expect(panel.get_by_role("application", name="lat: line").locator("svg")).to_be_visible()
 

@@ -1,6 +1,7 @@
 /** The middle of the screen: what is selected, and the switch of how it is looked at. */
 
 import { counted, shapeText } from "../shared/format.ts";
+import { mainOf, type Host } from "../shared/host.ts";
 import { Blank } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Hello } from "../shared/wire.ts";
@@ -19,14 +20,15 @@ const OF_ARRAYS = new Set(["data", "chunks"]);
 /** Offered once there is something to compare with, or where somebody asked for it. */
 const COMPARE = "compare";
 
-export function Centre({ session, hello }: Props) {
+export function Centre({ host, session, hello }: Props & { host: Host }) {
+  const Main = mainOf(host);
   const { look, item } = useStore(session);
   useStore(session.comparing);
   const { isOn } = session.comparing;
   const array = item?.array ?? null;
   const looks = session.looks.filter(({ name }) => name !== COMPARE || look === COMPARE || isOn);
   return (
-    <main class="centre" aria-label="Picture" tabIndex={-1}>
+    <Main class="centre" aria-label="Picture" tabIndex={-1}>
       <header class="centre-head">
         {array === null ? <h2>{titleOfSet(hello)}</h2> : <Heading array={array} session={session} />}
         <div class="switch" role="group" aria-label="Look at">
@@ -55,7 +57,7 @@ export function Centre({ session, hello }: Props) {
           <Look name={look} session={session} hello={hello} />
         )}
       </div>
-    </main>
+    </Main>
   );
 }
 

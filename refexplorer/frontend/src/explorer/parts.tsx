@@ -35,15 +35,15 @@ export interface PartProps {
 }
 
 export const PARTS: Record<string, ComponentType<PartProps>> = {
+  data: Data,
+  map: EarthPart,
+  beside: Beside,
+  chunks: Chunks,
+  targets: Targets,
+  cost: Cost,
+  compare: Compare,
   tree: Keys,
   key: Key,
-  data: Data,
-  chunks: Chunks,
-  beside: Beside,
-  map: EarthPart,
-  targets: Targets,
-  compare: Compare,
-  cost: Cost,
 };
 
 /** The style sheets of the parts, one after the other. */

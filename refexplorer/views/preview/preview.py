@@ -403,7 +403,9 @@ class PreviewReader:
         load_xarray()
         array = self._array(request.array)
         found = trace_value(self._refs, array.path, request.index, self._targets)
-        steps = tuple(ValueStep(step.name, step.text) for step in found.seen().steps)
+        steps = tuple(
+            ValueStep(step.name, step.text, step.message is not None) for step in found.seen().steps
+        )
         return ValueTraced(str(found.sentence), steps), []
 
     def _array(self, path: str) -> ArrayMeta:

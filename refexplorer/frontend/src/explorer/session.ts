@@ -270,7 +270,7 @@ export class ExplorerSession extends Views<ExplorerState> {
     const same = path === this.state.selection || path === this.picked;
     const steps = same ? this.state.steps : [];
     this.comparing.leaveGone();
-    this.set({ selection: path, itemError: null, steps, aboutSet: false });
+    this.set({ selection: path, itemError: null, steps, aboutSet: false, ...(same ? {} : { pin: null }) });
   }
 
   private async lookAt(path: string): Promise<void> {

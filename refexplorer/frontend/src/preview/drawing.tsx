@@ -17,6 +17,7 @@ import { keptWith, profilesOf, type Kept } from "./lines/kept.ts";
 import { Profiles } from "./lines/profiles.tsx";
 import { Take } from "./take/take.tsx";
 import { Told } from "./told/told.tsx";
+import { WHOLE } from "../explorer/state.ts";
 import { WhyValue } from "./why.tsx";
 import { moved, slicesOf, wholeOf, zoomed, type Window } from "./window.ts";
 
@@ -288,10 +289,21 @@ export function Drawing({
 
   const pick = (cell: number[] | null) => {
     if (cell === null) return;
-    setPicked(indexOf(reading, places(cell)));
+    const index = indexOf(reading, places(cell));
+    setPicked(index);
     setPoint(cell);
-    const { key } = chunkOf(reading, indexOf(reading, places(cell)));
-    if (lostAt(reading, key) !== "fill") session.run(session.pick(key));
+    const { key } = chunkOf(reading, index);
+    const chosen = lostAt(reading, key) === "fill" ? null : session.pick(key);
+    session.set({ pin: { array: reading.array, index, ...pinned(cell) } });
+    if (chosen) session.run(chosen);
+  };
+  const pinned = (cell: number[]) => {
+    const flat = second ? cell[0]! * second.size + cell[1]! : cell[0]!;
+    const where = [
+      ...sliders.map((axis) => `${axis.name} ${placeOf(axis, steps[axis.dimension]!)}`),
+      ...axes.map((axis, i) => `${axis.name} ${placeOf(axis, cell[i]!)}`),
+    ];
+    return { where: where.join(", "), text: amount(reading, values[flat]!, text(flat)) };
   };
   const keep = (cell: number[] | null) => {
     if (cell === null || pair === null) return;
@@ -407,7 +419,9 @@ export function Drawing({
           remove={(one) => setKept((before) => (one === null ? [] : before.filter((each) => each !== one)))}
         />
       )}
-      {picked && <WhyValue key={picked.join()} session={session} array={reading.array} index={picked} />}
+      {picked && session.part !== WHOLE && (
+        <WhyValue key={picked.join()} session={session} array={reading.array} index={picked} />
+      )}
     </div>
   );
 }

@@ -394,10 +394,13 @@ class ValueStep(Struct, frozen=True):
         As of `refexplorer.TraceStep`.
     text
         One sentence.
+    is_broken
+        Whether it fails, so that there is none after it.
     """
 
     name: str
     text: str
+    is_broken: bool = False
 
 
 class ValueTraced(Struct, frozen=True):

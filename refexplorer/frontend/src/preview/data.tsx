@@ -59,6 +59,8 @@ export function Data({ session }: { session: ExplorerSession }) {
   const menu = own && (
     <Part session={session} plan={own} wanted={wanted ?? own.slices} want={want} isRead={shown?.reading != null} />
   );
+  const places = own && <Places session={session} plan={own} wanted={wanted ?? own.slices} want={want} />;
+  const isShowing = shown?.reading != null && !["failed", "ask"].includes(shown.reading.state) && shown.error === null;
   const isOffered = own && planError === null && shown?.reading?.state !== "ask";
   return (
     <>
@@ -80,10 +82,10 @@ export function Data({ session }: { session: ExplorerSession }) {
       )}
       {shown && (
         <div class={["outcome", isOld && !busy ? "old" : "", busy ? "coming" : ""].join(" ")}>
-          <Outcome session={session} job={shown} menu={menu} />
+          <Outcome session={session} job={shown} menu={menu} places={places} />
         </div>
       )}
-      {own && <Places session={session} plan={own} wanted={wanted ?? own.slices} want={want} />}
+      {!isShowing && places}
     </>
   );
 }
@@ -276,7 +278,14 @@ function Offer({ plan: { estimate, chunk_count }, done, busy, read }: OfferProps
   );
 }
 
-function Outcome({ session, job, menu }: { session: ExplorerSession; job: Job; menu: ComponentChildren }) {
+interface OutcomeProps {
+  session: ExplorerSession;
+  job: Job;
+  menu: ComponentChildren;
+  places: ComponentChildren;
+}
+
+function Outcome({ session, job, menu, places }: OutcomeProps) {
   const { id, error, reading } = job;
   const working = id !== null && <Working progress={job.progress} cancel={() => session.preview.cancel()} />;
   if (working && (reading === null || reading.state === "failed")) return working;
@@ -302,6 +311,7 @@ function Outcome({ session, job, menu }: { session: ExplorerSession; job: Job; m
         values={job.values}
         integers={job.integers}
         part={menu}
+        places={places}
       />
       {reading.state !== "fill" && (reading.message ?? job.isStopped) && (
         <p class="caption">

@@ -70,6 +70,8 @@ interface Props {
   head: ComponentChildren;
   /** The bar of colours, where the picture has one. */
   bar: ComponentChildren;
+  /** The scrubbers of the other dimensions. */
+  below: ComponentChildren;
   /** Points whose profiles are kept. */
   kept: Kept[];
   setKept(change: (before: Kept[]) => Kept[]): void;
@@ -96,6 +98,7 @@ export function Drawing({
   scale,
   head,
   bar,
+  below,
   kept,
   setKept,
 }: Props) {
@@ -297,6 +300,14 @@ export function Drawing({
     session.set({ pin: { array: reading.array, index, ...pinned(cell) } });
     if (chosen) session.run(chosen);
   };
+  const captionOf = () => {
+    const where = sliders.map((axis) => `${axis.name} ${placeOf(axis, steps[axis.dimension]!)}`);
+    return {
+      title: labelOf(reading),
+      subtitle: [reading.array || "/", ...where].join(", "),
+      bar: box.current!.closest(".drawing")!.querySelector(".ruler"),
+    };
+  };
   const pinned = (cell: number[]) => {
     const flat = second ? cell[0]! * second.size + cell[1]! : cell[0]!;
     const where = [
@@ -354,7 +365,14 @@ export function Drawing({
           </span>
         )}
         {width > 0 && (
-          <Take session={session} reading={reading} axes={axes} steps={steps} figure={() => box.current!} />
+          <Take
+            session={session}
+            reading={reading}
+            axes={axes}
+            steps={steps}
+            figure={() => box.current!}
+            caption={captionOf}
+          />
         )}
       </div>
       <div
@@ -399,6 +417,7 @@ export function Drawing({
         </div>
       )}
       <Infinite signs={channels ? [] : signs} />
+      {below}
       {unplaced.length > 0 && (
         <p class="caption">
           {unplaced.map(({ name }) => name).join(" and ")} {unplaced.length === 1 ? "is" : "are"} drawn by index: the

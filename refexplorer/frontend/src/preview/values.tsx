@@ -33,9 +33,11 @@ interface Props {
   integers: Integers | null;
   /** Which part is read, and how much: at the end of the menu. */
   part: ComponentChildren;
+  /** Scrubbers of the dimensions of which one place is read. */
+  places: ComponentChildren;
 }
 
-export function Values({ session, reading, values, integers, part: menu }: Props) {
+export function Values({ session, reading, values, integers, part: menu, places }: Props) {
   const [kept, setKept] = useState<Kept[]>([]);
   const { steps: asked, picture, selection } = useStore(session);
   const { array } = reading;
@@ -92,6 +94,7 @@ export function Values({ session, reading, values, integers, part: menu }: Props
         </div>
         <Caption reading={reading} session={session} />
         <TextTable reading={reading} />
+        {places}
       </div>
     );
   }
@@ -129,6 +132,24 @@ export function Values({ session, reading, values, integers, part: menu }: Props
       setScale={(name) => draw({ scale: name })}
       times={reading.times}
     />
+  );
+  const below = (
+    <>
+      {!single &&
+        stepped.map((axis) => (
+          <Scrubber
+            key={axis.dimension}
+            name={axis.name}
+            size={axis.size}
+            at={steps[axis.dimension]!}
+            place={placeOf(axis, steps[axis.dimension]!)}
+            move={(to) => move(axis, to)}
+            isShown
+            strip={strips.array === array ? strips.strips[axis.dimension] : undefined}
+          />
+        ))}
+      {places}
+    </>
   );
   const hasOwnHead = !single && drawable !== "table" && drawable !== "lines" && drawable !== "statistics";
   return (
@@ -183,23 +204,12 @@ export function Values({ session, reading, values, integers, part: menu }: Props
           scale={reading.times ? "linear" : scale}
           head={head}
           bar={bar}
+          below={below}
           kept={kept}
           setKept={setKept}
         />
       )}
-      {!single &&
-        stepped.map((axis) => (
-          <Scrubber
-            key={axis.dimension}
-            name={axis.name}
-            size={axis.size}
-            at={steps[axis.dimension]!}
-            place={placeOf(axis, steps[axis.dimension]!)}
-            move={(to) => move(axis, to)}
-            isShown
-            strip={strips.array === array ? strips.strips[axis.dimension] : undefined}
-          />
-        ))}
+      {!hasOwnHead && below}
       <Caption reading={reading} session={session} />
     </div>
   );

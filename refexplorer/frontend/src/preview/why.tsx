@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
+import { Sentence } from "../shared/parts.tsx";
 import type { ValueTraced } from "../shared/wire.ts";
 
 interface Props {
@@ -59,7 +60,9 @@ export function WhyValue({ session, array, index, atOnce = false }: Props) {
 function Chain({ traced: { sentence, steps } }: { traced: ValueTraced }) {
   return (
     <>
-      <p>{sentence}</p>
+      <p>
+        <Sentence text={sentence} />
+      </p>
       <ol class="chain" aria-label="Where this value comes from">
         {steps.map(({ name, text, is_broken: isBroken }, i) => (
           <li key={i} class={isBroken ? "broken" : ""}>
@@ -67,7 +70,9 @@ function Chain({ traced: { sentence, steps } }: { traced: ValueTraced }) {
               {isBroken ? "✕" : "✓"}
             </span>
             <span class="chain-name">{name}</span>
-            <span class="chain-text">{text}</span>
+            <span class="chain-text">
+              <Sentence text={text} />
+            </span>
           </li>
         ))}
       </ol>

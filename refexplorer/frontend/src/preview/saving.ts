@@ -69,7 +69,7 @@ function wholeOf(
   const [width, tall] = [axes.clientWidth, axes.clientHeight];
   const below = bar?.clientHeight ?? 0;
   const height = HEAD + tall + (below > 0 ? below + 8 : 0);
-  const svg = standingAlone(axes, false);
+  const svg = made("svg", { xmlns: SVG });
   const font = styleOf(figure, "--text") || "sans-serif";
   for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` }))
     svg.setAttribute(name, String(value));
@@ -135,9 +135,9 @@ function styleOf(element: HTMLElement, name: string): string {
   return getComputedStyle(element).getPropertyValue(name).trim();
 }
 
-/** A copy with the colours that the page gives it, with or without what is in it. */
-function standingAlone(svg: SVGSVGElement, deep = true): SVGSVGElement {
-  const copy = svg.cloneNode(deep) as SVGSVGElement;
+/** A copy with the colours that the page gives it. */
+function standingAlone(svg: SVGSVGElement): SVGSVGElement {
+  const copy = svg.cloneNode(true) as SVGSVGElement;
   const names = ["--ink", "--ink2", "--line", "--bad", "--acc", "--text"];
   const style = getComputedStyle(svg);
   copy.setAttribute("xmlns", SVG);

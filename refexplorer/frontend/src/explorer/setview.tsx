@@ -6,7 +6,7 @@ import { placing } from "../preview/bars.ts";
 import { tableOf } from "../preview/colours.ts";
 import { line, painted } from "../preview/plot.ts";
 import { layout, range } from "../preview/slices.ts";
-import { value } from "../shared/format.ts";
+import { bytes, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Hello, ReadingModel } from "../shared/wire.ts";
 import { Dataset } from "./dataset.tsx";
@@ -23,6 +23,7 @@ export function SetView({ session, hello }: { session: ExplorerSession; hello: H
       {shown.length > 0 && (
         <section>
           <h3>{shown.length < hello.arrays.length ? "The largest data variables" : "The data variables"}</h3>
+          <Consent session={session} shown={shown} />
           <ul class="thumbnails">
             {shown.map((each) => (
               <Picture key={each.path} of={each} go={() => session.run(session.reveal(each.path))} />
@@ -32,6 +33,21 @@ export function SetView({ session, hello }: { session: ExplorerSession; hello: H
       )}
       <Dataset session={session} />
     </>
+  );
+}
+
+/** One question for all pictures of a place. */
+function Consent({ session, shown }: { session: ExplorerSession; shown: Thumbnail[] }) {
+  const waiting = shown.filter(({ grant }) => grant !== undefined);
+  const grant = waiting[0]?.grant;
+  if (grant === undefined) return null;
+  const size = waiting.reduce((sum, each) => sum + (each.grant === grant ? (each.bytes ?? 0) : 0), 0);
+  return (
+    <div class="offer consent">
+      <button type="button" class="button main-button" onClick={() => session.run(session.thumbnails.allow(grant))}>
+        Allow {grant}: read {bytes(size)} for pictures
+      </button>
+    </div>
   );
 }
 

@@ -10,6 +10,9 @@ export interface Thumbnail {
   values: Float64Array | null;
   /** Why there is no picture; null while it is looked up. */
   why: string | null;
+  /** What has to be allowed for a picture, and the bytes that it takes. */
+  grant?: string;
+  bytes?: number;
 }
 
 /** Bytes that a small picture may fetch. */
@@ -46,6 +49,14 @@ export class Thumbnails extends Store<{ shown: Thumbnail[] }> {
     }
   }
 
+  /** Allows a place, and draws what waited for it. */
+  async allow(grant: string): Promise<void> {
+    await this.wire.request("allow", { grant });
+    const paths = this.state.shown.map(({ path }) => path);
+    this.set({ shown: [] });
+    await this.draw(paths);
+  }
+
   private async pictureOf(array: string): Promise<Partial<Thumbnail>> {
     const first = (
       await this.wire.request("slice.plan", { array, index: null, slices: null, shown: false, budget: MOST })
@@ -54,14 +65,17 @@ export class Thumbnails extends Store<{ shown: Thumbnail[] }> {
     const drawn = long.slice(-2);
     const slices = first.slices.map((text, axis) => (drawn.includes(axis) ? text : "0"));
     const { plan } = await this.wire.request("slice.plan", { array, index: null, slices, shown: false, budget: MOST });
-    if (!plan.is_allowed) return { why: "Its files may not be read yet." };
-    if (plan.estimate.bytes === null || Number(plan.estimate.bytes) > MOST) return { why: plan.estimate.label };
+    const bytes = plan.estimate.bytes === null ? null : Number(plan.estimate.bytes);
+    if (bytes === null || bytes > MOST) return { why: plan.estimate.label };
+    if (plan.grant === "") return { why: "This page may not read its files." };
+    if (plan.grant !== null) return { why: "Not read yet", grant: plan.grant, bytes };
     const { message, buffers } = await this.wire.job(
       "chunk.read",
       { array, slices, scale: true, times: true, field: null, ahead: true },
       true,
     ).reply;
     const { reading } = message;
+    if (reading.state === "fill") return { why: "No chunk has a reference here: it reads as the fill value." };
     if (!buffers[0]) return { why: reading.message ?? "There is nothing to draw." };
     return { reading, values: new Float64Array(buffers[0]) };
   }

@@ -114,16 +114,14 @@ function Said({ hello, session }: { hello: Hello; session: ExplorerSession }) {
     return <Line mark="✕" tone="bad" text={`${capital(list)}.`} session={session} />;
   }
   if (found !== null) return <Line mark="✓" tone="good" text={`${capital(found.verdict)}.`} />;
-  if (warnings > 0)
-    return (
-      <Line
-        mark="▲"
-        tone="warn"
-        text={`${counted(warnings, "warning")}; the files were not compared.`}
-        session={session}
-      />
-    );
-  return <Line mark="○" tone="quiet" text="No errors in the set itself; its files were not opened." />;
+  const files = Number(hello.facts.targets) > 0;
+  if (warnings > 0) {
+    const text = `${counted(warnings, "warning")}${files ? "; the files were not compared" : ""}.`;
+    return <Line mark="▲" tone="warn" text={text} session={session} />;
+  }
+  return (
+    <Line mark="○" tone="quiet" text={`No errors in the set itself${files ? "; its files were not opened" : ""}.`} />
+  );
 }
 
 /** The states of chunks that are surely wrong, counted. */

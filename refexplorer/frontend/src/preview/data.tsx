@@ -71,7 +71,12 @@ export function Data({ session }: { session: ExplorerSession }) {
         </Menu>
       )}
       {isOffered && !isDone(shown, own) && !busy && (
-        <Offer plan={own} done={false} busy={busy || isComing} read={() => session.preview.read()} />
+        <Offer
+          plan={own}
+          busy={busy || isComing}
+          read={() => session.preview.read()}
+          allow={(grant) => void session.preview.allowAndRead(grant)}
+        />
       )}
       {planError !== null && <Failure sentence={planError} />}
       {isOld && !busy && (
@@ -258,22 +263,31 @@ function SliceField({ name, text, set }: { name: string; text: string; set(text:
 
 interface OfferProps {
   plan: Plan;
-  done: boolean;
   busy: boolean;
   read(): void;
+  allow(grant: string): void;
 }
 
-function Offer({ plan: { estimate, chunk_count }, done, busy, read }: OfferProps) {
+/** What reading the part takes, and one button: where its place is not allowed yet, for both. */
+function Offer({ plan: { estimate, chunk_count, grant }, busy, read, allow }: OfferProps) {
   const cost = [
     chunk_count > 1 ? counted(chunk_count, "chunk") : "",
     estimate.requests > 1 ? counted(estimate.requests, "request") : "",
   ].filter(Boolean);
+  if (grant === "") return <Failure sentence={`${estimate.label}: this page may not read it.`} />;
+  const label =
+    grant === null ? estimate.label : `Allow ${grant}: ${estimate.label[0]!.toLowerCase()}${estimate.label.slice(1)}`;
   return (
     <div class="offer">
-      <button type="button" class={done ? "button" : "button main-button"} disabled={busy} onClick={read}>
-        {done ? "Read again" : estimate.label}
+      <button
+        type="button"
+        class="button main-button"
+        disabled={busy}
+        onClick={grant === null ? read : () => allow(grant)}
+      >
+        {label}
       </button>
-      {!done && cost.length > 0 && <span class="quiet">{cost.join(", ")}</span>}
+      {cost.length > 0 && <span class="quiet">{cost.join(", ")}</span>}
     </div>
   );
 }

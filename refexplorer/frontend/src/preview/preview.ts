@@ -202,6 +202,18 @@ export class Preview extends Store<PreviewState> {
     this.resting = setTimeout(() => this.plan({ array, index: null, slices, again: true, shown }), RESTING);
   }
 
+  /** Reads what the plan is of, once its place is allowed. */
+  async allowAndRead(grant: string): Promise<void> {
+    try {
+      await this.wire.request("allow", { grant });
+      const { plan } = this.state;
+      if (plan !== null) this.set({ plan: { ...plan, grant: null } });
+      await this.read();
+    } catch (error) {
+      this.set({ planError: (error as Error).message });
+    }
+  }
+
   async read(): Promise<void> {
     const { plan, scale, times, field } = this.state;
     if (plan === null) return;
@@ -341,9 +353,9 @@ export class Preview extends Store<PreviewState> {
   }
 
   /** Whether the first picture of an array is drawn without a question. */
-  private isFirst({ estimate, is_allowed, budget }: Plan): boolean {
+  private isFirst({ estimate, grant, budget }: Plan): boolean {
     const most = this.state.budget ?? budget;
-    return is_allowed && estimate.bytes !== null && Number(estimate.bytes) <= Number(most);
+    return grant === null && estimate.bytes !== null && Number(estimate.bytes) <= Number(most);
   }
 
   setBound(bound: number): void {

@@ -107,7 +107,8 @@ def _missing(array: ArrayMeta, near: Sequence[ArrayMeta]) -> str:
     else:
         text = f"its grid_mapping {named} is no array of this set."
     lat, lon = (
-        next((each for each in near if is_along(side, each)), None) for side in ("latitude", "longitude")
+        next((each for each in near if is_along(side, each)), None)
+        for side in ("latitude", "longitude")
     )
     if lat is None and lon is None:
         return (

@@ -246,18 +246,20 @@ class PreviewReader:
             self._jobs.aside(load_http)
         if request.shown:
             self._show(array, places, is_here=found.estimate.bytes == 0)
-        return Planned(replace(found, is_allowed=self._is_allowed(array, places)))
+        return Planned(replace(found, grant=self._grant(array, places)))
 
-    def _is_allowed(self, array: ArrayMeta, places: Region) -> bool:
-        """Tell whether the keys of a part may be read without a question."""
+    def _grant(self, array: ArrayMeta, places: Region) -> str | None:
+        """Return what has to be allowed before a part may be read; None if nothing has to."""
         try:
             for key in keys_to_read(self._refs, array, places, self.chunks):
                 reference = self._refs.get(key)
                 if reference is not None and not isinstance(reference, Inline | Base64):
                     self._targets.wanted(key, reference)
-        except RefexplorerError:
-            return False
-        return True
+        except AccessError as error:
+            return error.grant
+        except RefexplorerError:  # what is wrong is said where it is read
+            return None
+        return None
 
     def _show(self, array: ArrayMeta, places: Region, is_here: bool) -> None:
         """Keep what a front end shows that had it already."""
@@ -403,7 +405,9 @@ class PreviewReader:
         load_xarray()
         array = self._array(request.array)
         found = trace_value(self._refs, array.path, request.index, self._targets)
-        steps = tuple(ValueStep(step.name, step.text) for step in found.seen().steps)
+        steps = tuple(
+            ValueStep(step.name, step.text, step.message is not None) for step in found.seen().steps
+        )
         return ValueTraced(str(found.sentence), steps), []
 
     def _array(self, path: str) -> ArrayMeta:

@@ -15,6 +15,8 @@ import { KeyDetails } from "../key/keydetails.ts";
 import { Maps } from "../maps/maps.ts";
 import { Preview } from "../preview/preview.ts";
 import { START, WHOLE, type ExplorerState, type Focus, type Only, type PartRecord, type Search } from "./state.ts";
+import { Strips } from "../health/strips.ts";
+import { Thumbnails } from "./thumbnails.ts";
 import { VersionPicker } from "../versions/versions.ts";
 import { Views } from "./views.ts";
 
@@ -23,14 +25,16 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** Changes with the rows, which only the tree and the search draw. */
   readonly listing = new Store<object>({});
   readonly maps = this.view(new Maps(this.wire));
-  readonly preview = this.view(new Preview(this.wire));
+  readonly preview = this.view(new Preview(this.wire, () => this.counted()));
   readonly earth = this.view(new Earth(this.wire));
   readonly beside = this.view(new Besides(this.wire));
-  readonly health = this.view(new Health(this.wire, () => void this.rows.refresh()));
+  readonly health = this.view(new Health(this.wire, () => this.counted()));
   readonly costs = this.view(new Costs(this.wire));
   readonly verifying = this.view(new Verifying(this.wire, () => this.health.load()));
   readonly details = this.view(new KeyDetails(this.wire));
   readonly comparing = this.view(new Comparing(this.wire, () => this.marked()));
+  readonly thumbnails = this.view(new Thumbnails(this.wire));
+  readonly strips = this.view(new Strips(this.wire));
   readonly versions = this.view(new VersionPicker(this.wire));
   /** The search for what is odd, and the metadata that xarray opens. */
   readonly seeking = this.waiting();
@@ -114,10 +118,21 @@ export class ExplorerSession extends Views<ExplorerState> {
     if (this.comparing.isOn) this.marked();
   }
 
+  /** The states of chunks are others. */
+  private counted(): void {
+    void this.rows.refresh();
+    this.strips.refresh();
+  }
+
   /** The marks of changes beside the rows are others. */
   private marked(): void {
     if (!this.comparing.isOn && this.state.only === "changes") this.run(this.showOnly(null));
     else void this.rows.refresh();
+  }
+
+  /** Settles when the first rows of the tree are here. */
+  get firstRows(): Promise<void> {
+    return this.first.opened;
   }
 
   /** The set as xarray shows it; asked for once. */
@@ -255,7 +270,7 @@ export class ExplorerSession extends Views<ExplorerState> {
     const same = path === this.state.selection || path === this.picked;
     const steps = same ? this.state.steps : [];
     this.comparing.leaveGone();
-    this.set({ selection: path, itemError: null, steps, aboutSet: false });
+    this.set({ selection: path, itemError: null, steps, aboutSet: false, ...(same ? {} : { pin: null }) });
   }
 
   private async lookAt(path: string): Promise<void> {

@@ -55,6 +55,14 @@ export const PLAIN: Picture = {
   scale: "linear",
 };
 
+/** A value: its index in an array, and where that is in words. */
+export interface Pin {
+  array: string;
+  index: number[];
+  where: string;
+  text: string;
+}
+
 export interface ExplorerState {
   hello: Hello | null;
   failure: string | null;
@@ -99,6 +107,8 @@ export interface ExplorerState {
   /** How often an address asked for another part of the array that is looked at already. */
   partsAsked: number;
   picture: Picture;
+  /** The value that was chosen in a picture. */
+  pin: Pin | null;
   /** What the map of chunks is coloured by; null: as it is at first. */
   by: By | null;
   /** Counts up whenever the active row should be scrolled to. */
@@ -133,6 +143,7 @@ export const START: ExplorerState = {
   steps: [],
   partsAsked: 0,
   picture: PLAIN,
+  pin: null,
   by: null,
   revealed: 0,
 };

@@ -2,9 +2,14 @@
 
 import { capital, count, counted, extent } from "../shared/format.ts";
 import type { Host } from "../shared/host.ts";
+import { useFiles } from "../health/files.tsx";
+import { TargetCheck } from "../maps/targettable.tsx";
+import { VerifyControls } from "../health/verified.tsx";
+import { Working } from "../shared/asking.tsx";
+import { Menu } from "../shared/menu.tsx";
 import { SeverityMark, Title } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { HealthCounts, Hello, SetFacts, Severity } from "../shared/wire.ts";
+import type { HealthCounts, Hello, SetFacts, Severity, TargetsSummary } from "../shared/wire.ts";
 import type { ExplorerSession } from "./session.ts";
 import { START } from "./state.ts";
 
@@ -18,6 +23,7 @@ const FORMS: Record<string, string> = {
 
 export function Verdict({ host, hello, session }: { host: Host; hello: Hello; session: ExplorerSession }) {
   const { facts, severities } = hello;
+  useFiles(session);
   const size = extent(facts);
   return (
     <section class="top" aria-label="Verdict">
@@ -44,6 +50,7 @@ export function Verdict({ host, hello, session }: { host: Host; hello: Hello; se
             <SeverityMark severity={severity} /> {count(severities![severity])}
           </button>
         ))}
+        <Checks session={session} />
         <button type="button" class="button open-details" onClick={() => session.showDetails()}>
           Details
         </button>
@@ -53,6 +60,43 @@ export function Verdict({ host, hello, session }: { host: Host; hello: Hello; se
       </div>
     </section>
   );
+}
+
+/** What can be checked beyond the set itself: what it reads and from where, before it does. */
+function Checks({ session }: { session: ExplorerSession }) {
+  const { files } = useStore(session.maps);
+  const { id, progress } = useStore(session.verifying);
+  const { check } = useStore(session.maps);
+  if (files === null || Number(files.total) === 0) return null;
+  if (id !== null) return <Working progress={progress} cancel={() => session.verifying.stop()} />;
+  if (check?.id != null) return <Working progress={check.progress} cancel={() => session.maps.stopCheck()} />;
+  return (
+    <Menu label="Check everything">
+      <ol class="checks">
+        <li>
+          <b>The set itself</b> was checked when it was opened:{" "}
+          {counted(session.state.hello!.note_count ?? 0, "finding")}.
+        </li>
+        <li>
+          <b>Its files:</b> are they there, and do the byte ranges lie inside? One request for each of{" "}
+          {counted(files.total, "file")}
+          {files.places.length > 0 && ` (${placesText(files)})`}.
+          <TargetCheck maps={session.maps} />
+        </li>
+        <li>
+          <b>What they say:</b> reads the metadata of each file, and compares places, data types, packing, units and
+          coordinates.
+          <VerifyControls session={session} />
+        </li>
+      </ol>
+    </Menu>
+  );
+}
+
+function placesText({ places, place_count: all }: TargetsSummary): string {
+  const named = places.map(({ place }) => (place === "" ? "local paths" : place));
+  const more = Number(all) - places.length;
+  return [...named, more > 0 ? counted(more, "more place") : ""].filter(Boolean).join(", ");
 }
 
 /** What is wrong, by what was looked at until now: never more than that. */
@@ -70,16 +114,14 @@ function Said({ hello, session }: { hello: Hello; session: ExplorerSession }) {
     return <Line mark="✕" tone="bad" text={`${capital(list)}.`} session={session} />;
   }
   if (found !== null) return <Line mark="✓" tone="good" text={`${capital(found.verdict)}.`} />;
-  if (warnings > 0)
-    return (
-      <Line
-        mark="▲"
-        tone="warn"
-        text={`${counted(warnings, "warning")}; the files were not compared.`}
-        session={session}
-      />
-    );
-  return <Line mark="○" tone="quiet" text="No errors in the set itself; its files were not opened." />;
+  const files = Number(hello.facts.targets) > 0;
+  if (warnings > 0) {
+    const text = `${counted(warnings, "warning")}${files ? "; the files were not compared" : ""}.`;
+    return <Line mark="▲" tone="warn" text={text} session={session} />;
+  }
+  return (
+    <Line mark="○" tone="quiet" text={`No errors in the set itself${files ? "; its files were not opened" : ""}.`} />
+  );
 }
 
 /** The states of chunks that are surely wrong, counted. */

@@ -59,6 +59,8 @@ export function Data({ session }: { session: ExplorerSession }) {
   const menu = own && (
     <Part session={session} plan={own} wanted={wanted ?? own.slices} want={want} isRead={shown?.reading != null} />
   );
+  const places = own && <Places session={session} plan={own} wanted={wanted ?? own.slices} want={want} />;
+  const isShowing = shown?.reading != null && !["failed", "ask"].includes(shown.reading.state) && shown.error === null;
   const isOffered = own && planError === null && shown?.reading?.state !== "ask";
   return (
     <>
@@ -69,7 +71,12 @@ export function Data({ session }: { session: ExplorerSession }) {
         </Menu>
       )}
       {isOffered && !isDone(shown, own) && !busy && (
-        <Offer plan={own} done={false} busy={busy || isComing} read={() => session.preview.read()} />
+        <Offer
+          plan={own}
+          busy={busy || isComing}
+          read={() => session.preview.read()}
+          allow={(grant) => void session.preview.allowAndRead(grant)}
+        />
       )}
       {planError !== null && <Failure sentence={planError} />}
       {isOld && !busy && (
@@ -80,10 +87,10 @@ export function Data({ session }: { session: ExplorerSession }) {
       )}
       {shown && (
         <div class={["outcome", isOld && !busy ? "old" : "", busy ? "coming" : ""].join(" ")}>
-          <Outcome session={session} job={shown} menu={menu} />
+          <Outcome session={session} job={shown} menu={menu} places={places} />
         </div>
       )}
-      {own && <Places session={session} plan={own} wanted={wanted ?? own.slices} want={want} />}
+      {!isShowing && places}
     </>
   );
 }
@@ -141,6 +148,8 @@ const AHEAD = 8;
 /** A scrubber for each dimension of which one place is read. */
 function Places({ session, plan, wanted, want }: PartProps) {
   const { job, bound } = useStore(session.preview);
+  const strips = useStore(session.strips);
+  useEffect(() => session.strips.look(plan.array), [plan.array]);
   const asked = useRef("");
   const isShown =
     job !== null &&
@@ -177,6 +186,7 @@ function Places({ session, plan, wanted, want }: PartProps) {
             place={isShown && coordinate ? placeText(coordinate) : ""}
             move={(to) => set(String(to))}
             isShown={isShown}
+            strip={strips.array === plan.array ? strips.strips[axis] : undefined}
           >
             <DateField name={plan.dimensions[axis]!} coordinate={coordinate} isOne set={set} />
           </Scrubber>
@@ -253,27 +263,43 @@ function SliceField({ name, text, set }: { name: string; text: string; set(text:
 
 interface OfferProps {
   plan: Plan;
-  done: boolean;
   busy: boolean;
   read(): void;
+  allow(grant: string): void;
 }
 
-function Offer({ plan: { estimate, chunk_count }, done, busy, read }: OfferProps) {
+/** What reading the part takes, and one button: where its place is not allowed yet, for both. */
+function Offer({ plan: { estimate, chunk_count, grant }, busy, read, allow }: OfferProps) {
   const cost = [
     chunk_count > 1 ? counted(chunk_count, "chunk") : "",
     estimate.requests > 1 ? counted(estimate.requests, "request") : "",
   ].filter(Boolean);
+  if (grant === "") return <Failure sentence={`${estimate.label}: this page may not read it.`} />;
+  const label =
+    grant === null ? estimate.label : `Allow ${grant}: ${estimate.label[0]!.toLowerCase()}${estimate.label.slice(1)}`;
   return (
     <div class="offer">
-      <button type="button" class={done ? "button" : "button main-button"} disabled={busy} onClick={read}>
-        {done ? "Read again" : estimate.label}
+      <button
+        type="button"
+        class="button main-button"
+        disabled={busy}
+        onClick={grant === null ? read : () => allow(grant)}
+      >
+        {label}
       </button>
-      {!done && cost.length > 0 && <span class="quiet">{cost.join(", ")}</span>}
+      {cost.length > 0 && <span class="quiet">{cost.join(", ")}</span>}
     </div>
   );
 }
 
-function Outcome({ session, job, menu }: { session: ExplorerSession; job: Job; menu: ComponentChildren }) {
+interface OutcomeProps {
+  session: ExplorerSession;
+  job: Job;
+  menu: ComponentChildren;
+  places: ComponentChildren;
+}
+
+function Outcome({ session, job, menu, places }: OutcomeProps) {
   const { id, error, reading } = job;
   const working = id !== null && <Working progress={job.progress} cancel={() => session.preview.cancel()} />;
   if (working && (reading === null || reading.state === "failed")) return working;
@@ -299,6 +325,7 @@ function Outcome({ session, job, menu }: { session: ExplorerSession; job: Job; m
         values={job.values}
         integers={job.integers}
         part={menu}
+        places={places}
       />
       {reading.state !== "fill" && (reading.message ?? job.isStopped) && (
         <p class="caption">

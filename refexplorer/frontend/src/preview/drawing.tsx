@@ -17,6 +17,7 @@ import { keptWith, profilesOf, type Kept } from "./lines/kept.ts";
 import { Profiles } from "./lines/profiles.tsx";
 import { Take } from "./take/take.tsx";
 import { Told } from "./told/told.tsx";
+import { WHOLE } from "../explorer/state.ts";
 import { WhyValue } from "./why.tsx";
 import { moved, slicesOf, wholeOf, zoomed, type Window } from "./window.ts";
 
@@ -69,6 +70,8 @@ interface Props {
   head: ComponentChildren;
   /** The bar of colours, where the picture has one. */
   bar: ComponentChildren;
+  /** The scrubbers of the other dimensions. */
+  below: ComponentChildren;
   /** Points whose profiles are kept. */
   kept: Kept[];
   setKept(change: (before: Kept[]) => Kept[]): void;
@@ -95,6 +98,7 @@ export function Drawing({
   scale,
   head,
   bar,
+  below,
   kept,
   setKept,
 }: Props) {
@@ -288,10 +292,29 @@ export function Drawing({
 
   const pick = (cell: number[] | null) => {
     if (cell === null) return;
-    setPicked(indexOf(reading, places(cell)));
+    const index = indexOf(reading, places(cell));
+    setPicked(index);
     setPoint(cell);
-    const { key } = chunkOf(reading, indexOf(reading, places(cell)));
-    if (lostAt(reading, key) !== "fill") session.run(session.pick(key));
+    const { key } = chunkOf(reading, index);
+    const chosen = lostAt(reading, key) === "fill" ? null : session.pick(key);
+    session.set({ pin: { array: reading.array, index, ...pinned(cell) } });
+    if (chosen) session.run(chosen);
+  };
+  const captionOf = () => {
+    const where = sliders.map((axis) => `${axis.name} ${placeOf(axis, steps[axis.dimension]!)}`);
+    return {
+      title: labelOf(reading),
+      subtitle: [reading.array || "/", ...where].join(", "),
+      bar: box.current!.closest(".drawing")!.querySelector(".ruler"),
+    };
+  };
+  const pinned = (cell: number[]) => {
+    const flat = second ? cell[0]! * second.size + cell[1]! : cell[0]!;
+    const where = [
+      ...sliders.map((axis) => `${axis.name} ${placeOf(axis, steps[axis.dimension]!)}`),
+      ...axes.map((axis, i) => `${axis.name} ${placeOf(axis, cell[i]!)}`),
+    ];
+    return { where: where.join(", "), text: amount(reading, values[flat]!, text(flat)) };
   };
   const keep = (cell: number[] | null) => {
     if (cell === null || pair === null) return;
@@ -342,7 +365,14 @@ export function Drawing({
           </span>
         )}
         {width > 0 && (
-          <Take session={session} reading={reading} axes={axes} steps={steps} figure={() => box.current!} />
+          <Take
+            session={session}
+            reading={reading}
+            axes={axes}
+            steps={steps}
+            figure={() => box.current!}
+            caption={captionOf}
+          />
         )}
       </div>
       <div
@@ -387,6 +417,7 @@ export function Drawing({
         </div>
       )}
       <Infinite signs={channels ? [] : signs} />
+      {below}
       {unplaced.length > 0 && (
         <p class="caption">
           {unplaced.map(({ name }) => name).join(" and ")} {unplaced.length === 1 ? "is" : "are"} drawn by index: the
@@ -407,7 +438,9 @@ export function Drawing({
           remove={(one) => setKept((before) => (one === null ? [] : before.filter((each) => each !== one)))}
         />
       )}
-      {picked && <WhyValue key={picked.join()} session={session} array={reading.array} index={picked} />}
+      {picked && session.part !== WHOLE && (
+        <WhyValue key={picked.join()} session={session} array={reading.array} index={picked} />
+      )}
     </div>
   );
 }

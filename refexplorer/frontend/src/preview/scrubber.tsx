@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import { Choice } from "../maps/mapparts.tsx";
 import { count } from "../shared/format.ts";
+import { ChunkStrip } from "../shared/strip.tsx";
 
 interface Props {
   name: string;
@@ -15,6 +16,8 @@ interface Props {
   move(to: number): void;
   /** Whether the picture is the one of this place, so that playing may go on. */
   isShown: boolean;
+  /** The chunks along the dimension, as `ChunkStrip` draws them. */
+  strip?: string | undefined;
   children?: ComponentChildren;
 }
 
@@ -26,7 +29,7 @@ const PACES: [string, string][] = [
   ["30", "30 a second"],
 ];
 
-export function Scrubber({ name, size, at, place, move, isShown, children }: Props) {
+export function Scrubber({ name, size, at, place, move, isShown, strip, children }: Props) {
   const [plays, setPlays] = useState(false);
   const [pace, setPace] = useState(matchMedia("(prefers-reduced-motion: reduce)").matches ? "3" : "7");
   useEffect(() => {
@@ -85,6 +88,7 @@ export function Scrubber({ name, size, at, place, move, isShown, children }: Pro
         </span>
         {plays && <Choice label="Pace" value={pace} options={PACES} choose={setPace} />}
       </div>
+      {strip && <ChunkStrip text={strip} height={8} />}
       <input
         type="range"
         class="scrubber-range"

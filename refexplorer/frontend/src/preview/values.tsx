@@ -1,7 +1,7 @@
 /** What came of a reading: the controls of its picture, the picture or a table, a summary. */
 
 import type { ComponentChildren } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 
 import { count, counted, grouped } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
@@ -33,12 +33,16 @@ interface Props {
   integers: Integers | null;
   /** Which part is read, and how much: at the end of the menu. */
   part: ComponentChildren;
+  /** Scrubbers of the dimensions of which one place is read. */
+  places: ComponentChildren;
 }
 
-export function Values({ session, reading, values, integers, part: menu }: Props) {
+export function Values({ session, reading, values, integers, part: menu, places }: Props) {
   const [kept, setKept] = useState<Kept[]>([]);
   const { steps: asked, picture, selection } = useStore(session);
   const { array } = reading;
+  const strips = useStore(session.strips);
+  useEffect(() => session.strips.look(array), [array]);
   // That of an address names the key, which may be a chunk of the array.
   const isOwn = picture.array === array || (picture.array !== null && picture.array === selection);
   const { axes: wanted, mode, limits, scale, scheme: named } = isOwn ? picture : PLAIN;
@@ -90,6 +94,7 @@ export function Values({ session, reading, values, integers, part: menu }: Props
         </div>
         <Caption reading={reading} session={session} />
         <TextTable reading={reading} />
+        {places}
       </div>
     );
   }
@@ -127,6 +132,24 @@ export function Values({ session, reading, values, integers, part: menu }: Props
       setScale={(name) => draw({ scale: name })}
       times={reading.times}
     />
+  );
+  const below = (
+    <>
+      {!single &&
+        stepped.map((axis) => (
+          <Scrubber
+            key={axis.dimension}
+            name={axis.name}
+            size={axis.size}
+            at={steps[axis.dimension]!}
+            place={placeOf(axis, steps[axis.dimension]!)}
+            move={(to) => move(axis, to)}
+            isShown
+            strip={strips.array === array ? strips.strips[axis.dimension] : undefined}
+          />
+        ))}
+      {places}
+    </>
   );
   const hasOwnHead = !single && drawable !== "table" && drawable !== "lines" && drawable !== "statistics";
   return (
@@ -181,22 +204,12 @@ export function Values({ session, reading, values, integers, part: menu }: Props
           scale={reading.times ? "linear" : scale}
           head={head}
           bar={bar}
+          below={below}
           kept={kept}
           setKept={setKept}
         />
       )}
-      {!single &&
-        stepped.map((axis) => (
-          <Scrubber
-            key={axis.dimension}
-            name={axis.name}
-            size={axis.size}
-            at={steps[axis.dimension]!}
-            place={placeOf(axis, steps[axis.dimension]!)}
-            move={(to) => move(axis, to)}
-            isShown
-          />
-        ))}
+      {!hasOwnHead && below}
       <Caption reading={reading} session={session} />
     </div>
   );

@@ -70,8 +70,9 @@ class Plan(Struct, frozen=True):
         Bytes of decoded chunks that are kept for all views of the set, and how many may be.
     budget
         Bytes that the first look at an array of the set fetches, where nobody chose others.
-    is_allowed
-        Whether all of it may be read by now, so that a picture need not ask.
+    grant
+        What has to be allowed before it may be read, such as ``s3://bucket``; empty where this page
+        may not read it at all; null where it may be read by now, so that a picture need not ask.
     """
 
     array: str
@@ -84,7 +85,7 @@ class Plan(Struct, frozen=True):
     kept: Count = 0
     kept_most: Count = 0
     budget: Count = 0
-    is_allowed: bool = False
+    grant: str | None = None
 
 
 class Flag(Struct, frozen=True):
@@ -394,10 +395,13 @@ class ValueStep(Struct, frozen=True):
         As of `refexplorer.TraceStep`.
     text
         One sentence.
+    is_broken
+        Whether it fails, so that there is none after it.
     """
 
     name: str
     text: str
+    is_broken: bool = False
 
 
 class ValueTraced(Struct, frozen=True):

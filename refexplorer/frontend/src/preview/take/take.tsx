@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { ExplorerSession } from "../../explorer/session.ts";
 import type { ReadingModel } from "../../shared/wire.ts";
 import { Menu } from "../../shared/menu.tsx";
-import { pngOf, save, svgOf } from "../saving.ts";
+import { pngOf, save, svgOf, type Caption } from "../saving.ts";
 import { indexOf, type Axis } from "../slices.ts";
 
 interface Props {
@@ -16,9 +16,11 @@ interface Props {
   steps: number[];
   /** What the picture is in. */
   figure(): HTMLElement;
+  /** What stands above the picture in a file, and the bar of colours below it. */
+  caption(): Caption;
 }
 
-export function Take({ session, reading, axes, steps, figure }: Props) {
+export function Take({ session, reading, axes, steps, figure, caption }: Props) {
   const [said, say] = useState<string | null>(null);
   const name = fileOf(reading);
   const run = async (make: () => Promise<void>) => {
@@ -38,8 +40,16 @@ export function Take({ session, reading, axes, steps, figure }: Props) {
     save(file, new Blob([bytes], { type }));
   };
   const files: [string, string, () => Promise<void>][] = [
-    ["PNG", "The picture as it is seen", async () => save(`${name}.png`, await pngOf(figure()))],
-    ["SVG", "The picture as it is seen, with axes that stay sharp", async () => save(`${name}.svg`, svgOf(figure()))],
+    [
+      "PNG",
+      "The picture as it is seen, with title and colours",
+      async () => save(`${name}.png`, await pngOf(figure(), caption())),
+    ],
+    [
+      "SVG",
+      "The picture as it is seen, with axes that stay sharp",
+      async () => save(`${name}.svg`, svgOf(figure(), caption())),
+    ],
     ["CSV", "Every value of the slice as a table, with their places", take("csv", "text/csv")],
     ["npy", "Every value of the slice as an array of numpy, in its data type", take("npy", "application/octet-stream")],
     [

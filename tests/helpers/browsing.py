@@ -100,7 +100,7 @@ def show(explorer: Locator | Page, look: str) -> Locator:
 
 def looked_at(explorer: Locator | Page, look: str | None = None) -> Locator:
     """What the middle of the screen shows."""
-    middle = explorer.get_by_label("Picture", exact=True)  # a main part, where no host has one
+    middle = explorer.get_by_role("region", name="Picture", exact=True)
     return middle if look is None else middle.get_by_role("region", name=look, exact=True)
 
 

@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.helpers.browsing import details, looked_at, open_on_page, row, show, violations
+from tests.helpers.browsing import looked_at, open_on_page, row, show, violations
 from tests.helpers.hosts import Lab, PanelPage
 
 SETS = """
@@ -133,7 +133,7 @@ def test_a_removed_array_is_in_the_address(panel_page: PanelPage, page: Page) ->
     arrays = panel.get_by_role("combobox", name="Array of the map")
     arrays.select_option("wind (removed)")
     expect(page).to_have_url(re.compile("gone=array%3Dwind$"))
-    details(page, "Key")
+    show(page, "Values")
     expect(page).not_to_have_url(re.compile("gone="))
     page.go_back()
     expect(page).to_have_url(re.compile("view=compare.*gone=array%3Dwind$"))

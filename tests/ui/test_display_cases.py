@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from refexplorer.core.text import escape
 from tests.cases import hostile
-from tests.helpers.browsing import details, open_file
+from tests.helpers.browsing import details, open_file, show
 from tests.helpers.hosts import PanelPage
 from tests.helpers.sets import ZARRAY
 
@@ -123,12 +123,11 @@ def test_a_link_only_where_a_browser_goes_where_it_says(opened: Locator, number:
 
 def test_names_and_units_in_pictures(opened: Locator) -> None:
     opened.get_by_role("gridcell", name="x", exact=True).click()
-    for tab in ("Key", "Data", "Chunks", "Targets", "Overview"):
-        opened.get_by_role("tab", name=tab).click()
-        panel = opened.get_by_role("tabpanel", name=tab)
-        if tab == "Data":
-            panel.get_by_role("button", name=re.compile("^(Read|Decode)")).first.click()
-        if tab in ("Data", "Chunks"):
+    for look in ("Values", "Chunks", "Files"):
+        panel = show(opened, look)
+        if look != "Files":
             expect(panel.get_by_role("application").first).to_be_visible()
             expect(panel.locator("svg").first).to_be_visible()
         assert_harmless(opened.page)
+    details(opened, "The set")
+    assert_harmless(opened.page)

@@ -1,7 +1,6 @@
 /** The middle of the screen: what is selected, and the switch of how it is looked at. */
 
 import { counted, shapeText } from "../shared/format.ts";
-import { mainOf, type Host } from "../shared/host.ts";
 import { Blank } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Hello } from "../shared/wire.ts";
@@ -20,15 +19,14 @@ const OF_ARRAYS = new Set(["data", "chunks"]);
 /** Offered once there is something to compare with, or where somebody asked for it. */
 const COMPARE = "compare";
 
-export function Centre({ host, session, hello }: Props & { host: Host }) {
-  const Main = mainOf(host);
+export function Centre({ session, hello }: Props) {
   const { look, item } = useStore(session);
   useStore(session.comparing);
   const { isOn } = session.comparing;
   const array = item?.array ?? null;
   const looks = session.looks.filter(({ name }) => name !== COMPARE || look === COMPARE || isOn);
   return (
-    <Main class="centre" aria-label="Picture" tabIndex={-1}>
+    <section class="centre" aria-label="Picture" tabIndex={-1}>
       <header class="centre-head">
         {array === null ? <h2>{titleOfSet(hello)}</h2> : <Heading array={array} session={session} />}
         <div class="switch" role="group" aria-label="Look at">
@@ -57,7 +55,7 @@ export function Centre({ host, session, hello }: Props & { host: Host }) {
           <Look name={look} session={session} hello={hello} />
         )}
       </div>
-    </Main>
+    </section>
   );
 }
 

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { mainOf, type Host } from "../shared/host.ts";
+import type { Host } from "../shared/host.ts";
 import type { ViewProps } from "../shared/mount.tsx";
 import { Blank, Copy } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
@@ -25,7 +25,7 @@ export function Explorer({ host }: ViewProps) {
   const { hello, failure } = useStore(session);
   if (failure !== null) return <Blank sentence={failure} retry={() => session.open()} />;
   if (hello === null) return <Blank sentence="Opening the reference set …" />;
-  if (session.part !== WHOLE) return <Alone host={host} session={session} hello={hello} />;
+  if (session.part !== WHOLE) return <Alone session={session} hello={hello} />;
   return <Whole host={host} session={session} hello={hello} />;
 }
 
@@ -51,7 +51,7 @@ function Whole({ host, session, hello }: ShownProps & { host: Host }) {
       <div class="main" style={{ "--tree": `${shares.tree}%`, "--aside": `${shares.aside}%` }}>
         <Keys session={session} hello={hello} alone={false} />
         <Splitter side="tree" share={shares.tree} move={move} />
-        <Centre host={host} session={session} hello={hello} />
+        <Centre session={session} hello={hello} />
         <Splitter side="aside" share={shares.aside} move={move} />
         <Details session={session} hello={hello} />
       </div>
@@ -81,8 +81,7 @@ function CopyLink() {
 }
 
 /** One part in a widget of its own. */
-function Alone({ host, session, hello }: ShownProps & { host: Host }) {
-  const Main = mainOf(host);
+function Alone({ session, hello }: ShownProps) {
   const { trouble } = useStore(session);
   const { part } = session;
   const Shown = PARTS[part];
@@ -93,13 +92,13 @@ function Alone({ host, session, hello }: ShownProps & { host: Host }) {
     <Blank sentence={`This front end has no view \`${part}\`.`} />
   );
   return (
-    <Main class={`view part ${part}`} aria-label={`${session.titleOf(part)} of ${hello.title}`}>
+    <section class={`view part ${part}`} aria-label={`${session.titleOf(part)} of ${hello.title}`}>
       {part === "tree" ? shown : <div class="pane">{shown}</div>}
       {part !== "tree" && trouble !== null && (
         <p class="failed" role="alert">
           {trouble}
         </p>
       )}
-    </Main>
+    </section>
   );
 }

@@ -51,10 +51,10 @@ export const STYLES = [health, tree, inspector, derivation, hex, data, maps, cha
 
 export function Keys({ session, hello }: PartProps) {
   return (
-    <div class="left">
+    <nav class="left" aria-label="Keys">
       <SearchBox session={session} kinds={hello.facts.kinds} />
       <Tree session={session} label={`Keys of ${hello.title}`} />
-    </div>
+    </nav>
   );
 }
 

@@ -26,7 +26,7 @@ export function Verdict({ host, hello, session }: { host: Host; hello: Hello; se
   useFiles(session);
   const size = extent(facts);
   return (
-    <header class="top">
+    <section class="top" aria-label="Verdict">
       <p class="verdict-set">
         <Title host={host} text={hello.title} />
         <span class="quiet">({formOf(hello.form, facts)})</span>
@@ -58,7 +58,7 @@ export function Verdict({ host, hello, session }: { host: Host; hello: Hello; se
           Compare with …
         </button>
       </div>
-    </header>
+    </section>
   );
 }
 

@@ -340,7 +340,7 @@ export class Preview extends Store<PreviewState> {
       const seen = job?.array === plan.array && job.reading !== null && job.reading.state !== "ask";
       const other = job?.array !== plan.array || job.slices.join() !== plan.slices.join();
       // One at a time: when it is here, what was wanted meanwhile is looked at again.
-      if (wish.slices !== null && seen && other && job.id === null && this.isCheap(plan)) void this.read();
+      if (seen && other && job.id === null && this.isCheap(plan)) void this.read();
       else if (!wish.again && !seen && other && this.isFirst(plan)) void this.read();
     } catch (error) {
       if (wish.turn === this.turn) this.set({ planError: (error as Error).message });

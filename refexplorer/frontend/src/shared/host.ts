@@ -23,11 +23,6 @@ export interface Child {
   remove(): void;
 }
 
-/** The element of what a view is about: a main part only where no host has one around it. */
-export function mainOf({ isMain }: Host): "main" | "section" {
-  return isMain ? "main" : "section";
-}
-
 interface WidgetView {
   el: HTMLElement;
   remove(): void;

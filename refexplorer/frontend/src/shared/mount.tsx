@@ -5,7 +5,7 @@ import { render, type ComponentType } from "preact";
 import baseCss from "../styles/base.css";
 import contrastCss from "../styles/contrast.css";
 import "./escaping.ts";
-import { adapt, mainOf, type Host, type Model, type Off } from "./host.ts";
+import { adapt, type Host, type Model, type Off } from "./host.ts";
 import { watchTheme } from "./theme.ts";
 
 interface RenderProps {
@@ -20,8 +20,8 @@ export interface ViewProps {
 
 export type Render = (props: RenderProps) => Off;
 
-/** A view that has the document to itself is its main part, unless that lies in it or beside it. */
-export function mount(View: ComponentType<ViewProps>, css: string, hasMain = false): Render {
+/** A view that has the document to itself is its main part, unless it is the frame of another. */
+export function mount(View: ComponentType<ViewProps>, css: string, isFrame = false): Render {
   return ({ model, el }) => {
     const host = adapt(model);
     const frame = document.createElement("div");
@@ -29,7 +29,7 @@ export function mount(View: ComponentType<ViewProps>, css: string, hasMain = fal
     const root = frame.attachShadow({ mode: "open" });
     const style = document.createElement("style");
     style.textContent = baseCss + css + contrastCss;
-    const body: HTMLElement = document.createElement(hasMain ? "div" : mainOf(host));
+    const body: HTMLElement = document.createElement(host.isMain && !isFrame ? "main" : "div");
     body.className = "rx";
     root.append(style, body);
     el.append(frame);

@@ -18,15 +18,13 @@ from refexplorer.formats.columns.references import BASE64
 from refexplorer.formats.documents import locator_of
 from refexplorer.formats.finding import note_encoding
 from refexplorer.formats.source import Source
-from refexplorer.io.decode.chunk_shapes import POINTER, region
 from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe
-from refexplorer.io.decode.pipelines import VALUES
-from refexplorer.io.decode.sizes import is_bounded
-from refexplorer.io.decode.steps import error_text, steps
+from refexplorer.io.decode.sizes import POINTER, is_bounded, region
+from refexplorer.io.decode.steps import VALUES, error_text, steps
 from refexplorer.readers.comparing import note_readers
 from refexplorer.refset.contents import Internals
 from refexplorer.refset.lint import lint
-from refexplorer.refset.lint_metadata import attributes_of
+from refexplorer.refset.lint_arrays import attributes_of
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Finding, Findings, pointer, suggest
 from refexplorer.spec.lint import is_metadata

@@ -20,7 +20,7 @@ from refexplorer.core.errors import LimitError, SpecError
 from refexplorer.core.files import Readable
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
-from refexplorer.formats.columns.entries import LARGEST, EntriesBuilder
+from refexplorer.formats.columns.table import LARGEST, EntriesBuilder
 from refexplorer.formats.datafiles.zarr_terms import base64_text, index_text, json_fill
 
 _PIECE = 2**20  # bytes that the XML parser gets at a time

@@ -13,9 +13,8 @@ import numpy as np
 
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.table import Table
-from refexplorer.refset.chunk_grid import ChunkReferences, chunk_counts
-from refexplorer.refset.grid_cells import ChunkColumns
-from refexplorer.refset.lint_metadata import attributes_of
+from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, chunk_counts
+from refexplorer.refset.lint_arrays import attributes_of
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.keys import folders_above, prefix

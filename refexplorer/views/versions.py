@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.verbs.differing import diff
-from refexplorer.verbs.history import history
-from refexplorer.verbs.opening import open_references
+from refexplorer.verbs.opening import history, open_references
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.context import RepositoryVersions, ViewContext
 from refexplorer.views.wire.explorer.version_messages import (

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import FetchError, LimitError, RefexplorerError
 from refexplorer.core.limits import is_out_of_memory
-from refexplorer.io.access.urls import shown
+from refexplorer.io.access import shown
 from refexplorer.io.fetch.background import Stopped
 
 if TYPE_CHECKING:
-    from refexplorer.io.access.urls import Place
+    from refexplorer.io.access import Place
     from refexplorer.spec.findings import Finding
 
 _SHOWN_TAG = 60  # characters of an ETag: a server may send any text

@@ -29,8 +29,8 @@ from zarr.core.codec_pipeline import BatchedCodecPipeline
 from zarr.registry import register_pipeline
 
 from refexplorer.core.errors import DecodeError, FetchError, LimitError, RefexplorerError
-from refexplorer.io.decode.chunk_shapes import check_size
 from refexplorer.io.decode.codecs import METADATA_NAMES, require_codecs
+from refexplorer.io.decode.sizes import check_size
 from refexplorer.io.decode.steps import ChunkGuard
 from refexplorer.io.fetch.background import ReaderThreads, Stopped, is_wanted, start_thread
 from refexplorer.io.fetch.failures import rejection_text

@@ -11,8 +11,7 @@ import msgspec
 
 from refexplorer.core.masking import masked, masked_text, may_have_secrets
 from refexplorer.core.text import counted
-from refexplorer.io.access.policy import AccessPolicy, allowed_names
-from refexplorer.io.access.urls import StorageOptions
+from refexplorer.io.access import AccessPolicy, StorageOptions, allowed_names
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.refset.contents import internals
 from refexplorer.refset.segments import Generated

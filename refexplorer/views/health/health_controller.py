@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
-from refexplorer.io.decode.pipelines import shard_layout
+from refexplorer.io.decode.steps import shard_layout
 from refexplorer.refset.chunk_grid import StateCounts
 from refexplorer.refset.contents import internals
 from refexplorer.spec.codes import Severity

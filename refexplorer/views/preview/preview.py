@@ -11,8 +11,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from refexplorer.core.errors import AccessError, RefexplorerError
-from refexplorer.io.decode.chunk_shapes import WHOLE_CHUNKS, place_count
-from refexplorer.io.reading.readings import ChunkState, Reading
+from refexplorer.io.decode.sizes import WHOLE_CHUNKS, place_count
+from refexplorer.io.reading.chunks import ChunkState, Reading
 from refexplorer.io.reading.selection import estimate_keys
 from refexplorer.io.reading.trace_value import trace_value
 from refexplorer.spec.references import Base64, Inline, Range

@@ -12,9 +12,8 @@ from msgspec import Struct
 import refexplorer as rx
 from refexplorer import demo
 from refexplorer.hosts.notebook.widgets import ReferencesWidget
-from refexplorer.hosts.page.components import ExplorerView
 from refexplorer.hosts.page.library import Library
-from refexplorer.hosts.page.page import Address, ServedPage
+from refexplorer.hosts.page.page import Address, ExplorerView, ServedPage
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import (
     EXPLORER,

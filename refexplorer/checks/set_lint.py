@@ -27,10 +27,9 @@ from refexplorer.refset.lint import lint
 from refexplorer.refset.lint_arrays import attributes_of
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Finding, Findings, pointer, suggest
-from refexplorer.spec.lint import is_metadata
 from refexplorer.spec.lint_metadata import lint_metadata_text, may_be_a_value
 from refexplorer.spec.references import Base64, Inline
-from refexplorer.spec.zarr_metadata import ArrayMeta
+from refexplorer.spec.zarr_metadata import ArrayMeta, is_metadata
 
 if TYPE_CHECKING:
     from refexplorer.core.limits import Limits

@@ -19,8 +19,13 @@ from refexplorer.refset.tree import Folder, Tree
 from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.gen.inversion import Digit, Number, span
 from refexplorer.spec.keys import folders_above, prefix
-from refexplorer.spec.lint import parse_metadata
-from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta, BadMetadata, read_array
+from refexplorer.spec.zarr_metadata import (
+    METADATA_NAMES,
+    ArrayMeta,
+    BadMetadata,
+    parse_metadata,
+    read_array,
+)
 
 _OF_ARRAYS = (".zarray", "zarr.json")
 

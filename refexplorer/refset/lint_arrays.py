@@ -29,7 +29,6 @@ from refexplorer.spec.lint import (
     lint_chunk,
     lint_links,
     lint_nodes,
-    parse_metadata,
 )
 from refexplorer.spec.lint_metadata import (
     lint_attributes,
@@ -37,7 +36,7 @@ from refexplorer.spec.lint_metadata import (
     lint_metadata_text,
 )
 from refexplorer.spec.references import Range, Url
-from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta
+from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta, parse_metadata
 
 
 class _Outside(NamedTuple):

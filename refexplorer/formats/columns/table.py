@@ -25,7 +25,6 @@ from refexplorer.formats.columns.arrow import (
     text_column,
 )
 from refexplorer.formats.columns.references import Columns, ColumnsBuilder
-from refexplorer.spec.lint import is_metadata
 from refexplorer.spec.references import Base64, Inline, Reference
 from refexplorer.spec.zarr_metadata import METADATA_NAMES
 
@@ -371,7 +370,11 @@ class Table(PickledByFields):
                 for start in range(0, self.count, BLOCK)
             ]
         )
-        return {key: row for row in rows.tolist() if is_metadata(key := self.key_at(row))}
+        return {
+            key: row
+            for row in rows.tolist()
+            if (key := self.key_at(row)).rpartition("/")[2] in METADATA_NAMES
+        }
 
     @cached_property
     def index(self) -> KeyIndex:
@@ -380,7 +383,8 @@ class Table(PickledByFields):
 
     def find(self, key: str) -> int | None:
         """Return the row of a key, or None."""
-        return self.metadata.get(key) if is_metadata(key) else self.index.find(key)
+        is_metadata = key.rpartition("/")[2] in METADATA_NAMES
+        return self.metadata.get(key) if is_metadata else self.index.find(key)
 
     def holds(self, key: str) -> bool:
         """Say whether there is such a key."""

@@ -33,7 +33,6 @@ from refexplorer.formats.parquet.records import RecordFile
 from refexplorer.formats.source import ZMETADATA, decode_text
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.keys import folders_above
-from refexplorer.spec.lint import parse_metadata
 from refexplorer.spec.references import (
     BadReference,
     Base64,
@@ -42,7 +41,7 @@ from refexplorer.spec.references import (
     check_length,
     read_reference,
 )
-from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, read_array
+from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, parse_metadata, read_array
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -29,8 +29,8 @@ from refexplorer.io.fetch.failures import AS_S3, DeniedByServer, NotFoundError, 
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.refset.contents import SetLike, internals, require_lookup
-from refexplorer.spec.lint import is_metadata
 from refexplorer.spec.references import Reference, Url
+from refexplorer.spec.zarr_metadata import is_metadata
 
 
 class NoReference(FileNotFoundError):

@@ -46,8 +46,8 @@ from refexplorer.io.reading.zarr_refusals import (
     undecodable,
 )
 from refexplorer.refset.contents import SetLike
-from refexplorer.spec.lint import is_metadata
 from refexplorer.spec.references import Range, Reference
+from refexplorer.spec.zarr_metadata import is_metadata
 
 if TYPE_CHECKING:
     import xarray

@@ -20,6 +20,7 @@ from refexplorer.core.errors import (
     AccessError,
     DecodeError,
     FetchError,
+    InternalError,
     LimitError,
     RefexplorerError,
     cause_of,
@@ -31,14 +32,18 @@ from refexplorer.io.fetch.failures import (
     ByteParts,
     DeniedByServer,
     Facts,
+    NoReference,
     NotFoundError,
     ReadTime,
     TooLate,
     Versions,
     cause,
+    rejection_text,
     too_long,
 )
+from refexplorer.refset.contents import SetLike, internals, require_lookup
 from refexplorer.spec.references import Base64, Inline, Range, Reference
+from refexplorer.spec.zarr_metadata import is_metadata
 
 if TYPE_CHECKING:
     from refexplorer.io.fetch.http import HttpReader
@@ -401,6 +406,23 @@ def _connect_anew() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_connect_anew)
+
+
+def reference_of(refs: SetLike, key: str) -> Reference:
+    """Return the reference of a key; `NoReference` if there is none, `FetchError` if rejected."""
+    reference = refs.get(key)
+    if reference is not None:
+        return reference
+    if (error := refs.rejection(key)) is not None:
+        raise FetchError(rejection_text(error))
+    if key in refs:
+        raise InternalError(
+            f"The set lists {key}, but looking it up does not find it; this "
+            "is a bug in refexplorer, please report it."
+        )
+    if not is_metadata(key):  # Zarr asks for names of metadata that no set has
+        require_lookup(internals(refs).opened)
+    raise NoReference(key)
 
 
 def inline_bytes(key: str, reference: Inline | Base64) -> bytes:

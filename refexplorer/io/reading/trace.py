@@ -19,9 +19,9 @@ from refexplorer.core.text import code, counted, escape, items, shown, size_text
 from refexplorer.io.decode.sizes import Index
 from refexplorer.io.decode.steps import ABSENT, ShardCodec
 from refexplorer.io.fetch.background import wait_for
+from refexplorer.io.fetch.failures import NoReference, missing_or_failed
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.chunks import ChunkState
-from refexplorer.io.reading.filesystem import NoReference, missing_or_failed
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.derivation import SHOWN, TraceStep
 from refexplorer.spec.references import Base64, Range, Reference, Url
@@ -453,7 +453,7 @@ class Tracer:
 
     def _decode(self, array: ArrayMeta | None) -> None:
         """Read the bytes, and take the steps to the values of an array."""
-        from refexplorer.io.reading.filesystem import NoReference
+        from refexplorer.io.fetch.failures import NoReference
 
         try:
             self.raw = self._step("raw bytes", self._read, time.perf_counter)
@@ -482,7 +482,7 @@ class Tracer:
 
     def _step(self, name: str, run: Callable[[], Any], clock: Callable[[], float]) -> Any:
         from refexplorer.io.decode.steps import error_text
-        from refexplorer.io.reading.filesystem import NoReference
+        from refexplorer.io.fetch.failures import NoReference
 
         started = clock()
         try:
@@ -522,8 +522,8 @@ class Tracer:
         )
 
     def _read(self) -> bytes:
+        from refexplorer.io.fetch.failures import missing_or_failed
         from refexplorer.io.fetch.many import fetch_many
-        from refexplorer.io.reading.filesystem import missing_or_failed
 
         assert self._at is not None
         found = fetch_many(self.targets, {self.part: self._at}, self._advance).get(self.part)

@@ -33,10 +33,10 @@ from refexplorer.io.decode.codecs import METADATA_NAMES, require_codecs
 from refexplorer.io.decode.sizes import check_size
 from refexplorer.io.decode.steps import ChunkGuard
 from refexplorer.io.fetch.background import ReaderThreads, Stopped, is_wanted, start_thread
-from refexplorer.io.fetch.failures import rejection_text
+from refexplorer.io.fetch.failures import NoReference, as_internal_error, rejection_text
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.filesystem import NoReference, ReferenceFileSystem, as_internal_error
+from refexplorer.io.reading.filesystem import ReferenceFileSystem
 from refexplorer.io.reading.zarr_refusals import (
     check_for_xarray,
     check_metadata,

@@ -10,7 +10,6 @@ from refexplorer.core.text import counted, escape, moment_text, number_text, sho
 from refexplorer.verbs.html import notes_html, picture_html, references_html, tree_html
 from refexplorer.verbs.text import facts_text
 from refexplorer.views.preview.preview import PreviewReader
-from refexplorer.views.wire.context import PartController
 from refexplorer.views.wire.explorer.data_messages import ReadingModel
 from refexplorer.views.wire.notes import known
 
@@ -25,7 +24,7 @@ _LINE = 500
 _NAME = 160
 _TEXT = 2_000
 
-C = TypeVar("C", bound=PartController)
+C = TypeVar("C")
 
 
 class StaticExplorer(Protocol):

@@ -26,8 +26,7 @@ from refexplorer.views.registry import described, screens
 from refexplorer.views.wire.answering import Buffers, Message, event, failure
 from refexplorer.views.wire.context import RepositoryVersions
 from refexplorer.views.wire.editor.editor_messages import Explore
-from refexplorer.views.wire.messages import Done
-from refexplorer.views.wire.page_messages import PieceWanted
+from refexplorer.views.wire.messages import Done, Event
 
 Arguments = TypeVarTuple("Arguments")
 
@@ -199,6 +198,12 @@ class EditorView(View):
             raise RefexplorerError("No valid text with keys was entered yet.")
         self._turns.soon(self._explore, self._editor.references)
         return Done()
+
+
+class PieceWanted(Event, frozen=True, tag="piece"):
+    """The bytes of the dropped file are taken from here on."""
+
+    start: int
 
 
 class Frame(JSComponent):

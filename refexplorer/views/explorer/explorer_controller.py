@@ -30,11 +30,10 @@ from refexplorer.views.wire.answering import (
     Message,
     Operations,
     Post,
-    answer,
     event,
     nowhere,
 )
-from refexplorer.views.wire.context import PartController, RepositoryVersions, ViewContext
+from refexplorer.views.wire.context import RepositoryVersions, ViewContext
 from refexplorer.views.wire.explorer.compare_messages import ComparisonChanged
 from refexplorer.views.wire.explorer.explorer_messages import (
     AllowPlace,
@@ -57,11 +56,12 @@ from refexplorer.views.wire.failure_log import FailureLog, failure_log_of
 from refexplorer.views.wire.jobs import JobAnswer, JobReport, Jobs
 from refexplorer.views.wire.messages import Cancel, Done
 from refexplorer.views.wire.notes import known, notes
+from refexplorer.views.wire.operations import answer, bound
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
-C = TypeVar("C", bound=PartController)
+C = TypeVar("C")
 _DATA = frozenset({
     "array", "arrays", "attributes", "fill", "folder", "id", "job", "key", "key_start", "others",
     "path", "pointer", "separator", "text", "texts", "values", "whole_keys",
@@ -121,8 +121,8 @@ class ExplorerController:
             ExplainNote: lambda request: NoteExplained(code_page(request.code)),
             AllowPlace: self._allow,
             Cancel: self._jobs.cancel,
-            **{kind: do for each in self._parts for kind, do in each.operations.items()},
         }
+        self.answers = bound([self, *self._parts])
 
     def part(self, kind: type[C]) -> C:
         """Return the controller of a view by its class."""
@@ -143,7 +143,7 @@ class ExplorerController:
     ) -> list[tuple[Message, Buffers]]:
         """Answer one message; reading is answered later through `post`."""
         with self._lock:
-            found = answer(self.operations, message)
+            found = answer(self.answers, message, self._jobs)
         return [(_seen(reply), attached) for reply, attached in found]
 
     def _post(self, message: Message, buffers: Buffers) -> None:
@@ -199,7 +199,7 @@ class ExplorerController:
             report(None, None, f"Checking {references}")
             return self._noted(), []
 
-        self._jobs.start(request, seek)
+        self._jobs.start(request.id, seek)
 
     def _source(self, request: ShowSource) -> SourceLines:
         return SourceLines(surroundings(self.references, request.pointer))

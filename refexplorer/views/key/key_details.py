@@ -85,7 +85,7 @@ class KeyDetails:
 
             return ask(request, advance)
 
-        self._jobs.start(request, answered)
+        self._jobs.start(request.id, answered)
 
     def _explain(self, request: ExplainKey, advance: Advance) -> JobAnswer:
         trace = self._refs.explain(self._key(request.path))

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 from refexplorer.views.registry import described
-from refexplorer.views.saved.recorder import Packer, Recorder, defaults_of, name_of
+from refexplorer.views.saved.recorder import Packer, Recorder
 from refexplorer.views.tree.tree_controller import ROWS
 from refexplorer.views.wire.answering import Message
 from refexplorer.views.wire.explorer.chunks_messages import ShowGrid
-from refexplorer.views.wire.explorer.cost_messages import ShowCost, ShowTouches
 from refexplorer.views.wire.explorer.data_messages import PlanSlice, ReadChunk
 from refexplorer.views.wire.explorer.explorer_messages import GreetExplorer, SeekNotes, ShowSource
 from refexplorer.views.wire.explorer.health_messages import HealthRows, HealthSort, ShowVerified
@@ -42,7 +41,6 @@ from refexplorer.views.wire.explorer.tree_messages import (
     TreeToggle,
 )
 from refexplorer.views.wire.explorer.version_messages import ListVersions
-from refexplorer.views.wire.messages import tag_of
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -200,7 +198,7 @@ def record(
     recorder.keep(ShowVerified())
     recorder.keep(ListVersions())
     for path in (None, *refs.arrays()[:_GRIDS]):
-        recorder.keep(ShowCost(array=path))
+        recorder.keep("cost.show", array=path)
     # A set of so many keys has more rows, of groups and arrays.
     most, of_level = (sys.maxsize,) * 2 if refs.count <= keys else (keys, _share(refs, keys))
     recording.tree = record_tree(recorder, most, of_level)
@@ -221,7 +219,7 @@ def record(
     ordered = sorted(paths, key=lambda path: refs.number(path) if path in refs else -1)
     _record_items(recorder, recording, ordered, report)
     recording.answers = recorder.answers
-    recording.defaults = {tag_of(kind): defaults_of(kind) for kind in controller.operations}
+    recording.defaults = recorder.defaults
     return recording
 
 
@@ -363,7 +361,7 @@ def _record_earth(
 
 def _record_grid_of_map(recorder: Recorder, path: str, axes: tuple[int, ...]) -> None:
     """Draw the chunks along the dimensions of the map, where the first ones are others."""
-    drawn = recorder.answers.get(name_of(ShowGrid(array=path)), {}).get("map") or {}
+    drawn = recorder.answers.get(recorder.name_of(ShowGrid(array=path)), {}).get("map") or {}
     if tuple(drawn.get("axes", ())) != axes:
         recorder.keep(ShowGrid(array=path, axes=axes))
 
@@ -371,12 +369,12 @@ def _record_grid_of_map(recorder: Recorder, path: str, axes: tuple[int, ...]) ->
 def _record_costs(recorder: Recorder, refs: ReferenceSet) -> None:
     """Tell what reading costs, of the first arrays; the page computes times of other places."""
     for path in (None, *refs.arrays()[:_COSTS]):
-        found, _ = recorder.keep(ShowCost(array=path))
+        found, _ = recorder.keep("cost.show", array=path)
         array = found.get("array")
         if array is not None:
             for bar in found["bars"]:
                 if bar["path"] == array and bar["name"] != "open":
-                    recorder.keep(ShowTouches(array=array, access=bar["name"]))
+                    recorder.keep("cost.touches", array=array, access=bar["name"])
 
 
 def _record_items(

@@ -8,7 +8,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.views.static_html import explorer_html
-from refexplorer.views.wire.explorer.key_messages import Code, WriteCode
+from refexplorer.views.wire.explorer.key_messages import Code
 from refexplorer.views.wire.notes import SOON
 from tests.helpers.explorer import Host
 from tests.helpers.servers import range_server
@@ -48,11 +48,7 @@ def test_what_waits_for_its_turn_can_be_stopped() -> None:
         assert first_may_end.wait(30)
         return Code("slow"), []
 
-    host.controller.operations = {
-        **host.controller.operations,
-        WriteCode: lambda request: jobs.start_in_turn(request, slow),
-    }
-    host.controller.handle({"id": "t:1", "op": "key.code", "path": "x/0"})
+    jobs.start("t:1", slow, is_in_turn=True)
     host.controller.handle({"id": "t:2", "op": "grid.show", "array": "x"})
     host.controller.handle({"id": "t:3", "op": "cancel", "job": "t:2"})
     assert host.answer()[0] == {"id": "t:2", "error": "It was stopped."}

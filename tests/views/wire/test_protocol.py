@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import Any
 
 import fastjsonschema
@@ -15,7 +14,7 @@ from refexplorer.hosts import schema as hosts_schema
 from refexplorer.hosts.schema import PROTOCOLS, field_notes, fields_of, requests, schema
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
-from refexplorer.views.registry import ExplorerPart
+from refexplorer.views.registry import PARTS, ExplorerPart
 from refexplorer.views.wire.answering import Buffers, Message
 from refexplorer.views.wire.editor.editor_messages import Explore
 from refexplorer.views.wire.jobs import JobReport
@@ -41,6 +40,9 @@ def test_every_request_that_is_described_is_answered() -> None:
 class Census:
     """What a newcomer writes: a controller whose method is a request."""
 
+    def __init__(self, context: object = None) -> None:
+        pass
+
     @job("census.count", buffers="float64: keys of each kind.")
     def count(
         self,
@@ -57,8 +59,8 @@ class Census:
 def test_a_request_is_described_by_the_signature_of_a_method(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    part = ExplorerPart("census", "Census", "All heads", (lambda context: Census(),))
-    monkeypatch.setattr(hosts_schema, "PARTS", [replace(part, controllers=(Census,))])
+    part = ExplorerPart("census", "Census", "All heads", (Census,))
+    monkeypatch.setattr(hosts_schema, "PARTS", [*PARTS, part])
     described = schema()["definitions"]
     request = described["ExplorerOperations"]["properties"]["census.count"]
     assert request["description"] == "Count the keys."

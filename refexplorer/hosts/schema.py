@@ -26,7 +26,7 @@ from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import PARTS
 from refexplorer.views.wire import editor, explorer
 from refexplorer.views.wire.messages import NAMED, OTHERS, Event, Request, tag_of
-from refexplorer.views.wire.operations import OldOperation, Operation, operations
+from refexplorer.views.wire.operations import OldRequest, RequestMethod, operations
 
 Schema = dict[str, Any]
 
@@ -48,10 +48,10 @@ def controllers(protocol: str) -> list[type[Any]]:
     return [EditorController, ExercisesController] if protocol == "Editor" else [ServedPage]
 
 
-def requests(protocol: str) -> list[Operation]:
+def requests(protocol: str) -> list[RequestMethod]:
     """Return the requests of a protocol, in the order of its controllers and their text."""
     old = _messages(OLD[protocol], Request) if protocol in OLD else {}
-    made = [OldOperation(each) for each in old if issubclass(each, Request)]
+    made = [OldRequest(each) for each in old if issubclass(each, Request)]
     found = {each.name: each for kind in controllers(protocol) for each in operations(kind)}
     return [*made, *found.values()]
 
@@ -108,14 +108,14 @@ def schema() -> Schema:
     }
 
 
-def _operation(operation: Operation, is_answered: bool) -> Schema:
+def _operation(operation: RequestMethod, is_answered: bool) -> Schema:
     parts = {"asks": _asked(operation)}
     if is_answered and operation.reply is not None:
         parts["reply"] = _components([operation.reply])[0][0]
     return {**_object(parts), "description": summary(operation.method)}
 
 
-def _asked(operation: Operation) -> Schema:
+def _asked(operation: RequestMethod) -> Schema:
     """Return the schema of a request, without its id and its operation."""
     kind = operation.asks
     model = _components([kind])[1][_name(kind)]

@@ -28,14 +28,14 @@ from refexplorer.views.wire.json_form import from_wire
 from refexplorer.views.wire.messages import Done, Request, tag_of
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
-Call = Callable[..., Any]
-Answer = tuple[Message, Buffers]
+
+
 OWN = ("self", "report", "number")
 """Parameters that are no fields of a request."""
 
 
 @dataclass(frozen=True)
-class Operation:
+class RequestMethod:
     """A request, as the method that answers it declares it."""
 
     name: str  # What the front end asks by
@@ -77,7 +77,7 @@ class Operation:
         return {*inspect.signature(self.method).parameters} & {*OWN}
 
 
-Bound = Mapping[str, tuple[Operation, Call]]
+Bound = Mapping[str, tuple[RequestMethod, Callable[..., Any]]]
 """What answers each request, by its name."""
 
 
@@ -93,22 +93,22 @@ def job(name: str, *, in_turn: bool = False, buffers: str = "") -> Callable[[_Me
 
 def _declared(name: str, *how: Any) -> Callable[[_Method], _Method]:
     def declare(method: _Method) -> _Method:
-        vars(method)["operation"] = Operation(name, method, *how)
+        vars(method)["operation"] = RequestMethod(name, method, *how)
         return method
 
     return declare
 
 
-def operations(controller: type[Any]) -> Iterator[Operation]:
+def operations(controller: type[Any]) -> Iterator[RequestMethod]:
     """Yield the requests that a class answers, in the order of its text."""
     for base in reversed(controller.__mro__):
         for each in vars(base).values():
             found = getattr(each, "operation", None)
-            if isinstance(found, Operation):
+            if isinstance(found, RequestMethod):
                 yield found
 
 
-class OldOperation(Operation):
+class OldRequest(RequestMethod):
     """A request with a struct of its own."""
 
     def __init__(self, kind: Any) -> None:
@@ -118,16 +118,18 @@ class OldOperation(Operation):
 
 def bound(controllers: Iterable[Any]) -> Bound:
     """Return what answers each request of some controllers, by its name."""
-    found: dict[str, tuple[Operation, Call]] = {}
+    found: dict[str, tuple[RequestMethod, Callable[..., Any]]] = {}
     for controller in controllers:
         for each in operations(type(controller)):
             found[each.name] = each, getattr(controller, each.method.__name__)
         for kind, do in getattr(controller, "operations", {}).items():
-            found[tag_of(kind)] = OldOperation(kind), do
+            found[tag_of(kind)] = OldRequest(kind), do
     return found
 
 
-def read(known: Bound, message: Mapping[str, Any]) -> tuple[Operation, Call, dict[str, Any]]:
+def read(
+    known: Bound, message: Mapping[str, Any]
+) -> tuple[RequestMethod, Callable[..., Any], dict[str, Any]]:
     """Return which request a message is, what answers it, and its fields.
 
     Raises
@@ -139,21 +141,23 @@ def read(known: Bound, message: Mapping[str, Any]) -> tuple[Operation, Call, dic
     if not isinstance(name, str) or name not in known:
         raise RefexplorerError(f"There is no operation {name!r}.")
     operation, call = known[name]
-    if isinstance(operation, OldOperation):
+    if isinstance(operation, OldRequest):
         return operation, call, {"request": from_wire(message, operation.asks)}
     fields = structs.asdict(from_wire(message, operation.asks))
     number = fields.pop("id")
     return operation, call, fields | ({"number": number} if "number" in operation.wants else {})
 
 
-def answer(known: Bound, message: object, jobs: Jobs | None = None) -> list[Answer]:
+def answer(
+    known: Bound, message: object, jobs: Jobs | None = None
+) -> list[tuple[Message, Buffers]]:
     """Answer a message, or let a job do so later; what is no message is ignored."""
     if not isinstance(message, dict):
         return []
     number = message.get("id")
     try:
         operation, call, fields = read(known, message)
-        if isinstance(operation, OldOperation):
+        if isinstance(operation, OldRequest):
             reply = call(fields["request"])
             return [] if reply is None else [(answered(number, reply), [])]
 

@@ -48,7 +48,12 @@ def test_what_waits_for_its_turn_can_be_stopped() -> None:
         assert first_may_end.wait(30)
         return Code("slow"), []
 
-    jobs.start("t:1", slow, is_in_turn=True)
+    operation, _ = host.controller.answers["key.code"]
+    host.controller.answers = {
+        **host.controller.answers,
+        "key.code": (operation, lambda request: jobs.start(request.id, slow, is_in_turn=True)),
+    }
+    host.controller.handle({"id": "t:1", "op": "key.code", "path": "x/0"})
     host.controller.handle({"id": "t:2", "op": "grid.show", "array": "x"})
     host.controller.handle({"id": "t:3", "op": "cancel", "job": "t:2"})
     assert host.answer()[0] == {"id": "t:2", "error": "It was stopped."}

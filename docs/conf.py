@@ -1,14 +1,16 @@
 """Sphinx: ``sphinx-build -W docs docs/_build/html``, offline.
 
-What is written elsewhere (notebooks, reference pages, docstrings) is brought to `made` first, so
-that it stands in one place only.
+Notebooks are copied to `made`, and the pages that are made of the code (reference, Python) written
+there.
 """
 
 from __future__ import annotations
 
 import inspect
 import shutil
+import sys
 from pathlib import Path
+from textwrap import indent
 
 import refexplorer as rx
 from refexplorer import demo
@@ -16,6 +18,11 @@ from refexplorer import demo
 _DOCS = Path(__file__).parent
 _ROOT = _DOCS.parent
 _MADE = _DOCS / "made"
+sys.path.insert(0, str(_ROOT))  # for `tests`, whose cases the pages show
+
+from tests.docs.reference import DIAGNOSTICS, pages  # noqa: E402
+from tests.docs.snippets import SNIPPETS  # noqa: E402
+
 _WIDGETS = (
     "explore Explorer TemplateEditor Exercises KeyTree KeyInspector ArrayPreview ChunkGrid "
     "TargetMap"
@@ -62,15 +69,11 @@ def _make() -> None:
     for name in ("notebooks", "reference", "api"):
         (_MADE / name).mkdir(parents=True)
     for path in (_ROOT / "notebooks").iterdir():
-        if path.suffix in (".png", ".svg"):
+        if path.suffix in (".ipynb", ".png", ".svg"):
             shutil.copy(path, _MADE / "notebooks")
-        elif path.suffix == ".ipynb":
-            text = path.read_text(encoding="utf-8").replace("../refexplorer/", "../")
-            (_MADE / "notebooks" / path.name).write_text(text, encoding="utf-8")
-    pages = [*(_ROOT / "refexplorer" / "reference").glob("*.md")]
-    for path in (*pages, _ROOT / "refexplorer" / "spec" / "DIAGNOSTICS.md"):
-        text = path.read_text(encoding="utf-8").replace("../spec/", "").replace("../reference/", "")
-        (_MADE / "reference" / path.name).write_text(text, encoding="utf-8")
+    shutil.copy(DIAGNOSTICS, _MADE / "reference")
+    for name, text in pages().items():
+        (_MADE / "reference" / name).write_text(text, encoding="utf-8")
     live = _MADE / "static" / "live"
     live.mkdir(parents=True)
     example = demo.path("spec.v1.json").read_text(encoding="utf-8")
@@ -96,7 +99,8 @@ def _api() -> dict[str, str]:
 
 
 def _page(title: str, names: list[str]) -> str:
-    lines = [f"# {title}", "", "```{eval-rst}", ".. currentmodule:: refexplorer", ""]
+    lines = [f"# {title}", "", "```python", SNIPPETS[""], "```", ""]
+    lines += ["```{eval-rst}", ".. currentmodule:: refexplorer", ""]
     for name in names:
         value = getattr(rx, name)
         if inspect.isclass(value):
@@ -104,6 +108,8 @@ def _page(title: str, names: list[str]) -> str:
         else:
             kind = "autofunction" if callable(value) else "autodata"
         lines += [f".. {kind}:: {name}", ""]
+        if name in SNIPPETS:
+            lines += ["   .. code-block:: python", "", indent(SNIPPETS[name], "      "), ""]
     return "\n".join([*lines, "```", ""])
 
 

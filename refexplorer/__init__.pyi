@@ -12,7 +12,7 @@ from .checks.render.audit_report import Audit as Audit
 from .checks.render.audit_summary import AuditSummary as AuditSummary
 from .checks.render.check_results import TargetCheck as TargetCheck, TargetChecks as TargetChecks
 from .checks.look.audit_states import TargetState as TargetState
-from .io.reading.filesystem import ReferenceView as ReferenceView
+from .io.reading.filesystem import ReferenceFileSystem as ReferenceFileSystem
 from .io.reading.readings import ChunkState as ChunkState, Reading as Reading
 from .io.reading.selection import Estimate as Estimate
 from .io.reading.selection import ArrayReading as ArrayReading
@@ -70,8 +70,7 @@ from .refset.target_layout import (
     TargetSummary as TargetSummary,
 )
 from .refset.tree_nodes import Node as Node, NodeType as NodeType, Page as Page
-from .verbs.repair.result import LeftFinding as LeftFinding, Repair as Repair
-from .verbs.repair.repairing import repair as repair
+from .verbs.repair.repairing import Repair as Repair, repair as repair
 from .spec.codes import Severity as Severity
 from .spec.diagnostics import Diagnostic as Diagnostic
 from .spec.references import (
@@ -84,8 +83,8 @@ from .spec.references import (
 )
 from .spec.zarr_metadata import ArrayMeta as ArrayMeta
 from .spec.derivation import TraceStep as TraceStep
-from .spec.expansion import Expansion as Expansion
-from .spec.rules import schema as schema
+from .verbs.opening import Expansion as Expansion
+from .spec.codes import schema as schema
 from .hosts.notebook.editor import TemplateEditor as TemplateEditor
 from .hosts.notebook.editor import Exercises as Exercises
 from .hosts.notebook.widgets import (

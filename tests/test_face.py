@@ -16,8 +16,6 @@ import refexplorer as rx
 from refexplorer.refset.contents import Internals
 from tests.helpers.sources import PACKAGE, modules
 
-PYTHON = (PACKAGE / "reference" / "PYTHON.md").read_text(encoding="utf-8")
-
 
 def public(value: object) -> set[str]:
     return {name for name in dir(value) if not name.startswith("_")}
@@ -36,6 +34,18 @@ def test_a_type_has_a_name_of_its_own() -> None:
     found = Counter(name.lstrip("_") for text in modules().values() for name in types_of(text))
     assert found["ReferenceSet"] == found["AuditWatch"] == 1  # a class, and an alias
     assert not {name for name, times in found.items() if times > 1}
+
+
+def test_the_docstrings_of_the_public_face_keep_the_rules() -> None:
+    """Those of numpydoc, as ruff knows them; other modules need none of its sections."""
+    stub = (PACKAGE / "__init__.pyi").read_text(encoding="utf-8")
+    names = set(re.findall(r"^from \.([\w.]+) import", stub, re.MULTILINE))
+    paths = [PACKAGE.joinpath(*name.split(".")).with_suffix(".py") for name in sorted(names)]
+    assert len(paths) > 30
+    command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--extend-select", "D"]
+    command += ["--extend-ignore", "D105,D107"]  # magic methods
+    ran = subprocess.run([*command, *paths], cwd=PACKAGE.parent, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 def test_the_names_of_the_package_are_those_of_its_stub() -> None:
@@ -80,7 +90,11 @@ def test_a_set_shows_what_is_documented_and_nothing_else() -> None:
     _, _, attributes = (inspect.getdoc(rx.ReferenceSet) or "").partition("Attributes\n----------")
     documented = {
         *re.findall(r"^(\w+)$", attributes, re.MULTILINE),
-        *re.findall(r"^### ReferenceSet\.(\w+)$", PYTHON, re.MULTILINE),
+        *(
+            name
+            for name, member in vars(rx.ReferenceSet).items()
+            if name[0] != "_" and member.__doc__
+        ),
         *public(Mapping),
     }
     assert public(refs) == documented

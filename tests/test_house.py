@@ -7,7 +7,7 @@ from textwrap import dedent
 from tests.helpers.sources import modules
 from tests.house import front_texts, logic_count
 
-MODULES, LINES, TYPESCRIPT = 648, 90_060, 19_580
+MODULES, LINES, TYPESCRIPT = 370, 78_100, 22_960
 """The figures when this was written and 2 %; to be lowered with each that goes."""
 
 

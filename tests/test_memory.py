@@ -223,10 +223,10 @@ def test_opening_in_python_says_it_in_an_error_of_ours(tmp_path: Path) -> None:
 def test_a_confined_opening_names_the_limit_of_the_process(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom functools import partial\n"
-        "from refexplorer.hosts.page.confining import *\n"
+        "from refexplorer.hosts.page.openings import *\n"
         "from refexplorer.verbs.opening import open_references\n"
         "opening = partial(open_references, sys.argv[1])\n"
-        "try: ConfinedOpening(Bounds()).open('it', partial(opening))\n"
+        "try: ConfinedOpening(VisitorLimits()).open('it', partial(opening))\n"
         "except LimitError as error: print(error)"
     )
     ran = within(400 * 2**20, "-c", code, bulky(tmp_path))

@@ -45,11 +45,11 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"explorer"},
         {"saved"},
     ),
-    "hosts": ({"bundles"}, {"saved_page"}, {"notebook"}, {"page"}, {"schema"}, {"cli"}),
+    "hosts": ({"saved_page"}, {"notebook"}, {"page"}, {"schema"}, {"cli"}),
 }
 """By package, what is in it from left to right: a module imports what stands left of its own room.
 
-The page shares the bundles of the widgets, the commands start the page.
+The page shares what widgets have, the commands start the page.
 """
 BACK = {("verbs/referenceset.py", "refexplorer.hosts.saved_page")}
 """The one import from the right: `ReferenceSet.to_html` writes a page of the widgets."""

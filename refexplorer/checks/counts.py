@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from refexplorer.checks.plan.references import LostFiles
+from refexplorer.checks.references import LostFiles
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT, LedgerState, Rank
 
 

@@ -10,20 +10,20 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from refexplorer.checks.look.targets import Auditor, TargetVersion
-from refexplorer.checks.plan.parts import Part, parts
-from refexplorer.checks.plan.references import AuditedBlock, LostFiles, blocks
-from refexplorer.checks.plan.sorting import Decode, PlanSizes, Sample, Sorter, wanted_of
-from refexplorer.checks.render.audit_report import Audit, report
-from refexplorer.checks.run.crew import (
+from refexplorer.checks.executors import (
     ClusterTerms,
-    Crew,
     Doing,
-    run,
-    threads_of,
-    workers_of,
+    Executor,
+    dask_executor,
+    do_parts,
+    thread_executor,
 )
-from refexplorer.checks.run.results import ResultStore
+from refexplorer.checks.look.targets import Auditor, TargetVersion
+from refexplorer.checks.parts import Part, parts
+from refexplorer.checks.references import AuditedBlock, LostFiles, blocks
+from refexplorer.checks.render.audit_report import Audit, report
+from refexplorer.checks.results import ResultStore
+from refexplorer.checks.sorting import Decode, PlanSizes, Sample, Sorter, wanted_of
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted
@@ -90,9 +90,9 @@ def audit(
     sorter = Sorter(store.sorting(), Sample(arrays, wanted), manner.sizes)
     work = Work(store, sorter, manner.watch, manner.sizes)
     try:
-        with crew_of(auditor.audit, manner.scheduler, manner.workers, manner.terms) as crew:
+        with executor_of(auditor.audit, manner.scheduler, manner.workers, manner.terms) as executor:
             work.gather(opened)
-            work.do(crew, arrays, auditor.versions)
+            work.do(executor, arrays, auditor.versions)
     except Stopped:
         pass
     finally:
@@ -126,13 +126,13 @@ def rejected_count(opened: OpenedSet, findings: Findings) -> int:
     return sum(found.count for found in errors if found.pointer not in later)
 
 
-def crew_of(
+def executor_of(
     doing: Doing, scheduler: object, workers: int | None, terms: ClusterTerms
-) -> AbstractContextManager[Crew]:
+) -> AbstractContextManager[Executor]:
     """Return who does the parts: the workers of a cluster, or threads of this process."""
     if scheduler is not None:
-        return workers_of(doing, scheduler, terms)
-    return threads_of(doing, max(1, workers or os.cpu_count() or 1))
+        return dask_executor(doing, scheduler, terms)
+    return thread_executor(doing, max(1, workers or os.cpu_count() or 1))
 
 
 class Work:
@@ -160,11 +160,11 @@ class Work:
             if not self._watch(AuditProgress(self._sorter.count)):
                 raise Stopped
 
-    def do(self, crew: Crew, arrays: list[ArrayMeta], versions: VersionsNow) -> None:
+    def do(self, executor: Executor, arrays: list[ArrayMeta], versions: VersionsNow) -> None:
         """Do what is not finished, and what was finished with other versions of its targets."""
         intervals = self._sorter.intervals()
         planned = parts(intervals, self._sorter.urls, arrays, self._sizes)
-        run(crew, self._left(planned, versions), self._take, self._goes_on)
+        do_parts(executor, self._left(planned, versions), self._take, self._goes_on)
         self._store.drop_others(self._parts)
 
     def _left(self, planned: Iterator[Part], versions: VersionsNow) -> Iterator[Part]:

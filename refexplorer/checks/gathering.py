@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from refexplorer.checks.compare.axes import FileAxis, OddSteps, of_files, of_held
 from refexplorer.checks.compare.files import ZARR
-from refexplorer.checks.compare.held import HeldValues
+from refexplorer.checks.compare.inline import InlineValues
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.records import (
@@ -39,6 +39,7 @@ from refexplorer.core.text import counted
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.diagnostics import Diagnostic, pointer
 
+# groups that keep their own values; later ones are counted under their cause alone
 KEPT_FINDINGS = 10_000
 KEPT_REASONS = 1_000
 """Beyond it they are counted together."""
@@ -112,7 +113,7 @@ class ReportBuilder:
     def __init__(
         self,
         arrays: Mapping[str, SetArray],
-        held: HeldValues,
+        held: InlineValues,
         ledger: Ledger,
         urls: Sequence[str | None],
         base: str,

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.checks.ledger import Ledger
-from refexplorer.checks.plan.references import AuditedBlock, numbers_of_chunks
 from refexplorer.checks.records import NAMED_KEYS
+from refexplorer.checks.references import AuditedBlock, numbers_of_chunks
 from refexplorer.checks.states import KeyState, LedgerState
 from refexplorer.formats.columns.references import RANGE, URL
 from refexplorer.refset.opened_set import OpenedSet

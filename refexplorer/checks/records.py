@@ -112,7 +112,7 @@ class Finding:
     keys: list[str] = field(default_factory=list)
 
 
-class Said(NamedTuple):
+class FileValue(NamedTuple):
     """What a file says of a field that differs."""
 
     cause: str  # The field, a code of `refexplorer.spec.codes`
@@ -123,7 +123,7 @@ class Said(NamedTuple):
 class Remade:
     """What a set should have of a file, where what it has of one array is wrong."""
 
-    said: list[Said] = field(default_factory=list)  # Metadata of the file
+    said: list[FileValue] = field(default_factory=list)  # Metadata of the file
     # chunks, offsets, lengths: References of chunks, by their numbers; `WHOLE` is the length of a
     # whole file
     chunks: list[int] = field(default_factory=list)

@@ -17,9 +17,9 @@ from refexplorer.checks.counts import CheckedArray, Counts
 from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.records import RESULTS
-from refexplorer.checks.render.report_html import ReportHtml
+from refexplorer.checks.report_html import ReportHtml
 from refexplorer.checks.report_page import write_report
-from refexplorer.checks.run.results import ResultStore, seen_table
+from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
 from refexplorer.checks.terms import CheckTerms
 from refexplorer.checks.verify_finding import named, short
@@ -32,9 +32,9 @@ from refexplorer.spec.diagnostics import Diagnostic
 SCHEMA = 1
 """Of the JSON document; a change that a reader must know of takes the next number."""
 PARQUET: dict[str, Any] = {"compression": "zstd"}
-_CHARS = 200
-_SHOWN = 50
-_FEW = 5
+_CHARS = 200  # characters of a name: a file may hold any text
+_SHOWN = 50  # findings and arrays in the text; `findings` has all
+_FEW = 5  # failures and reasons that the text names
 _FILE_COLUMNS = [
     "target", "array", "native", "form", "state", "file", "references", "same", "differs",
     "uncompared", "failed", "message", "start", "shape", "findings", "values", "largest",
@@ -55,8 +55,6 @@ class Report:
         The state of every chunk, key, object and file.
     findings
         What differs or is odd, grouped by cause, by array and gravity.
-    errors
-        What opening the set found, errors alone.
     counts
         What the ledger does not have.
     headline
@@ -70,7 +68,6 @@ class Report:
         self,
         source: str,
         findings: tuple[Diagnostic, ...],
-        errors: tuple[Diagnostic, ...],
         ledger: Ledger,
         terms: CheckTerms,
         counts: Counts,
@@ -80,9 +77,8 @@ class Report:
         self.terms = terms
         self.ledger = ledger
         self.findings = findings
-        self.errors = errors
         self.counts = counts
-        self.headline: Headline = headline(ledger, (*findings, *errors), terms)
+        self.headline: Headline = headline(ledger, findings, terms)
         self.folder = store.folder
         self._store = store
 
@@ -213,7 +209,6 @@ class Report:
                 for each in self.arrays
             ],
             "findings": [found.to_dict() for found in self.findings],
-            "errors": [found.to_dict() for found in self.errors],
             "objects": self.objects().to_pylist(),
             "stopped": self.counts.stopped,
             **counts,

@@ -1,4 +1,4 @@
-"""Codecs that nothing installed brings, and metadata that Zarr itself refuses."""
+"""Rules that need codecs or decoded values; `diagnose` returns the findings of a set."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from refexplorer.refset.lint_metadata import attributes_of
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.diagnostics import Diagnostic, Findings, meant, pointer
 from refexplorer.spec.lint import is_metadata
-from refexplorer.spec.lint_metadata import may_be_a_value, remarks_on_metadata
+from refexplorer.spec.lint_metadata import lint_metadata_text, may_be_a_value
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
@@ -103,7 +103,7 @@ def _problem(array: ArrayMeta, text: str) -> tuple[str, str] | None:
         if name and not is_installed(name, array.zarr_format):
             guess = meant(name, _KNOWN)
             return "codec-not-installed", f"{missing(name)} {guess}".rstrip()
-    if any(remarks_on_metadata(array.metadata_key, text)):  # noted already, and better
+    if any(lint_metadata_text(array.metadata_key, text)):  # noted already, and better
         return None
     refusal = _refusal(array)
     return None if refusal is None else ("bad-metadata", f"cannot be opened by Zarr: {refusal}.")

@@ -10,7 +10,7 @@ from refexplorer.spec.codes import CODES
 NAMED_FILES = 20
 """Files that a finding names."""
 _SHOWN_FILES = 5
-_CHARS = 200
+_CHARS = 200  # characters of a name: a file may hold any text
 _SINGULAR = {"have": "has", "are": "is", "cannot": "cannot", "may": "may"}
 
 

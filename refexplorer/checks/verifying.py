@@ -12,27 +12,27 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.checks.compare.held import HELD_ELEMENTS, HeldValues
+from refexplorer.checks.compare.inline import INLINE_ELEMENTS, InlineValues
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.counts import Counts
 from refexplorer.checks.engine import (
     AuditWatch,
     Work,
     check_count,
-    crew_of,
+    executor_of,
     until,
 )
+from refexplorer.checks.executors import ClusterTerms
 from refexplorer.checks.gathering import ReportBuilder
 from refexplorer.checks.keys import note_references, note_rejected
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.look.files import Verifier
-from refexplorer.checks.plan.parts import DECODING_COST
-from refexplorer.checks.plan.references import AuditedBlock
-from refexplorer.checks.plan.sorting import PlanSizes, Sample, Sorter, wanted_of
+from refexplorer.checks.parts import DECODING_COST
 from refexplorer.checks.records import NAMED_KEYS
+from refexplorer.checks.references import AuditedBlock
 from refexplorer.checks.report import PARQUET, Report
-from refexplorer.checks.run.crew import ClusterTerms
-from refexplorer.checks.run.results import ResultStore
+from refexplorer.checks.results import ResultStore
+from refexplorer.checks.sorting import PlanSizes, Sample, Sorter, wanted_of
 from refexplorer.checks.states import KeyState
 from refexplorer.checks.terms import CheckTerms, Share, seconds_of
 from refexplorer.checks.verify_finding import named
@@ -50,6 +50,7 @@ from refexplorer.refset.lint_metadata import lint_metadata
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.diagnostics import Diagnostic, Findings, parts_of, pointer
+from refexplorer.spec.lint import KeyFindings
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 FILE_COST = 10 * DECODING_COST
@@ -115,7 +116,7 @@ def verify(
         check_count(opened, terms.limits)
     metas = [array for path in opened.arrays.paths if (array := opened.arrays.get(path))]
     ours = [SetArray(meta) for meta in metas]
-    held = HeldValues(terms.limits)
+    held = InlineValues(terms.limits)
     arrays = {each.meta.path: each for each in ours}
     store = ResultStore(manner.results, manner.resume, encoding=PARQUET)
     sorter = Sorter(store.sorting(), Sample(metas, wanted_of(manner.values)), manner.sizes,
@@ -125,7 +126,7 @@ def verify(
     joined = None if looks.share is None else _FilesOfArrays(metas)
     is_complete = False
     try:
-        lent = _Lent(ours)
+        lent = SharedCoordinates(ours)
 
         def look(block: AuditedBlock) -> None:
             held.take(block, ours)
@@ -151,8 +152,10 @@ def verify(
             terms.unlisted,
             manner.results is not None,
         )
-        with crew_of(verifier.verify, manner.scheduler, manner.workers, ClusterTerms()) as crew:
-            work.do(crew, metas, verifier.versions)
+        with executor_of(
+            verifier.verify, manner.scheduler, manner.workers, ClusterTerms()
+        ) as executor:
+            work.do(executor, metas, verifier.versions)
         is_complete = not work.given_up
     except Stopped:
         pass
@@ -176,7 +179,7 @@ def verify(
     if is_complete and looks.share is None:
         ledger.followed = gathering.followed
     counts = _counts(gathering, work, sorter.count, is_complete)
-    return Report(source, found, errors, ledger, looks, counts, store)
+    return Report(source, found, ledger, looks, counts, store)
 
 
 def _terms_of(manner: VerifyManner) -> CheckTerms:
@@ -194,11 +197,11 @@ def _of_the_set(
     Whether a reader opens the set, and which of two copies of metadata it reads, no file says.
     """
     found = Findings()
-    lint_groups(opened, base, found)
-    lint_metadata(opened, base, found)
+    lint_groups(opened, KeyFindings(base, found))
+    lint_metadata(opened, KeyFindings(base, found))
     graves = [each for each in found if each.severity is Severity.ERROR or each.code in _GRAVE]
     lost = Findings()
-    lint_lost_places(opened, base, lost)
+    lint_lost_places(opened, KeyFindings(base, lost))
     groups: dict[tuple[str, str, str], list[Diagnostic]] = {}
     for each in (*rejected, *graves, *lost):
         key = _key_of(each, base)
@@ -249,7 +252,7 @@ def _of_no_array(opened: OpenedSet, ledger: Ledger, base: str) -> Iterator[Diagn
         )  # fmt: skip
 
 
-class _Lent:
+class SharedCoordinates:
     """Coordinates that the set refers to in one file, and that all others should have, too."""
 
     def __init__(self, arrays: list[SetArray]) -> None:
@@ -269,7 +272,7 @@ class _Lent:
         pairs = zip(self._arrays, counts, strict=True)
         return frozenset(ours.meta.path for ours, count in pairs if not count)
 
-    def read(self, opened: OpenedSet, terms: VerifyTerms, held: HeldValues) -> None:
+    def read(self, opened: OpenedSet, terms: VerifyTerms, held: InlineValues) -> None:
         """Read them through the set, where they are few chunks of several files' coordinates."""
         targets = Targets(
             AccessPolicy(terms.location, tuple(terms.allow), served=terms.served),
@@ -283,7 +286,7 @@ class _Lent:
                 or meta.dimensions != (ours.name,)
                 or not 0 < count <= LENT_CHUNKS
                 or count != meta.chunk_count
-                or meta.shape[0] > HELD_ELEMENTS
+                or meta.shape[0] > INLINE_ELEMENTS
             ):
                 continue
             keys = [meta.chunk_key((number,)) for number in range(count)]
@@ -322,7 +325,7 @@ class _FilesOfArrays:
 
 
 def _fingerprint(
-    arrays: list[SetArray], held: HeldValues, manner: VerifyManner, recorded: Recorded
+    arrays: list[SetArray], held: InlineValues, manner: VerifyManner, recorded: Recorded
 ) -> str:
     """Return what results depend on besides their part."""
     said = [[a.meta.path, dict(a.meta.metadata), dict(a.meta.attributes)] for a in arrays]

@@ -1,4 +1,4 @@
-"""gzip and zstd, told by their first bytes and opened under a limit."""
+"""Files of this machine, their opening, and their plain bytes: gzip and zstd under a limit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Progress = Callable[[int, int], None]
 """Takes the bytes that were read so far, and those of the whole file, or two of `FileCount`."""
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
-_PIECE = 2**20
+_PIECE = 2**20  # `BufferedReader.read(n)` reserves n bytes at once, whatever the file has
 
 
 class FileCount(int):
@@ -95,7 +95,7 @@ class PlainStream(io.RawIOBase):
         self._size = inner.seek(0, io.SEEK_END)
         inner.seek(0)
 
-    def read(self, size: int = -1) -> bytes:  # noqa: D102
+    def read(self, size: int = -1) -> bytes:
         rest = self._limit - self._given + 1
         try:
             data = read_within(self._opened, rest if size < 0 else min(size, rest))
@@ -111,16 +111,16 @@ class PlainStream(io.RawIOBase):
             self.progress(self._inner.tell(), self._size)
         return data
 
-    def readable(self) -> bool:  # noqa: D102
+    def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: WriteableBuffer) -> int:  # noqa: D102
+    def readinto(self, buffer: WriteableBuffer) -> int:
         view = memoryview(buffer)
         data = self.read(len(view))
         view[: len(data)] = data
         return len(data)
 
-    def close(self) -> None:  # noqa: D102
+    def close(self) -> None:
         self._opened.close()
         self._inner.close()
         super().close()

@@ -61,7 +61,7 @@ DEFAULT_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class VisitorLimits:
     """The limits of the visitors of a page, on the machine that serves it."""
 
     # Pages that are open at a time; one that is closed counts for half a minute more
@@ -141,3 +141,12 @@ def as_limit_error() -> Iterator[None]:
         yield
     except MemoryError:
         raise LimitError(memory_message()) from None
+
+
+def check_expandable(count: int, limits: Limits) -> None:
+    """Refuse to write out more keys than the limits allow."""
+    if count > limits.expanded_keys:
+        raise LimitError(
+            f"The set has {count:,} keys, and at most {limits.expanded_keys:,} are written out. "
+            "Look up single keys instead, or raise `Limits.expanded_keys`."
+        )

@@ -3,7 +3,7 @@
 What is shown, saved or quoted goes through `masked_text` (any text), `masked` (what JSON knows) or
 `masked_options` (options of fsspec). What may be seen is listed, and not what is secret, so that a
 parameter that nobody thought of is hidden. References, documents and keys are data and stay as they
-are; DECISIONS.md says which is which.
+are; the documentation page DECISIONS says which is which.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _PUBLIC_VALUES = frozenset({"anon", "browser", "cloud", "google_default"})
 """Ways to log in, which are no secrets whatever the option is called."""
 _SIMPLE = re.compile(r"[\w.\-]{1,64}|\{\{[^{}]*\}\}")
 _NAME = re.compile(r"[A-Za-z_][\w\-]{0,40}")
-_LONGEST_VALUE = 200
+_LONGEST_VALUE = 200  # longer values of options are hidden even where the name is harmless
 _SHORTEST_SECRET = 6
 """Characters: a shorter value is part of too many other words to be taken out of a text."""
 

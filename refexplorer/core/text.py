@@ -17,10 +17,11 @@ _UNSEEN = re.compile(
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _UNITS = ("kB", "MB", "GB", "TB", "PB", "EB")
-_SIZE = 10**30
+_SIZE = 10**30  # larger than any size of data; a file may claim any number
 _LAST_MOMENT = 8.64e15
 """Milliseconds to the last date of JavaScript."""
-_WHOLE = 1e15
+_WHOLE = 1e15  # larger numbers are shown with six digits, smaller whole ones with all of theirs
+# from here on six digits leave no fraction, so all digits before the point are shown
 _MILLION = 1e6
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)
 _LONGEST_USER = 10_000

@@ -30,9 +30,9 @@ def whole_pattern(pattern: str) -> Path:
 
 def fitting(pattern: str) -> Sources:
     """Return the files that a pattern fits, in the order of their names."""
-    whole = whole_pattern(pattern)
-    root = Path(whole.anchor)
-    paths = sorted(path for path in root.glob(str(whole.relative_to(root))) if path.is_file())
+    full = whole_pattern(pattern)
+    root = Path(full.anchor)
+    paths = sorted(path for path in root.glob(str(full.relative_to(root))) if path.is_file())
     shown = repr(escape(pattern, NAME_SHOWN))
     if not paths:
         raise SourceError(f"There is no file {shown}, and none that it fits as a pattern.")
@@ -91,7 +91,7 @@ _MOST = 2**20
 """Bytes of a catalogue; a longer document is taken for none."""
 _MOST_YAML = 2**18
 """The same for YAML, which is read in Python."""
-_SHOWN = 10
+_SHOWN = 10  # links that the message lists
 _STAC = b'"stac_version"'
 _INTAKE = re.compile(rb"^(?:sources|data|entries)\s*:", re.MULTILINE)
 _DRIVER = re.compile(rb"^\s+(?:driver|args|reader|kwargs)\s*:", re.MULTILINE)
@@ -99,7 +99,7 @@ _SAID = re.compile("kerchunk|reference|virtual|icechunk", re.IGNORECASE)
 _ENDS = (".json", ".json.gz", ".json.zst", ".parq", ".parquet", ".icechunk", ".dmrpp")
 _HERE = re.compile(r"\{\{\s*CATALOG_DIR\s*\}\}/?")
 _CHAINED = "reference::"
-_DEPTH = 20
+_DEPTH = 20  # nesting of an entry that is followed; a stranger's file may nest without end
 _NESTED = 200
 """Lists and mappings in each other; Python's own limit comes later, and costs more."""
 
@@ -182,14 +182,14 @@ def _stac(head: bytes) -> Catalogue | None:
             others += 1
     links = document.get("links")
     others += len(links) if isinstance(links, list) else 0
-    said = kind.get(str(document.get("type")), "a STAC catalogue")
-    return Catalogue(said, tuple(found), others)
+    kind_text = kind.get(str(document.get("type")), "a STAC catalogue")
+    return Catalogue(kind_text, tuple(found), others)
 
 
 def _is_of_references(name: str, asset: Mapping[str, Any], href: str) -> bool:
     roles = asset.get("roles")
-    said = [name, asset.get("type"), *(roles if isinstance(roles, list) else ())]
-    if any(isinstance(each, str) and _SAID.search(each) for each in said):
+    kind_text = [name, asset.get("type"), *(roles if isinstance(roles, list) else ())]
+    if any(isinstance(each, str) and _SAID.search(each) for each in kind_text):
         return True
     return href.partition("?")[0].endswith(_ENDS)
 

@@ -21,8 +21,9 @@ from refexplorer.core.files import Readable
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
 from refexplorer.formats.columns.entries import LARGEST, EntriesBuilder
+from refexplorer.formats.datafiles.zarr_terms import base64_text, index_text, json_fill
 
-_PIECE = 2**20
+_PIECE = 2**20  # bytes that the XML parser gets at a time
 DAP = "http://xml.opendap.org/ns/DAP/4.0#"
 DMRPP = "http://xml.opendap.org/dap/dmrpp/1.0.0#"
 
@@ -249,10 +250,10 @@ def _add_variable(
     attributes = _attributes(element) | {"_ARRAY_DIMENSIONS": [each for each, _ in dimensions]}
     builder.add_values({f"{name}/.zarray": _json(metadata), f"{name}/.zattrs": _json(attributes)})
     if chunks.inline is not None:
-        key = f"{name}/{'.'.join('0' * len(shape)) or '0'}"
-        builder.add_values({key: "base64:" + base64.b64encode(chunks.inline).decode()})
+        key = f"{name}/{index_text((0,) * len(shape))}"
+        builder.add_values({key: base64_text(chunks.inline)})
         return
-    keys = [f"{name}/{'.'.join(map(str, index)) or '0'}" for index in chunks.indices.tolist()]
+    keys = [f"{name}/{index_text(index)}" for index in chunks.indices.tolist()]
     builder.add_ranges(keys, chunks.urls, chunks.offsets, chunks.lengths)
 
 
@@ -385,9 +386,7 @@ def _fill_value(text: str | None, dtype: np.dtype[Any]) -> Any:
         value = float(text)
     except ValueError:
         return None
-    if math.isnan(value):
-        return "NaN"
-    return value if math.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
+    return json_fill(np.dtype(float), value)
 
 
 def _attributes(element: Element) -> dict[str, Any]:

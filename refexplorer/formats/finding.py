@@ -218,22 +218,11 @@ def read_source(
     *,
     files: Files | None = None,
     progress: Progress | None = None,
+    is_path: bool = False,
 ) -> Source:
-    """Find and read a source."""
+    """Find and read a source; one that is a path is no text, however it looks."""
     with _terms(limits, files, progress, storage_options or {}, locate) as terms:
-        return _of_any(source, terms)
-
-
-def read_path(
-    name: str,
-    limits: Limits,
-    files: Files | None = None,
-    progress: Progress | None = None,
-    locate: Locate | None = None,
-) -> Source:
-    """Find and read a source of this machine."""
-    with _terms(limits, files, progress, {}, locate) as terms:
-        return _of_path(name, terms)
+        return _of_path(str(source), terms) if is_path else _of_any(source, terms)
 
 
 class _Raised(BaseException):
@@ -359,11 +348,7 @@ def _of_version(name: str, path: Path | None, terms: OpeningTerms) -> Source | N
     if not place.is_dir():
         return None
     folder = SourceFolder.at(place, version, terms.files)
-    return first_answer(partial(_versioned, folder), terms)
-
-
-def _versioned(folder: SourceFolder, form: SourceForm, terms: OpeningTerms) -> Source | None:
-    return form.of_folder(folder, terms) if form.versioned else None
+    return first_answer(partial(_at_version, folder), terms)
 
 
 def _of_place(name: str, path: Path, terms: OpeningTerms) -> Source:

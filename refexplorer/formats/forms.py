@@ -1,6 +1,7 @@
-"""Objects of VirtualiZarr that hold references; nothing is imported for others.
+"""The forms of a set, one class each, in the order in which `finding` asks them.
 
-A package is only asked where an object of it was passed, so that it is there already.
+A new form is a subclass of `SourceForm` here, and its place in `FORMS`. Packages are imported for
+what they know alone: VirtualiZarr and icechunk are only asked about objects of theirs.
 """
 
 from __future__ import annotations

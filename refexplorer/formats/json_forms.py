@@ -24,14 +24,14 @@ from refexplorer.formats.source import (
 )
 
 LARGE = HEAD
-LONG = 2**16
+LONG = 2**16  # bytes from which a document is read in blocks
 _DOCUMENT = "lindi.json"
 _ENTRY = ".tar_entry.json"
 _HEADER = 512
 """Bytes before the first file of an archive, which LINDI gives a fixed size."""
-_ENTRY_SIZE = 1024
+_ENTRY_SIZE = 1024  # bytes of the JSON there, padded to this size
 _HERE = "./"
-_SHOWN = 5
+_SHOWN = 5  # keys that the message names
 
 Members = Mapping[str, tuple[int, int]]
 """Where each file of an archive begins, and its bytes."""

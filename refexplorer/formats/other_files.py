@@ -40,10 +40,10 @@ _GRIB1 = "no tool makes references to its messages; convert it to GRIB2 or NetCD
 _VIRTUALIZARR = "`virtualizarr.open_virtual_dataset` ({})"
 _UNPACK = "unpack it and open what is inside"
 
-Told = tuple[str, str]
+FileKind = tuple[str, str]
 """The kind of a file, and what to do with it."""
 
-_STARTS: dict[bytes, Told] = {
+_STARTS: dict[bytes, FileKind] = {
     b"CDF\x01": ("a NetCDF3 file", ""),
     b"CDF\x02": ("a NetCDF3 file (64-bit offsets)", ""),
     b"CDF\x05": ("a NetCDF3 file (64-bit data)", ""),
@@ -92,9 +92,9 @@ _ZARR = "open it with `zarr.open` or `xarray.open_zarr`; references to it are no
 
 def refuse_other(name: str, head: bytes) -> None:
     """Refuse a file that is something else than a document of references."""
-    told = _of_bytes(head)
-    if told is not None:
-        raise _refused(name, told)
+    kind = _of_bytes(head)
+    if kind is not None:
+        raise _refused(name, kind)
 
 
 def refuse_zarr(name: str, has: Callable[[str], bool]) -> None:
@@ -105,8 +105,8 @@ def refuse_zarr(name: str, has: Callable[[str], bool]) -> None:
             raise _refused(name, (f"a Zarr {form} store", _ZARR))
 
 
-def _refused(name: str, told: Told) -> SpecError:
-    what, remedy = told
+def _refused(name: str, kind: FileKind) -> SpecError:
+    what, remedy = kind
     return SpecError(f"{name} is {what}, not a reference set; {remedy}.", code="not-json")
 
 
@@ -128,7 +128,7 @@ def kind_of(head: bytes) -> str | None:
     return "grib" if found is not None and found[1] == b"\2" else None
 
 
-def _of_bytes(head: bytes) -> Told | None:
+def _of_bytes(head: bytes) -> FileKind | None:
     if any(head.startswith(_HDF5, place) for place in _HDF5_PLACES):
         makers = f"`kerchunk.hdf.SingleHdf5ToZarr` or {_VIRTUALIZARR.format('HDFParser')}"
         return "an HDF5 or NetCDF4 file", _MAKE.format(makers)
@@ -147,7 +147,7 @@ def _of_bytes(head: bytes) -> Told | None:
     return _of_text(head)
 
 
-def _of_text(head: bytes) -> Told | None:
+def _of_text(head: bytes) -> FileKind | None:
     if _PAGE.match(head):
         return "an HTML page", "it may be a login or error page; use the URL of the file itself"
     if _XML.match(head):
@@ -155,16 +155,16 @@ def _of_text(head: bytes) -> Told | None:
             return None
         return "an XML document", "open the reference set itself"
     if _NOTEBOOK.match(head):
-        return _NOTEBOOK_TOLD
+        return _NOTEBOOK_KIND
     if len(head) <= PROBE and (b'"zarr_format"' in head or b'"nbformat"' in head):
         return _of_document(head)
     return None
 
 
-_NOTEBOOK_TOLD = "a Jupyter notebook", "open it in JupyterLab"
+_NOTEBOOK_KIND = "a Jupyter notebook", "open it in JupyterLab"
 
 
-def _of_document(head: bytes) -> Told | None:
+def _of_document(head: bytes) -> FileKind | None:
     try:
         document = json.loads(head)
     except (ValueError, RecursionError):
@@ -172,5 +172,5 @@ def _of_document(head: bytes) -> Told | None:
     if isinstance(document, dict) and isinstance(document.get("zarr_format"), int):
         return "the metadata of a Zarr store", f"of the folder that it is in: {_ZARR}"
     if isinstance(document, dict) and isinstance(document.get("nbformat"), int):
-        return _NOTEBOOK_TOLD
+        return _NOTEBOOK_KIND
     return None

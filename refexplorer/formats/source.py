@@ -137,7 +137,7 @@ class Source:
         in_memory = isinstance(self.content, partial) and self.content.func is plain_bytes
         return replace(light, content=None) if in_memory and self.is_large else light
 
-    def found_again(self) -> Source:
+    def without_local_file(self) -> Source:
         """Return it without a document that is a file of another machine."""
         if self.content is None:
             return self
@@ -271,8 +271,8 @@ class SourceFolder:
     @classmethod
     def at(cls, path: Path, version: str | None, files: Files) -> SourceFolder:
         """Return a folder of this machine."""
-        whole = path.resolve()
-        return cls(path.name, str(whole.parent), str(whole), path, version, files.filesystem)
+        full = path.resolve()
+        return cls(path.name, str(full.parent), str(full), path, version, files.filesystem)
 
     def has(self, name: str) -> bool:
         """Say whether a file is in it; of a URL this asks the server."""

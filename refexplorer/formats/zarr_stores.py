@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import warnings
 from collections.abc import Iterator, Mapping
@@ -14,6 +13,7 @@ from refexplorer.core.errors import LeftOutWarning, LimitError, SourceError
 from refexplorer.core.files import read_within
 from refexplorer.core.text import counted, escape
 from refexplorer.formats.columns.entries import Entries, EntriesBuilder
+from refexplorer.formats.datafiles.zarr_terms import base64_text
 from refexplorer.formats.source import (
     ZMETADATA,
     OpeningTerms,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
     from refexplorer.core.limits import Limits
-    from refexplorer.formats.source import SourceFolder
 
 _ROOT = "zarr.json"
 WEB_MARKS = (_ROOT, ".zgroup")
@@ -173,7 +172,7 @@ def _listed(filesystem: AbstractFileSystem, folder: SourceFolder, limits: Limits
         )
     builder, rest = EntriesBuilder(), limits.document_bytes
     values: dict[str, object] = {}
-    for key in filter(_is_metadata, keys):
+    for key in (each for each in keys if each.rpartition("/")[2] in _METADATA):
         with filesystem.open(root + key, "rb") as file:
             data = read_within(file, rest + 1)
         rest -= len(data)
@@ -190,14 +189,10 @@ def _listed(filesystem: AbstractFileSystem, folder: SourceFolder, limits: Limits
     return builder
 
 
-def _is_metadata(key: str) -> bool:
-    return key.rpartition("/")[2] in _METADATA
-
-
 def _text(data: bytes) -> str:
     """Return metadata as the value of a reference; what is no text is kept for what it is."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        return "base64:" + base64.b64encode(data).decode()
-    return text if text[:1] in ("{", "[") else "base64:" + base64.b64encode(data).decode()
+        text = ""
+    return text if text[:1] in ("{", "[") else base64_text(data)

@@ -19,7 +19,7 @@ from refexplorer.core.errors import SecretsWarning
 from refexplorer.core.masking import has_secrets, is_secret
 from refexplorer.core.text import counted, escape, shown
 from refexplorer.core.writing import write_blocks
-from refexplorer.hosts.bundles import bundle_text
+from refexplorer.hosts import bundle_text
 from refexplorer.refset.contents import internals
 from refexplorer.verbs.referenceset import PAGE_KEYS, ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
@@ -51,14 +51,14 @@ def save_page(
     # As on a page for others: no folder of this machine is named in what is handed out.
     allowed = [] if location is None or "://" in location else [location]
     controller = ExplorerController(refs, allow=allowed, served=True, at_once=True)
-    wanted = read.items() if isinstance(read, Mapping) else [(each, None) for each in read]
-    unknown = [each for each, _ in wanted if each not in refs.arrays()]
+    parts = read.items() if isinstance(read, Mapping) else [(each, None) for each in read]
+    unknown = [each for each, _ in parts if each not in refs.arrays()]
     if unknown:
         raise KeyError(unknown[0])
     options: dict[str, Any] = {} if report is None else {"report": report}
-    recording = record(controller, read=wanted, check_targets=check_targets, keys=keys, **options)
+    recording = record(controller, read=parts, check_targets=check_targets, keys=keys, **options)
     _ = refs.diagnostics  # of a large set, too
-    controller.selection = next((each for each, _ in wanted), "")  # whose picture needs no script
+    controller.selection = next((each for each, _ in parts), "")  # whose picture needs no script
     index = internals(refs).target_index
     urls = index.urls if index.urls != index.names else ()
     if any(is_secret(url) for url in (refs.source.place, refs.source.location, *urls) if url):
@@ -70,7 +70,7 @@ def save_editor_page(text: str, path: str | os.PathLike[str], name: str = "An ex
     """Write the template editor with one text, its keys and how each is made as one HTML file."""
     controller = EditorController(text)
     content = record_editor(controller, _facts(name) | {"reports": []})
-    page = _filled("editor", name, editor_html(controller), content)
+    page = _page_text("editor", name, editor_html(controller), content)
     if has_secrets(text):
         warnings.warn(
             f"{os.fspath(path)} has the text of the set, with signatures, tokens or passwords: "
@@ -85,7 +85,7 @@ def save_exercise_page(exercise: Exercise, path: str | os.PathLike[str]) -> None
     """Write one exercise as one HTML file; `Exercises.to_html` says how."""
     controller = ExercisesController(exercise.name, (), [exercise])
     content = record_exercise(exercise, _facts(exercise.title) | {"reports": []})
-    page = _filled("editor", exercise.title, exercises_html(controller), content)
+    page = _page_text("editor", exercise.title, exercises_html(controller), content)
     write_blocks(Path(path), [page.encode()])
 
 
@@ -97,23 +97,23 @@ def _page(
 ) -> str:
     name = refs.source.name
     facts = _facts(name) | {
-        "part": _part(refs, recording),
+        "part": _part_text(refs, recording),
         "state": dict(state),
         "reports": _reports(refs),
     }
-    return _filled("explorer", name, explorer_html(controller), recording.packed(facts))
+    return _page_text("explorer", name, explorer_html(controller), recording.packed(facts))
 
 
 def _facts(name: str) -> dict[str, Any]:
-    made = datetime.now(UTC)
+    now = datetime.now(UTC)
     return {
         "title": escape(name),
         "version": version("refexplorer"),
-        "made": f"{made:%Y-%m-%d %H:%M} UTC",
+        "made": f"{now:%Y-%m-%d %H:%M} UTC",
     }
 
 
-def _filled(view: str, name: str, static: str, content: str) -> str:
+def _page_text(view: str, name: str, static: str, content: str) -> str:
     """Return the page of a view: its static HTML, and what its replay answers from."""
     loader = (_HERE / "saved_page.js").read_text(encoding="utf-8")
     return Template((_HERE / "saved_page.html").read_text(encoding="utf-8")).substitute(
@@ -133,28 +133,28 @@ def _packed_bundle(view: str) -> str:
     return packed_text(bundle_text(view).encode())
 
 
-def _part(refs: ReferenceSet, recording: Recording) -> str:
+def _part_text(refs: ReferenceSet, recording: Recording) -> str:
     """Say which part of the set is in the page."""
     keys = counted(refs.count, "key")
-    said = f"All {keys} are here."
+    text = f"All {keys} are here."
     if not recording.tree.whole:
         each = max(len(level["rows"]) for level in recording.tree.levels.values())
-        said = (
+        text = (
             f"Of {keys} this page has {recording.tree.rows:,} rows of the tree, at most the first "
             f"{each:,} of each group or array; counts, notes and maps are of all of them."
         )
     for listed, noun in ((recording.health, "array"), (recording.targets, "target")):
         if len(listed["rows"]) < int(listed["total"]):
             here, total = len(listed["rows"]), counted(int(listed["total"]), noun)
-            said += f" The table of {noun}s has the first {here:,} of {total}."
-    return said
+            text += f" The table of {noun}s has the first {here:,} of {total}."
+    return text
 
 
 def _reports(refs: ReferenceSet) -> list[dict[str, str]]:
     """Return the label and the HTML of what was found about the targets."""
-    found = {"Audit": refs.audited, "JobReport": refs.verified}
+    reports = {"Audit": refs.audited, "JobReport": refs.verified}
     return [
         {"label": label, "html": report._repr_html_()}
-        for label, report in found.items()
+        for label, report in reports.items()
         if report is not None
     ]

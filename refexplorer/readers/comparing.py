@@ -173,25 +173,25 @@ def note_readers(source: Source, contents: Contents, noted: Collection[Diagnosti
         at = use.place if use.key is None else base + pointer(use.key)
         if use.feature.noting == NEVER or at in places:
             continue
-        said: dict[str, list[str]] = {}
+        texts_of_readers: dict[str, list[str]] = {}
         for reader, outcome, text in use.feature.effects:
             is_silent = outcome in _WORST[1:] and reader not in refusing
             is_refused = outcome is Outcome.REFUSED and reader in WHOLE
             if use.feature.noting == ALWAYS or (reader not in named and (is_silent or is_refused)):
-                said.setdefault(text, []).append(reader)
-        if not said:
+                texts_of_readers.setdefault(text, []).append(reader)
+        if not texts_of_readers:
             continue
         if use.feature.noting != ALWAYS:
             places.add(at)
-        named |= {reader for readers in said.values() for reader in readers}
-        told = (
+        named |= {reader for readers in texts_of_readers.values() for reader in readers}
+        texts = (
             text if len(readers) == len(BASES) else f"{', '.join(readers)}: {text}"
-            for text, readers in said.items()
+            for text, readers in texts_of_readers.items()
         )
         findings.add(
             "readers-differ",
             at,
-            f"Readers differ on {use.feature.title}. {' '.join(told)}",
+            f"Readers differ on {use.feature.title}. {' '.join(texts)}",
             "`refexplorer dialects` compares what readers make of the set.",
             key=use.key,
             count=use.n_keys,

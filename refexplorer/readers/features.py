@@ -6,8 +6,10 @@ run are in `running`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,23 +26,20 @@ FSSPEC = "fsspec (default)"
 JINJA = "fsspec (simple_templates=False)"
 VIRTUALIZARR = "VirtualiZarr"
 JAVASCRIPT = "reference-spec-reader, zarrita (JavaScript)"
-JULIA = "Kerchunk.jl"
-GDAL = "GDAL"
-DUCKDB = "duckdb-zarr"
+_TABLE: dict[str, dict[str, Any]] = json.loads(
+    Path(__file__).with_name("features.json").read_text(encoding="utf-8")
+)
+"""In JSON, as TOML takes 2 ms to read: of readers the version, when it was tried or its source was
+read, and the protocols of URLs if it reads few; of features a title, when `check` has a note on it,
+and what it means to readers: outcome, sentence, names."""
 BASES = {
-    FSSPEC: Basis("fsspec 2026.9", "2026-11-21", "seen"),
-    JINJA: Basis("fsspec 2026.9", "2026-11-21", "seen"),
-    VIRTUALIZARR: Basis("VirtualiZarr 2.8", "2026-11-21", "seen"),
-    JAVASCRIPT: Basis("reference-spec-reader 0.2", "2026-11-21", "seen"),
-    JULIA: Basis("Kerchunk.jl 0.1", "2026-11-21", "source"),
-    GDAL: Basis("GDAL 3.12.4", "2026-11-21", "seen"),
-    DUCKDB: Basis("duckdb-zarr after 0.1.3 (1036ec6)", "2026-11-22", "source"),
+    name: Basis(each["version"], each["date"], each["how"])
+    for name, each in _TABLE["readers"].items()
 }
 """The readers of reference sets; zarr-java (0.2.0) has no store for references."""
 WHOLE = (FSSPEC, JINJA, JAVASCRIPT)
 """The readers of the whole specification: where one refuses a set, it is worth a note."""
 
-DROPPED, DIFFERENT, REFUSED = Outcome.DROPPED, Outcome.DIFFERENT, Outcome.REFUSED
 Effect = tuple[str, Outcome, str]
 
 
@@ -63,242 +62,21 @@ class Feature(NamedTuple):
 
 EXACT = 2**53
 """Up to here each whole number is a 64-bit float."""
-_MAP_ENTRIES = 2**24
+_MAP_ENTRIES = 2**24  # entries of a JavaScript Map in V8
 _MANY_KEYS = 24_000
 """Those that fsspec renders in a minute."""
-_LONGEST_UINT32 = 2**32 - 1
-_BRACES = "The braces of a URL are kept as they are."
-_NO_EXPRESSIONS = (
-    (JULIA, DIFFERENT, "Only names of templates are replaced."),
-    (DUCKDB, REFUSED, "Only names of templates are replaced."),
-)
-_BY_FORMAT = "`str.format` renders names alone; use `simple_templates=False`."
-_NO_GEN = "`gen` is not supported."
+_LONGEST_UINT32 = 2**32 - 1  # the parquet columns of some readers have 32 bits
 FEATURES = {
-    "version-0": Feature(
-        "version 0",
-        (
-            (VIRTUALIZARR, REFUSED, "Version 0 is not read, only version 1."),
-            (JULIA, REFUSED, "Version 0 is not read, only version 1."),
+    name: Feature(
+        each["title"],
+        tuple(
+            (reader, Outcome(outcome), sentence)
+            for outcome, sentence, readers in each["effects"]
+            for reader in readers
         ),
-    ),
-    "no-root-group": Feature(
-        "version 0 without `.zgroup`",
-        ((GDAL, REFUSED, "It recognizes version 0 by the key `.zgroup`."),),
-    ),
-    "no-templates": Feature(
-        "braces in URLs without `templates`",
-        (
-            (FSSPEC, DIFFERENT, f"Without `templates`: {_BRACES}"),
-            (JINJA, DIFFERENT, f"Without `templates`: {_BRACES}"),
-        ),
-    ),
-    "templates": Feature("templates", ((GDAL, REFUSED, "`templates` is not supported."),)),
-    "template": Feature("templates in URLs", ((VIRTUALIZARR, DIFFERENT, _BRACES),)),
-    "spaced-name": Feature(
-        "names of templates between blanks",
-        ((FSSPEC, REFUSED, "`str.format` takes the blanks for a part of the name."),),
-    ),
-    "call": Feature("calls of templates", ((FSSPEC, REFUSED, _BY_FORMAT), *_NO_EXPRESSIONS)),
-    "temp-argument": Feature(
-        "an argument `temp`",
-        (
-            (FSSPEC, REFUSED, _BY_FORMAT),
-            (JINJA, DIFFERENT, "An argument `temp` replaces the text of the template."),
-            *_NO_EXPRESSIONS,
-        ),
-    ),
-    "bare-call": Feature(
-        "templates that hold expressions, used without a call",
-        (
-            (FSSPEC, DIFFERENT, "Such a template is printed as a Python function."),
-            (JINJA, DIFFERENT, "Such a template is printed as a Python function."),
-        ),
-    ),
-    "arithmetic": Feature("arithmetic", ((FSSPEC, REFUSED, _BY_FORMAT), *_NO_EXPRESSIONS)),
-    "expression": Feature(
-        "expressions beyond names, calls with literal arguments and arithmetic",
-        (
-            (FSSPEC, REFUSED, _BY_FORMAT),
-            (JAVASCRIPT, REFUSED, "Such an expression is an error."),
-            *_NO_EXPRESSIONS,
-        ),
-    ),
-    "statement": Feature(
-        "statements or comments of jinja2",
-        (
-            (FSSPEC, DIFFERENT, "They are kept as they are."),
-            (JINJA, DIFFERENT, "They are kept as they are, unless the URL has `{{`, too."),
-            (JAVASCRIPT, DIFFERENT, "They are kept as they are."),
-        ),
-    ),
-    "single-brace": Feature(
-        "single braces beside templates",
-        ((FSSPEC, DIFFERENT, "`str.format` takes single braces for a template."),),
-    ),
-    "line-end": Feature(
-        "URLs with a line end beside templates",
-        (
-            (FSSPEC, DIFFERENT, "A line end is kept."),
-            (JAVASCRIPT, DIFFERENT, "A line end is kept."),
-        ),
-    ),
-    "line-end-only": Feature(
-        "URLs with a line end",
-        tuple((reader, DIFFERENT, "A line end is kept.") for reader in WHOLE),
-    ),
-    "gen": Feature(
-        "gen",
-        (
-            (FSSPEC, DROPPED, "Since 2026.6 `gen` is not read without `simple_templates=False`."),
-            (VIRTUALIZARR, DROPPED, "`gen` is not read."),
-            *((reader, REFUSED, _NO_GEN) for reader in (JULIA, GDAL, DUCKDB)),
-        ),
-    ),
-    "gen-empty": Feature(
-        "an empty `gen`",
-        (
-            (JULIA, REFUSED, _NO_GEN),
-            (GDAL, REFUSED, _NO_GEN),
-            (JAVASCRIPT, REFUSED, "A range without values is an error."),
-        ),
-        noting=NEVER,
-    ),
-    "gen-down": Feature(
-        "a dimension with a negative step",
-        ((JAVASCRIPT, REFUSED, "A range that counts down is an error, or never ends."),),
-    ),
-    "gen-large": Feature(
-        f"gen of more than {_MAP_ENTRIES:,} keys",
-        ((JAVASCRIPT, REFUSED, f"A Map has room for {_MAP_ENTRIES:,} keys."),),
-    ),
-    "gen-many": Feature(
-        f"gen of more than {_MANY_KEYS:,} keys",
-        ((JINJA, Outcome.SAME, "Opening renders every key of `gen`, about 400 a second."),),
-        noting=NEVER,
-    ),
-    "object": Feature(
-        "objects as values",
-        (
-            (VIRTUALIZARR, REFUSED, "Metadata must be text."),
-            (DUCKDB, REFUSED, "Metadata must be text."),
-            (JULIA, DIFFERENT, "A value that is an object cannot be read."),
-        ),
-    ),
-    "object-in-v1": Feature(
-        "objects as values in version 1",
-        ((JAVASCRIPT, DIFFERENT, "An object in `refs` is taken for a list."),),
-    ),
-    "whole-file": Feature(
-        "[url]",
-        (
-            (JAVASCRIPT, Outcome.SAME, "zarrita requests 0 bytes of a [url], which is an error."),
-            (VIRTUALIZARR, Outcome.SAME, "Opening asks the target of each [url] for its size."),
-        ),
-    ),
-    "null-url": Feature(
-        "references without a URL (null)",
-        (
-            *((name, REFUSED, "A URL must be text.") for name in (VIRTUALIZARR, GDAL, DUCKDB)),
-            (JULIA, DIFFERENT, "A reference without a URL cannot be read."),
-        ),
-        noting=NEVER,
-    ),
-    "null-url-beside-templates": Feature(
-        "references without a URL (null) beside `templates`",
-        tuple((name, REFUSED, "A URL is rendered, and null cannot be.") for name in WHOLE[:2]),
-        NEVER,
-    ),
-    "empty-base64": Feature(
-        "base64 of nothing",
-        ((GDAL, REFUSED, "Base64 of nothing is taken for a failure."),),
-        ALWAYS,
-    ),
-    "empty-range": Feature(
-        "byte ranges of length 0",
-        (
-            (GDAL, DIFFERENT, "A length of 0 is taken for the whole file."),
-            (VIRTUALIZARR, REFUSED, "Since 2.8 a length of 0 is an error."),
-        ),
-        ALWAYS,
-    ),
-    "long-range": Feature(
-        "byte ranges of 4 GiB or more",
-        ((GDAL, REFUSED, "A length of 4 GiB or more is an error."),),
-        ALWAYS,
-    ),
-    "vast": Feature(
-        "offsets or lengths above 2**53",
-        ((JAVASCRIPT, DIFFERENT, "Numbers are 64-bit floats, which are not exact there."),),
-    ),
-    "relative": Feature(
-        "relative URLs",
-        (
-            (VIRTUALIZARR, REFUSED, "A relative URL is an error unless `fs_root` is given."),
-            (FSSPEC, Outcome.SAME, "Relative URLs start from the working directory."),
-            (JINJA, Outcome.SAME, "Relative URLs start from the working directory."),
-            (DUCKDB, Outcome.SAME, "Relative URLs start from the working directory."),
-        ),
-        noting=NEVER,
-    ),
-    "groups": Feature(
-        "arrays in groups",
-        ((VIRTUALIZARR, DROPPED, "Only arrays directly below the root are read."),),
-    ),
-    "slashes": Feature(
-        "chunk keys with slashes",
-        ((VIRTUALIZARR, DROPPED, "Chunks of arrays with `dimension_separator` / are not read."),),
-    ),
-    "zarr-3": Feature(
-        "Zarr 3 metadata", ((VIRTUALIZARR, REFUSED, "Before 2.8 Zarr 3 metadata is an error."),)
-    ),
-    "nan": Feature(
-        "NaN or Infinity outside of text",
-        ((JAVASCRIPT, REFUSED, "NaN and Infinity are not valid JSON."),),
-        noting=NEVER,
-    ),
-    "float-numbers": Feature(
-        "offsets or lengths written as floats",
-        (
-            (FSSPEC, DIFFERENT, "Floats are kept, and reading the key fails."),
-            (JINJA, DIFFERENT, "Floats are kept, and reading the key fails."),
-            *((name, REFUSED, "A float is an error.") for name in (GDAL, DUCKDB)),
-        ),
-        noting=NEVER,
-    ),
-    "gen-names": Feature(
-        "names or numbers in `gen` that jinja2 cannot be given",
-        ((JINJA, REFUSED, "jinja2 cannot be given such a name or number."),),
-        noting=NEVER,
-    ),
-    "gen-expression": Feature(
-        "expressions beyond names, calls with literal arguments and arithmetic in `gen`",
-        ((JAVASCRIPT, REFUSED, "Such an expression is an error."),),
-    ),
-    "template-expression": Feature(
-        "templates that hold more than names",
-        ((JAVASCRIPT, REFUSED, "Such an expression is an error."),),
-    ),
-    "gen-call": Feature(
-        "calls in `gen` that fsspec reads differently",
-        ((JINJA, DIFFERENT, "A template without a call is printed as a Python function."),),
-    ),
-    "gen-statement": Feature(
-        "statements of jinja2 in `gen`", ((JAVASCRIPT, DIFFERENT, "They are kept as they are."),)
-    ),
-    "template-names": Feature(
-        "names of templates that no expression can have",
-        (
-            (FSSPEC, REFUSED, "`str.format` takes such a name for a position or an attribute."),
-            (JAVASCRIPT, DIFFERENT, "Such a name is replaced like any other."),
-        ),
-        noting=NEVER,
-    ),
-    "parquet": Feature(
-        "parquet",
-        tuple((name, REFUSED, "Parquet is not read.") for name in (JAVASCRIPT, JULIA, DUCKDB)),
-        noting=NEVER,
-    ),
+        each.get("noting", SILENT),
+    )
+    for name, each in _TABLE["features"].items()
 }
 _OF_CODES = {
     "bad-template-name": "template-names",
@@ -316,11 +94,6 @@ PROTOCOLS = frozenset(
     }
 )  # fmt: skip
 """What fsspec, or a package for it, reads."""
-_OWN_PROTOCOLS = {
-    GDAL: {"s3", "gs", "http", "https", "file"},
-    JULIA: {"s3", "file"},
-    DUCKDB: {"s3", "gs", "gcs", "az", "azure", "http", "https", "file"},
-}
 _START = r"^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|/|)"
 
 
@@ -461,7 +234,8 @@ def _of_protocol(name: str) -> Feature:
     if name not in PROTOCOLS:
         said = f"No reader is known that reads {name}: URLs."
         return Feature(f"{name}: URLs", tuple((each, Outcome.SAME, said) for each in BASES), ALWAYS)
-    lacking = (each for each, known in _OWN_PROTOCOLS.items() if name not in known)
+    readers = _TABLE["readers"].items()
+    lacking = (each for each, known in readers if name not in known.get("protocols", (name,)))
     said = f"No data is read from {name}: URLs, for which it knows no file system."
     return Feature(f"{name}: URLs", tuple((each, Outcome.SAME, said) for each in lacking), NEVER)
 

@@ -10,8 +10,9 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -59,10 +60,10 @@ KEYS = 20_000
 """Explicit references of a sample; fsspec and VirtualiZarr read them in half a second."""
 MADE_KEYS = 400
 """Generated keys of a sample: fsspec makes a jinja2 environment for each field of each key."""
-SECONDS = 20
+SECONDS = 20  # time for one reader; then its child is stopped
 _MEMORY = 2 * OWN_MEMORY
-_EXAMPLES = 5
-_LONGEST_EXAMPLE = 10_000
+_EXAMPLES = 5  # differing keys that are shown
+_LONGEST_EXAMPLE = 10_000  # characters of the value of such a key
 _children = Children("refexplorer.readers.child", 2)
 
 
@@ -106,7 +107,7 @@ def sample_of(
     found = {}
     for part, low, high in contents.opened.intervals():
         wanted = max(1, KEYS // 10 * (high - low) // max(total, 1))
-        for row in _spread(high - low, wanted).tolist():
+        for row in _sample_indices(high - low, wanted):
             reference = part.reference_at(low + row)
             if reference is not None:
                 found[part.key_at(low + row)] = reference.to_v0()
@@ -161,26 +162,28 @@ def _chosen(n: int, first: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Return rows to compare, ascending: those wanted, some of `first`, and others far apart."""
     if n <= KEYS:
         return np.arange(n)
-    return np.unique(np.concatenate([first[: KEYS // 2], wanted, _spread(n, KEYS // 2)]))
+    return np.unique(np.concatenate([first[: KEYS // 2], wanted, _sample_indices(n, KEYS // 2)]))
 
 
-def _spread(n: int, wanted: int) -> np.ndarray:
-    """Return numbers below n, from the first to the last."""
-    return np.unique(np.linspace(0, max(n - 1, 0), min(n, wanted)).astype(np.int64))
+def _sample_indices(n: int, wanted: int) -> list[int]:
+    """Return numbers below n, from the first to the last; n may be of any size."""
+    wanted = min(n, wanted)
+    return sorted({(n - 1) * step // max(wanted - 1, 1) for step in range(wanted)})
 
 
 def _part_of_gen(gen: list[Any]) -> list[Any]:
     """Return gen items that make few keys: an item for each of some combinations of each."""
-    sizes = [_size(axes) if (axes := _axes(item)) is not None else 1 for item in gen]
+    axes_of = list(map(_axes, gen))
+    sizes = [prod(_length(values) for values, _ in (axes or {}).values()) for axes in axes_of]
     if sum(sizes) <= MADE_KEYS:
         return gen
     share, found = max(MADE_KEYS // len(gen), 4), []
-    for number in _spread(len(gen), MADE_KEYS // 4).tolist():
-        item, axes = gen[number], _axes(gen[number])
+    for number in _sample_indices(len(gen), MADE_KEYS // 4):
+        item, axes = gen[number], axes_of[number]
         if axes is None or sizes[number] <= share:
             found.append(item)
             continue
-        for at in _spread_exactly(sizes[number], share):
+        for at in _sample_indices(sizes[number], share):
             chosen: dict[str, Any] = {}
             for name, (values, given) in reversed(axes.items()):
                 at, position = divmod(at, _length(values))
@@ -189,11 +192,6 @@ def _part_of_gen(gen: list[Any]) -> list[Any]:
                 chosen[name] = [value] if is_list else {"start": value, "stop": value + 1}
             found.append({**item, "dimensions": dict(reversed(chosen.items()))})
     return found
-
-
-def _spread_exactly(n: int, wanted: int) -> list[int]:
-    """Do as `_spread` with whole numbers of any size."""
-    return sorted({(n - 1) * step // (wanted - 1) for step in range(wanted)})
 
 
 def _axes(item: Any) -> dict[str, tuple[Sequence[Any], Any]] | None:
@@ -222,13 +220,6 @@ def _length(values: Sequence[Any]) -> int:
     return max(0, -(-(values.stop - values.start) // values.step))
 
 
-def _size(axes: Mapping[str, tuple[Sequence[Any], Any]]) -> int:
-    size = 1
-    for values, _ in axes.values():
-        size *= _length(values)
-    return size
-
-
 def _expected(document: Document) -> dict[str, V0Value]:
     found = {key: reference.to_v0() for key, reference in document.entries()}
     for item in document.gen:
@@ -254,36 +245,29 @@ def read_by(reader: str, sample: KeysSample) -> dict[str, Any]:
     }  # fmt: skip
     try:
         with _children.lend(str(_MEMORY)) as child:
-            said, data = child.ask(head, json.dumps(given, default=str).encode(), SECONDS)
+            reply, data = child.ask(head, json.dumps(given, default=str).encode(), SECONDS)
     except LateError:
         raise NotRunError(f"It took longer than {SECONDS} s and was stopped.") from None
     except LostError as error:
         raise NotRunError(f"It {error.ending_text()}, and was stopped.") from None
     except (OSError, RuntimeError) as error:
         raise NotRunError(f"No process can be started: {error}.") from None
-    if said["error"] is not None:
-        raise RefexplorerError(said["error"])
+    if reply["error"] is not None:
+        raise RefexplorerError(reply["error"])
     found: dict[str, Any] = json.loads(data)
     if reader in (VIRTUALIZARR, ICECHUNK):
-        return _in_our_words(found, sample)
+        return _with_expected(found, sample)
     return found
 
 
 def _whole_files(sample: KeysSample) -> set[str]:
     """Return the keys of [url]: VirtualiZarr asks the target of each for its size when it opens."""
     refs = sample.given.get("refs") if isinstance(sample.given, Mapping) else None
-    return {key for key, value in refs.items() if _is_whole(value)} if _is_object(refs) else set()
+    pairs = refs.items() if isinstance(refs, Mapping) else ()
+    return {key for key, value in pairs if isinstance(value, list) and len(value) == 1}
 
 
-def _is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
-    return isinstance(value, Mapping)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 1
-
-
-def _in_our_words(found: Mapping[str, Any], sample: KeysSample) -> dict[str, Any]:
+def _with_expected(found: Mapping[str, Any], sample: KeysSample) -> dict[str, Any]:
     """Return the values that a reader has; where it tells only that it has one, the expected."""
     read: dict[str, Any] = {}
     whole = _whole_files(sample)
@@ -296,16 +280,16 @@ def _in_our_words(found: Mapping[str, Any], sample: KeysSample) -> dict[str, Any
             is_read |= key in whole and f"{array}/.zarray" in found
         if is_read:
             read[key] = value
-        elif isinstance(theirs := found.get(key), list):
-            read[key] = value if _is_same_range(theirs, value, sample.form) else theirs
+        elif isinstance(actual := found.get(key), list):
+            read[key] = value if _is_same_range(actual, value, sample.form) else actual
     return read
 
 
-def _is_same_range(theirs: list[Any], ours: object, form: str) -> bool:
+def _is_same_range(actual: list[Any], expected: object, form: str) -> bool:
     """Compare byte ranges; of DMR++ without the URL, which each reader makes of its place."""
-    if not isinstance(ours, list) or theirs[1:] != ours[1:]:
+    if not isinstance(expected, list) or actual[1:] != expected[1:]:
         return False
-    same = str(theirs[0]).removeprefix("file://") == str(ours[0]).removeprefix("file://")
+    same = str(actual[0]).removeprefix("file://") == str(expected[0]).removeprefix("file://")
     return same or form == "DMR++"
 
 
@@ -338,11 +322,11 @@ def verdict_of(reader: str, sample: KeysSample) -> Verdict:
     basis = Basis(f"{reader.partition(' ')[0]} {installed(reader)}", "", "run")
     notes = _notes(reader, sample)
     try:
-        theirs = read_by(reader, sample)
+        actual = read_by(reader, sample)
     except RefexplorerError as refusal:
         why = VerdictReason(str(refusal))
         return Verdict(reader, Outcome.REFUSED, (why,), notes, basis=basis)
-    differing = [*differences(sample.expected, theirs)]
+    differing = [*differences(sample.expected, actual)]
     dropped = sum(each.is_absent for each in differing)
     unknown = sum(each.ours is None for each in differing)
     different = len(differing) - dropped - unknown
@@ -367,14 +351,14 @@ def _notes(reader: str, sample: KeysSample) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def differences(expected: Mapping[str, V0Value], theirs: Mapping[str, Any]) -> list[KeyDifference]:
+def differences(expected: Mapping[str, V0Value], actual: Mapping[str, Any]) -> list[KeyDifference]:
     """Return the keys that two mappings do not have alike."""
     found = []
-    for key in [*expected, *(key for key in theirs if key not in expected)]:
-        if key not in theirs:
+    for key in [*expected, *(key for key in actual if key not in expected)]:
+        if key not in actual:
             found.append(KeyDifference(key, expected[key], None, is_absent=True))
-        elif key not in expected or _parsed(expected[key]) != _parsed(theirs[key]):
-            found.append(KeyDifference(key, expected.get(key), theirs[key]))
+        elif key not in expected or _parsed(expected[key]) != _parsed(actual[key]):
+            found.append(KeyDifference(key, expected.get(key), actual[key]))
     return found
 
 

@@ -11,7 +11,7 @@ from refexplorer.core.masking import masks_repr
 from refexplorer.core.text import code, counted, escape, items, shown
 from refexplorer.spec.references import V0Value
 
-SHOWN = 200
+SHOWN = 200  # characters of a value: a file may hold any text
 
 
 class Outcome(StrEnum):
@@ -134,8 +134,10 @@ class Verdict:
     def summary(self) -> str:
         """The outcome, with numbers."""
         counts = [(self.different, "different"), (self.dropped, "dropped")]
-        told = ", ".join(f"{counted(count, 'key')} {name}" for count, name in counts if count)
-        return told if self.is_run and told else str(self.outcome)
+        counts_text = ", ".join(
+            f"{counted(count, 'key')} {name}" for count, name in counts if count
+        )
+        return counts_text if self.is_run and counts_text else str(self.outcome)
 
     def __str__(self) -> str:
         about = "" if self.basis is None else f"  ({self.basis})"

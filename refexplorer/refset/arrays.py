@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import prod
@@ -12,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.formats.columns.arrow import flags_of, number_column
-from refexplorer.formats.columns.chunk_names import chunk_indices
-from refexplorer.formats.columns.spans import runs_of
+from refexplorer.formats.columns.arrow import number_column, text_scalar
+from refexplorer.formats.columns.chunk_names import chunk_indices, last_parts
+from refexplorer.formats.columns.spans import BLOCK
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, generated_tables
@@ -96,7 +95,7 @@ def count_by_arithmetic(segment: Generated, array: ArrayMeta) -> int | None:
     if None in names or len({*names}) < len(names) or len(names) < len(dimensions):
         return None
     return prod(
-        _count_between(dimensions[name].values, -number.constant, size - number.constant)
+        _count_between(dimensions[name], -number.constant, size - number.constant)
         for name, (number, size) in zip(filter(None, names), pairs, strict=True)
     )
 
@@ -160,59 +159,15 @@ def _plain_digit(number: Number) -> Digit | None:
     return digits[0][0]
 
 
-def _count_between(values: range | tuple[int, ...], low: int, high: int) -> int:
+def _count_between(dimension: Dimension, low: int, high: int) -> int:
     """Count the values from `low` up to `high`."""
+    values = dimension.values
     if isinstance(values, tuple):
         return sum(low <= value < high for value in values)
-    return _count_of_range(values, low, high)
-
-
-def _count_of_range(values: range, low: int, high: int) -> int:
-    step, start = abs(values.step), values.start
-    stop = values.stop
-    if values.step < 0:  # the same values, ascending
-        size = max(0, -(-(start - stop) // step))
-        start, stop = start - step * (size - 1), start + 1
-    first = start + step * max(0, -(-(low - start) // step))
-    last = min(stop, high)
-    return max(0, -(-(last - first) // step))
-
-
-def pattern_of_grid(array: ArrayMeta) -> str:
-    """Return an RE2 pattern of the keys of chunks inside a grid without a length of 0."""
-    return re.escape(array.folder) + pattern_of_names(array)
-
-
-def pattern_of_names(array: ArrayMeta) -> str:
-    """Return the same without the folder."""
-    numbers = re.escape(array.separator).join(f"(?:{_below(size)})" for size in array.grid)
-    return re.escape(array.prefix) + numbers
-
-
-def _below(count: int) -> str:
-    """Return a pattern of the whole numbers below a count, without zeros in front."""
-    last = str(count - 1)
-    if len(last) == 1:
-        return f"[0-{last}]"
-    parts = [f"[0-9]|[1-9][0-9]{{1,{len(last) - 2}}}" if len(last) > 2 else "[0-9]"]
-    for position, digit in enumerate(last):
-        low = 0 if position else 1
-        if int(digit) > low:
-            rest = len(last) - position - 1
-            parts.append(f"{last[:position]}[{low}-{int(digit) - 1}][0-9]{{{rest}}}")
-    return "|".join([*parts, last])
-
-
-_TOGETHER = 1024
-_WORTH_IT = 16
-"""Rows that a run must have on average; else the keys are brought together first."""
-_MATCHED_RANK = 16
-"""Dimensions up to which a regular expression of the grid is small."""
-
-
-def is_counted(array: ArrayMeta) -> bool:
-    """Say whether what this module does is made for the grid of an array."""
-    return 0 < len(array.grid) <= _MATCHED_RANK and 0 not in array.grid
+    values = values if values.step > 0 else values[::-1]
+    below = (-(-(bound - values.start) // values.step) for bound in (low, high))
+    first, last = (min(max(count, 0), dimension.size) for count in below)
+    return max(0, last - first)
 
 
 def has_plain_names(array: ArrayMeta) -> bool:
@@ -220,58 +175,30 @@ def has_plain_names(array: ArrayMeta) -> bool:
     return "/" not in array.prefix + array.separator
 
 
-def count_inside(keys: pa.LargeStringArray, array: ArrayMeta) -> int:
+def _count_inside(keys: pa.LargeStringArray, array: ArrayMeta) -> int:
     """Count the chunks inside the grid among any keys."""
-    return _count(keys, f"^{pattern_of_grid(array)}$")
+    if not array.shape:
+        return int(pc.sum(pc.equal(keys, text_scalar(array.chunk_key(())))).as_py() or 0)
+    start, rank = array.folder + array.prefix, len(array.shape)
+    _, indices = chunk_indices(keys, np.arange(len(keys)), start, array.separator, rank)
+    return int(array.inside(indices).sum())
 
 
-def count_in_folder(keys: pa.LargeStringArray, rows: np.ndarray, array: ArrayMeta) -> int:
-    """Count the chunks inside the grid among some of the keys, shape ``(n,)``, ascending.
-
-    These keys are directly in the folder of the array, which is not the root, and its chunks have
-    plain names. So each key has as many slashes as that folder, and a text of several of them
-    cannot be read as other keys of that folder: if all of it is chunks, each key is one.
-    """
-    # each run is one text for the regular expression: short ones cost more than copying the keys
-    if np.count_nonzero(np.diff(rows) != 1) > len(rows) // _WORTH_IT:
-        keys, rows = keys.take(number_column(rows)), np.arange(len(rows))
-    begins = _begins_of_runs(rows)
-    ends = np.append(begins[1:], len(rows))
-    texts = runs_of(keys, rows[begins], rows[ends - 1] + 1)
-    whole = _matches(texts, f"^(?:{pattern_of_grid(array)})*$")[::2]
-    in_whole = np.repeat(whole, ends - begins)
-    others = keys.take(number_column(rows[~in_whole]))
-    return int(np.count_nonzero(in_whole)) + count_inside(others, array)
-
-
-def count_in_folders(
+def _count_in_folders(
     keys: pa.LargeStringArray, rows: Sequence[np.ndarray], array: ArrayMeta
 ) -> list[int]:
     """Count the chunks inside the grid of one array, and of others whose chunks have its names."""
-    names = keys.take(number_column(np.concatenate(rows)))
-    inside = _matches(names, f"(?:^|/){pattern_of_names(array)}$")
-    before = np.concatenate([[0], np.cumsum(inside)])
+    names = last_parts(keys.take(number_column(np.concatenate(rows))))
+    start, rank = "/" + array.prefix, len(array.grid)
+    found, indices = chunk_indices(names, np.arange(len(names)), start, array.separator, rank)
+    before = np.zeros(len(names) + 1, np.int64)
+    before[1 + found] = array.inside(indices)
     ends = np.cumsum([len(part) for part in rows])
-    counts: list[int] = np.diff(before[ends], prepend=0).tolist()
+    counts: list[int] = np.diff(np.cumsum(before)[ends], prepend=0).tolist()
     return counts
 
 
-def _begins_of_runs(rows: np.ndarray) -> np.ndarray:
-    """Return where runs of rows begin that follow each other, none too long."""
-    is_first = np.append(True, np.diff(rows) != 1)[: len(rows)]
-    is_first[::_TOGETHER] = True
-    return np.flatnonzero(is_first)
-
-
-def _count(keys: pa.LargeStringArray, pattern: str) -> int:
-    return int(np.count_nonzero(_matches(keys, pattern)))
-
-
-def _matches(keys: pa.LargeStringArray, pattern: str) -> np.ndarray:
-    return flags_of(pc.match_substring_regex(keys, pattern))
-
-
-LISTED_CHUNKS = 10_000
+LISTED_CHUNKS = 10_000  # chunks that are counted one by one; of more the count is unknown
 FEW_KEYS = 1_000
 """Of arrays with no more keys each, those of the same grid are counted together."""
 
@@ -374,35 +301,26 @@ class ArrayIndex:
     def _explicit(self, array: ArrayMeta) -> int:
         """Count the chunks inside the grid that have an explicit reference."""
         if array.path not in self._counted:
-            self._counted[array.path] = self._count_explicit(array)
+            blocks = self.chunk_row_blocks(array, BLOCK)
+            counts = (array.inside(indices).sum() for _, indices in blocks)
+            self._counted[array.path] = int(sum(counts))
         return self._counted[array.path]
-
-    def _count_explicit(self, array: ArrayMeta) -> int:
-        folder, keys = self._tree.folder(array.path), self._tree.table.keys
-        if folder is None or not is_counted(array):
-            _, indices = self.chunk_rows(array)
-            return int(array.inside(indices).sum())
-        if array.path and self._is_flat(array, folder):
-            return count_in_folder(keys, self._tree.rows_in(folder), array)
-        return count_inside(keys.take(number_column(self._tree.rows_below(folder))), array)
-
-    def _is_flat(self, array: ArrayMeta, folder: Folder) -> bool:
-        """Say whether all chunks of an array are directly in its folder, and no deeper key is."""
-        return has_plain_names(array) and self._tree.is_exact(folder)
 
     def count(self, arrays: Iterable[ArrayMeta]) -> None:
         """Count the explicit chunks of many small arrays, before each is asked for its own."""
-        alike: dict[str, list[tuple[ArrayMeta, np.ndarray]]] = {}
+        alike: dict[Hashable, list[tuple[ArrayMeta, np.ndarray]]] = {}
         for array in arrays:
             folder = self._tree.folder(array.path)
-            if folder is None or array.path in self._counted or not is_counted(array):
+            if folder is None or not array.path or array.path in self._counted or not array.grid:
                 continue
             rows = self._tree.rows_in(folder)
-            if len(rows) <= FEW_KEYS and self._is_flat(array, folder):
-                alike.setdefault(pattern_of_names(array), []).append((array, rows))
+            is_flat = has_plain_names(array) and self._tree.is_exact(folder)
+            if len(rows) <= FEW_KEYS and is_flat:
+                names = array.prefix, array.separator, array.grid
+                alike.setdefault(names, []).append((array, rows))
         for group in alike.values():
             members, rows_of = zip(*group, strict=True)
-            counts = count_in_folders(self._tree.table.keys, rows_of, members[0])
+            counts = _count_in_folders(self._tree.table.keys, rows_of, members[0])
             self._counted.update(zip((one.path for one in members), counts, strict=True))
 
     def below(self, folder: Folder) -> list[ArrayMeta]:
@@ -415,14 +333,10 @@ def _present_in(segment: Segment, array: ArrayMeta) -> int | None:
     """Count the chunks of an array in a segment; None if they are too many to be told."""
     if isinstance(segment, Records):
         return segment.present
-    if isinstance(segment, Generated) and is_counted(array):
-        if segment.count <= EVALUATED_KEYS:
-            return sum(count_inside(table.keys, array) for table in generated_tables(segment))
-        return count_by_arithmetic(segment, array)
-    if segment.count > LISTED_CHUNKS:
-        return None
-    indices = (array.chunk_index(key) for key, _ in segment.iterate())
-    return sum(index is not None and array.contains(index) for index in indices)
+    assert isinstance(segment, Generated)
+    if segment.count <= EVALUATED_KEYS:
+        return sum(_count_inside(table.keys, array) for table in generated_tables(segment))
+    return count_by_arithmetic(segment, array)
 
 
 def _segments_above(folder: Folder | None) -> list[Segment]:

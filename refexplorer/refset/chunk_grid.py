@@ -31,7 +31,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 
 STATES = ("absent", *KINDS)
 """What a chunk can be; a state is a position in this. A rejected one is absent, too."""
-DENSE_CHUNKS = 100_000_000
+DENSE_CHUNKS = 100_000_000  # one byte each in an array of states, eight in one of lengths
 _BLOCK = 2**16
 """References of a block: few enough to stay in the caches of a processor."""
 # keys are read as numbers of up to 18 digits, which fit into 63 bits

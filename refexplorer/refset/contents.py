@@ -311,7 +311,7 @@ class SetLike(Protocol):
     def get(self, key: str, /) -> Reference | None:
         """Return the reference of a key; None if there is none, or if a template fails for it."""
 
-    def left_out(self, key: str) -> Diagnostic | None:
+    def rejection(self, key: str) -> Diagnostic | None:
         """Return the error because of which a key of the source was rejected, or None."""
 
     def __iter__(self) -> Iterator[str]:

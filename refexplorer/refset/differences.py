@@ -165,7 +165,7 @@ def _joined(before: Table, after: Table) -> tuple[np.ndarray, np.ndarray, np.nda
     return np.stack([first, second]), np.flatnonzero(found < 0), np.flatnonzero(is_added)
 
 
-GRID_CHUNKS = 100_000_000
+GRID_CHUNKS = 100_000_000  # as in `chunk_grid.DENSE_CHUNKS`: one byte for each
 ABSENT = -1
 """In a grid of changes: neither set has the chunk."""
 

@@ -25,7 +25,7 @@ from refexplorer.spec.diagnostics import Reason
 from refexplorer.spec.document import ArgumentNotes, Document, EntryNotes, UrlReader
 from refexplorer.spec.reference_parsing import BadReference, check_length, read_reference
 
-_REJECTED = -2
+_REJECTED = -2  # in the column of targets, of a row whose reference has an error; -1 is no target
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""URLs among those of neighbouring chunks: one letter that only one of them has."""
+"""The lint of a whole set: all rules, and those on URLs; one letter that only one URL has."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ from refexplorer.refset.lint_ranges import lint_ranges
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.spec.diagnostics import Findings, pointer
-from refexplorer.spec.expansion import note_all
 from refexplorer.spec.keys import LONGEST_SEGMENT
 from refexplorer.spec.lint import (
-    ALIKE,
     ODD_KEY,
     ODD_URL,
     URL_START,
-    remark_on_protocols,
-    remarks_on_key,
-    remarks_on_url,
+    KeyFindings,
+    lint_key,
+    lint_protocols,
+    lint_url,
 )
 from refexplorer.spec.references import Range, Url
 
@@ -45,14 +44,14 @@ class _Odd(NamedTuple):
     usual: np.ndarray
 
 
-def lint_neighbours(opened: OpenedSet, base: str, findings: Findings) -> None:
+def lint_neighbours(opened: OpenedSet, notes: KeyFindings) -> None:
     """Note URLs that differ by one letter from those of the other chunks of an array."""
     for part, columns in opened.columns():
-        for odd in _odd_urls(columns):
-            _note(opened, part, columns, odd, base, findings)
+        for odd in _unusual_urls(columns):
+            _note(opened, part, columns, odd, notes)
 
 
-def _odd_urls(columns: Columns) -> Iterator[_Odd]:
+def _unusual_urls(columns: Columns) -> Iterator[_Odd]:
     """Yield the URLs whose spelling, numbers aside, is one letter from that of many others."""
     counts = np.bincount(columns.targets[columns.targets >= 0], minlength=len(columns.urls))
     used = np.flatnonzero(counts)
@@ -90,7 +89,7 @@ def _is_one_letter(one: str, other: str) -> bool:
 
 
 def _note(
-    opened: OpenedSet, part: Segment, columns: Columns, odd: _Odd, base: str, findings: Findings
+    opened: OpenedSet, part: Segment, columns: Columns, odd: _Odd, notes: KeyFindings
 ) -> None:
     rows = np.flatnonzero(columns.targets == odd.target)
     key = part.key_at(int(rows[0]))
@@ -105,13 +104,12 @@ def _note(
     if len(own) < _NEIGHBOURS:
         return
     url, usual = columns.urls[odd.target], columns.urls[columns.targets[own[0]]]
-    findings.add(
+    notes.add(
         "odd-url",
-        base + pointer(key),
+        key,
         f"`{key}` refers to {url}, which differs by one letter from {usual} of its neighbour "
         f"`{part.key_at(own[0])}`.",
         "Check the spelling of the URL.",
-        key=key,
         count=len(rows),
     )
 
@@ -123,17 +121,17 @@ def _nearest(rows: np.ndarray, row: int) -> list[int]:
     return sorted(near, key=lambda other: abs(other - row))
 
 
-def lint_urls(opened: OpenedSet, version: int, base: str, findings: Findings) -> None:
+def lint_urls(opened: OpenedSet, version: int, notes: KeyFindings) -> None:
     """Note what is odd about each distinct URL, and of how many protocols they are."""
     starts: list[str | None] = []
     for part, columns in opened.columns():
-        starts += _lint_column(part, columns, version, base, findings)
+        starts += _lint_column(part, columns, version, notes)
     for segment in opened.segments:
         if isinstance(segment, Generated):
-            starts += _lint_first_url(segment, version, findings)
-    remark = remark_on_protocols(starts)
+            starts += _lint_first_url(segment, version, notes.findings)
+    remark = lint_protocols(starts)
     if remark is not None:
-        findings.add(remark.code, "", remark.message, remark.hint)
+        notes.findings.add(remark.code, "", remark.message, remark.hint)
 
 
 def _lint_first_url(part: Generated, version: int, findings: Findings) -> list[str | None]:
@@ -141,13 +139,13 @@ def _lint_first_url(part: Generated, version: int, findings: Findings) -> list[s
     if not isinstance(reference, Url | Range):
         return []
     at = pointer("gen", part.item.number, "url")
-    odd = remarks_on_url(reference.url, version)
-    note_all(odd, findings, at, part.key_at(0), together=True)
+    for code, message, hint in lint_url(reference.url, version):
+        findings.add(code, at, message, hint, key=part.key_at(0), together=True)
     return [reference.url]
 
 
 def _lint_column(
-    part: Segment, columns: Columns, version: int, base: str, findings: Findings
+    part: Segment, columns: Columns, version: int, notes: KeyFindings
 ) -> list[str | None]:
     """Note what is odd about each distinct URL, at its first key; return how the URLs start."""
     used = np.flatnonzero(np.bincount(columns.targets + 1)[1:])  # -1 stands for no URL
@@ -157,17 +155,7 @@ def _lint_column(
     for url, row, count in zip(
         columns.urls_at(odd), rows[first].tolist(), counts.tolist(), strict=True
     ):
-        key = part.key_at(row)
-        for remark in remarks_on_url(url, version):
-            findings.add(
-                remark.code,
-                base + pointer(key),
-                remark.message,
-                remark.hint,
-                key=key,
-                count=count,
-                together=True,
-            )
+        notes.add_all(part.key_at(row), lint_url(url, version), count=count, together=True)
     return starts
 
 
@@ -186,41 +174,39 @@ def _at_a_glance(columns: Columns, used: np.ndarray) -> tuple[np.ndarray, list[s
 
 def lint(opened: OpenedSet, version: int, base: str, findings: Findings) -> None:
     """Note what is odd about a set as a whole."""
-    _lint_keys(opened.table, version, base, findings)
-    _lint_folders(opened, base, findings)
-    lint_metadata(opened, base, findings)
-    lint_urls(opened, version, base, findings)
-    lint_neighbours(opened, base, findings)
-    lint_groups(opened, base, findings)
-    lint_absent(opened, base, findings)
-    lint_arrays(opened, base, findings)
-    lint_generated(opened, findings)
-    lint_chunks(opened, base, findings)
-    lint_ranges(opened, base, findings)
+    notes = KeyFindings(base, findings)
+    _lint_keys(opened.table, version, notes)
+    _lint_folders(opened, notes)
+    lint_metadata(opened, notes)
+    lint_urls(opened, version, notes)
+    lint_neighbours(opened, notes)
+    lint_groups(opened, notes)
+    lint_absent(opened, notes)
+    lint_arrays(opened, notes)
+    lint_generated(opened, notes.findings)
+    lint_chunks(opened, notes)
+    lint_ranges(opened, notes)
 
 
-def _odd_keys(table: Table) -> list[int]:
+def _unusual_keys(table: Table) -> list[int]:
     odd = flags_of(pc.match_substring_regex(table.keys, ODD_KEY))
     long = numbers_of(pc.binary_length(table.keys)) > LONGEST_SEGMENT
     rows: list[int] = np.flatnonzero(odd | long).tolist()
     return rows
 
 
-def _lint_keys(table: Table, version: int, base: str, findings: Findings) -> None:
-    for row in _odd_keys(table):
+def _lint_keys(table: Table, version: int, notes: KeyFindings) -> None:
+    for row in _unusual_keys(table):
         key = table.key_at(row)
-        for remark in remarks_on_key(key, version):
-            alike = remark.code in ALIKE
-            note_all([remark], findings, base + pointer(key), key, together=alike)
+        notes.add_all(key, lint_key(key, version))
 
 
-def _lint_folders(opened: OpenedSet, base: str, findings: Findings) -> None:
+def _lint_folders(opened: OpenedSet, notes: KeyFindings) -> None:
     paths = [folder.path for folder in opened.tree.folders[1:]]
     rows = opened.table.index.find_many(text_column(paths))
     for path in (paths[position] for position in np.flatnonzero(rows >= 0).tolist()):
-        findings.add(
+        notes.add(
             "key-is-also-directory",
-            base + pointer(path),
+            path,
             f"`{path}` is both a key and the parent folder of other keys.",
-            key=path,
         )

@@ -16,12 +16,12 @@ from refexplorer.formats.columns.table import Table
 from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, missing_counts
 from refexplorer.refset.lint_metadata import attributes_of
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.diagnostics import pointer
 from refexplorer.spec.keys import folders_above, prefix
-from refexplorer.spec.lint import parse_metadata
+from refexplorer.spec.lint import KeyFindings, parse_metadata
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-_ELEMENTS = 10_000_000
+_ELEMENTS = 10_000_000  # places of a joined axis that are looked at, one byte each
 _CHUNKS = 2_000_000
 """Of an axis, and of the arrays along it, up to which places that no array has are looked for."""
 
@@ -49,20 +49,20 @@ class _Along(NamedTuple):
         return np.repeat(flags, size)[: self.array.shape[self.place]]
 
 
-def lint_absent(opened: OpenedSet, base: str, findings: Findings) -> None:
+def lint_absent(opened: OpenedSet, notes: KeyFindings) -> None:
     """Note chunks without a reference, arrays without any, and places that no array has."""
     missing = _missing(opened)
     for path, count in missing.items():
         array = opened.arrays.get(path)
         assert array is not None
         if not _is_container(opened, array, count):
-            _lint_array(array, count, base, findings)
-    _lint_places(opened, missing, base, findings)
+            _lint_array(array, count, notes)
+    _lint_places(opened, missing, notes)
 
 
-def lint_lost_places(opened: OpenedSet, base: str, findings: Findings) -> None:
+def lint_lost_places(opened: OpenedSet, notes: KeyFindings) -> None:
     """Note places along a dimension that no array has a reference for."""
-    _lint_places(opened, _missing(opened), base, findings)
+    _lint_places(opened, _missing(opened), notes)
 
 
 def _missing(opened: OpenedSet) -> dict[str, int | None]:
@@ -76,12 +76,10 @@ def _missing(opened: OpenedSet) -> dict[str, int | None]:
     return found
 
 
-def _lint_places(
-    opened: OpenedSet, missing: dict[str, int | None], base: str, findings: Findings
-) -> None:
+def _lint_places(opened: OpenedSet, missing: dict[str, int | None], notes: KeyFindings) -> None:
     if any(missing.values()):
         for name, axes in _joined(opened).items():
-            _lint_axis(opened, name[1], axes, missing, base, findings)
+            _lint_axis(opened, name[1], axes, missing, notes)
 
 
 def _is_container(opened: OpenedSet, array: ArrayMeta, missing: int | None) -> bool:
@@ -94,7 +92,7 @@ def _is_container(opened: OpenedSet, array: ArrayMeta, missing: int | None) -> b
     return not array.shape or "grid_mapping_name" in attributes_of(opened.table, array)
 
 
-def _lint_array(array: ArrayMeta, missing: int | None, base: str, findings: Findings) -> None:
+def _lint_array(array: ArrayMeta, missing: int | None, notes: KeyFindings) -> None:
     if not missing:
         return
     key = array.metadata_key
@@ -105,14 +103,13 @@ def _lint_array(array: ArrayMeta, missing: int | None, base: str, findings: Find
             f"{reads}."
         )
         hint = "If its files have values, make the references to them again."
-        findings.add("array-without-references", base + pointer(key), said, hint, key=key)
+        notes.add("array-without-references", key, said, hint)
         return
-    findings.add(
+    notes.add(
         "missing-chunks",
-        base + pointer(key),
+        key,
         f"{missing:,} of {counted(array.chunk_count, 'chunk')} of `{array.path}` "
         f"{'has' if missing == 1 else 'have'} no reference; {reads}.",
-        key=key,
     )
 
 
@@ -143,8 +140,7 @@ def _lint_axis(
     name: str,
     axes: list[_Along],
     missing: dict[str, int | None],
-    base: str,
-    findings: Findings,
+    notes: KeyFindings,
 ) -> None:
     """Note places along one dimension that no array has a reference for."""
     data = [each for each in axes if each.chunks > 1 and not _is_coordinate(each.array, name)]
@@ -152,7 +148,7 @@ def _lint_axis(
     length = axes[0].array.shape[axes[0].place]
     coordinate = next((each for each in axes if _is_coordinate(each.array, name)), None)
     if coordinate is not None and missing[coordinate.array.path]:
-        _lint_coordinate(opened, coordinate, axes, missing, base, findings)
+        _lint_coordinate(opened, coordinate, axes, missing, notes)
     if not data or not all(counts) or length > _ELEMENTS:
         return  # an array without a missing chunk has every place
     if sum(each.array.chunk_count for each in data) > _CHUNKS:
@@ -173,7 +169,7 @@ def _lint_axis(
     values = None if coordinate is None else _values_at(opened, coordinate, missing)
     for start, stop in _runs(~has):
         lacks = values is not None and not values[start:stop].any()
-        _note_place(findings, data, coordinate, name, (start, stop), lacks, base)
+        _note_place(notes, data, coordinate, name, (start, stop), lacks)
 
 
 def _lint_coordinate(
@@ -181,8 +177,7 @@ def _lint_coordinate(
     coordinate: _Along,
     axes: list[_Along],
     missing: dict[str, int | None],
-    base: str,
-    findings: Findings,
+    notes: KeyFindings,
 ) -> None:
     """Note that a coordinate has no reference to any of its values, where arrays have data."""
     array = coordinate.array
@@ -193,8 +188,8 @@ def _lint_coordinate(
     said = f"The coordinate `{array.path}` has no reference to any of its {array.shape[0]:,} values"
     said += f", where `{full.path}` has data; `{coordinate.key_at(0)}` reads as the fill value."
     hint = "Add the references to its chunks, or its values inline."
-    at = base + pointer(array.metadata_key)
-    findings.add("no-references-at", at, said, hint, key=coordinate.key_at(0), is_error=True)
+    at = notes.base + pointer(array.metadata_key)
+    notes.findings.add("no-references-at", at, said, hint, key=coordinate.key_at(0), is_error=True)
 
 
 def _is_coordinate(array: ArrayMeta, name: str) -> bool:
@@ -253,13 +248,12 @@ def _runs(flags: np.ndarray) -> Iterator[tuple[int, int]]:
 
 
 def _note_place(
-    findings: Findings,
+    notes: KeyFindings,
     data: list[_Along],
     coordinate: _Along | None,
     name: str,
     place: tuple[int, int],
     lacks: bool,
-    base: str,
 ) -> None:
     start, stop = place
     first = data[0].array
@@ -273,14 +267,14 @@ def _note_place(
     said += f" All values there, such as those of `{along.key_at(start)}`, read as fill values; "
     said += "a whole file may be missing."
     hint = "Add the references to the file again, or make the set without that place."
-    at, key = base + pointer(along.array.metadata_key), along.key_at(start)
-    findings.add("no-references-at", at, said, hint, key=key, is_error=lacks)
+    at, key = notes.base + pointer(along.array.metadata_key), along.key_at(start)
+    notes.findings.add("no-references-at", at, said, hint, key=key, is_error=lacks)
 
 
 _CONSOLIDATED = ".zmetadata"
 
 
-def lint_groups(opened: OpenedSet, base: str, findings: Findings) -> None:
+def lint_groups(opened: OpenedSet, notes: KeyFindings) -> None:
     """Note groups without metadata: xarray opens none of them, or shows an empty dataset."""
     table, below = opened.table, dict[str, list[str]]()
     if opened.count == len(table.metadata):
@@ -317,7 +311,7 @@ def lint_groups(opened: OpenedSet, base: str, findings: Findings) -> None:
                 f"The set has no root group, since `{key}` is missing: xarray and Zarr cannot open "
                 f"it, nor {arrays} in it."
             )
-        findings.add(code, base + pointer(key), said, f"Add `{key}` with the value `{text}`.")
+        notes.add(code, key, said, f"Add `{key}` with the value `{text}`.")
 
 
 _NAMES = (".zgroup", "zarr.json")

@@ -19,9 +19,8 @@ from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, generated_tables
 from refexplorer.refset.tree import Folder
 from refexplorer.spec.diagnostics import Findings, pointer
-from refexplorer.spec.expansion import note_all
 from refexplorer.spec.keys import prefix
-from refexplorer.spec.lint import Remark, remark_on_chunk
+from refexplorer.spec.lint import KeyFindings, LintFinding, lint_chunk
 from refexplorer.spec.references import Range
 from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta
 
@@ -125,16 +124,16 @@ def _note(segment: Generated, found: _Outside, findings: Findings) -> None:
 _CHUNK_LIKE = r"(?:^|/)(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))*$"
 
 
-def lint_arrays(opened: OpenedSet, base: str, findings: Findings) -> None:
+def lint_arrays(opened: OpenedSet, notes: KeyFindings) -> None:
     """Note what is odd about the chunks of every array, and chunks without an array."""
     for path in opened.arrays.paths:
         array = opened.arrays.get(path)
         assert array is not None
-        _lint_chunks(opened, array, base, findings)
-    _lint_orphans(opened, base, findings)
+        _lint_chunks(opened, array, notes)
+    _lint_orphans(opened, notes)
 
 
-def _lint_chunks(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findings) -> None:
+def _lint_chunks(opened: OpenedSet, array: ArrayMeta, notes: KeyFindings) -> None:
     if opened.arrays.is_tidy(array):
         return
     rows, indices = opened.arrays.chunk_rows(array)
@@ -148,12 +147,12 @@ def _lint_chunks(opened: OpenedSet, array: ArrayMeta, base: str, findings: Findi
     for row in [*rows[outside].tolist(), *others]:
         key = opened.table.key_at(row)
         index = array.chunk_index(key)
-        remark = None if index is None else remark_on_chunk(array, key, index)
+        remark = None if index is None else lint_chunk(array, key, index)
         if remark is not None:
-            note_all([remark], findings, base + pointer(key), key)
+            notes.add_all(key, [remark])
 
 
-def _lint_orphans(opened: OpenedSet, base: str, findings: Findings) -> None:
+def _lint_orphans(opened: OpenedSet, notes: KeyFindings) -> None:
     """Note folders of keys that look like chunks where no array is.
 
     In a set without any Zarr metadata they may be plain files.
@@ -173,19 +172,17 @@ def _lint_orphans(opened: OpenedSet, base: str, findings: Findings) -> None:
         where = f"`{folder.path}`" if folder.path else "the root"
         names = (prefix(folder.path) + name for name in (".zarray", "zarr.json"))
         unread = next((name for name in names if table.find(name) is not None), None)
-        remark = Remark(
+        remark = LintFinding(
             "orphan-chunk",
             f"`{key}` looks like a chunk, but there is no array metadata at {where}.",
             "Without .zarray or zarr.json no reader finds the array.",
         )
         if unread is not None:
             said = f"`{key}` looks like a chunk, but the metadata `{unread}` cannot be used."
-            remark = Remark("orphan-chunk", said, "Mend the metadata first.")
-        at = base + pointer(key)
+            remark = LintFinding("orphan-chunk", said, "Mend the metadata first.")
         lost = is_zarr or unread is not None
-        findings.add(
-            remark.code, at, remark.message, remark.hint, key=key, count=len(rows), is_error=lost
-        )
+        code, message, hint = remark
+        notes.add(code, key, message, hint, count=len(rows), is_error=lost)
 
 
 def _outside_arrays(opened: OpenedSet) -> list[Folder]:
@@ -259,19 +256,19 @@ _EXCHANGES = 2
 """Places where the order breaks if two chunks have changed places: one if they are neighbours."""
 
 
-def lint_chunks(opened: OpenedSet, base: str, findings: Findings) -> None:
+def lint_chunks(opened: OpenedSet, notes: KeyFindings) -> None:
     """Note chunks of impossible lengths, and those that have each other's ranges."""
     ranks: dict[int, np.ndarray] = {}
     for chunks in stored_chunks(opened):
-        _lint_lengths(opened, chunks, base, findings)
+        _lint_lengths(opened, chunks, notes)
         columns = chunks.columns
         if id(columns) not in ranks:
             ranks.clear()  # those of one segment at a time
             ranks[id(columns)] = _ranks(columns)
-        _lint_order(opened, chunks, ranks[id(columns)], base, findings)
+        _lint_order(opened, chunks, ranks[id(columns)], notes)
 
 
-def _lint_lengths(opened: OpenedSet, chunks: StoredChunks, base: str, findings: Findings) -> None:
+def _lint_lengths(opened: OpenedSet, chunks: StoredChunks, notes: KeyFindings) -> None:
     kinds, lengths = chunks.columns.kinds[chunks.rows], chunks.columns.lengths[chunks.rows]
     array, size = chunks.array, chunks.array.encoded_size
     is_empty = (kinds != URL) & (lengths == 0)
@@ -301,7 +298,7 @@ def _lint_lengths(opened: OpenedSet, chunks: StoredChunks, base: str, findings: 
                 f"{array.dtype}.{more}"
             )
             hint = "Check the length, and shape, chunks and data type of the array."
-        findings.add(code, base + pointer(key), said, hint, key=key, count=len(rows))
+        notes.add(code, key, said, hint, count=len(rows))
 
 
 def _shape(lengths: tuple[int, ...]) -> str:
@@ -319,7 +316,7 @@ def _ranks(columns: Columns) -> np.ndarray:
 
 
 def _lint_order(
-    opened: OpenedSet, chunks: StoredChunks, ranks: np.ndarray, base: str, findings: Findings
+    opened: OpenedSet, chunks: StoredChunks, ranks: np.ndarray, notes: KeyFindings
 ) -> None:
     """Note two chunks that break the order of all others, and would not in each other's place."""
     columns = chunks.columns
@@ -340,13 +337,12 @@ def _lint_order(
     if found is None:
         return
     one, other = (chunks.part.key_at(int(rows[place])) for place in found)
-    findings.add(
+    notes.add(
         "swapped-ranges",
-        base + pointer(one),
+        one,
         f"`{one}` and `{other}` seem to have each other's references: {len(rows) - 2:,} other "
         f"chunks of `{chunks.array.path}` follow each other in their files, these two do not.",
         "Exchange the two references, if the values agree.",
-        key=one,
     )
 
 

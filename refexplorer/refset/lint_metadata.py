@@ -7,21 +7,19 @@ from collections.abc import Iterator, Mapping
 
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.spec.diagnostics import Findings, pointer
-from refexplorer.spec.expansion import note_all
 from refexplorer.spec.keys import prefix
 from refexplorer.spec.lint import (
-    ALIKE,
     ELSEWHERE,
     EXTERNAL,
+    KeyFindings,
+    lint_links,
+    lint_nodes,
     parse_metadata,
-    remarks_on_links,
-    remarks_on_nodes,
 )
 from refexplorer.spec.lint_metadata import (
-    remark_on_ignored_fill_value,
-    remarks_on_attributes,
-    remarks_on_metadata,
+    lint_attributes,
+    lint_ignored_fill_value,
+    lint_metadata_text,
 )
 from refexplorer.spec.references import Range, Url
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -29,17 +27,17 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 _CONSOLIDATED = ".zmetadata"
 
 
-def lint_metadata(opened: OpenedSet, base: str, findings: Findings) -> None:
+def lint_metadata(opened: OpenedSet, notes: KeyFindings) -> None:
     """Note what no reader opens, and what readers of copies see otherwise."""
     table = opened.table
-    _lint_nodes(table, base, findings)
-    _lint_texts(table, base, findings)
-    _lint_links(table, base, findings)
+    _lint_nodes(table, notes)
+    _lint_texts(table, notes)
+    _lint_links(table, notes)
     for array in opened.arrays.below(opened.tree.root):
-        _lint_attributes(table, array, base, findings)
-    _lint_dimensions(opened, base, findings)
+        _lint_attributes(table, array, notes)
+    _lint_dimensions(opened, notes)
     for key in table.metadata:
-        _lint_copies(table, key, base, findings)
+        _lint_copies(table, key, notes)
 
 
 def attributes_of(table: Table, array: ArrayMeta) -> Mapping[str, object]:
@@ -49,30 +47,27 @@ def attributes_of(table: Table, array: ArrayMeta) -> Mapping[str, object]:
     return _object_at(table, array.folder + ".zattrs") or {}
 
 
-def _lint_nodes(table: Table, base: str, findings: Findings) -> None:
-    for key, remark in remarks_on_nodes(table.metadata):
-        note_all([remark], findings, base + pointer(key), key)
+def _lint_nodes(table: Table, notes: KeyFindings) -> None:
+    for key, found in lint_nodes(table.metadata):
+        notes.add_all(key, [found])
     for key, row in table.metadata.items():
         if isinstance(table.reference_at(row), Url | Range):
-            at = base + pointer(key)
-            findings.add("metadata-elsewhere", at, ELSEWHERE, key=key, together=True)
+            notes.add("metadata-elsewhere", key, ELSEWHERE)
 
 
-def _lint_texts(table: Table, base: str, findings: Findings) -> None:
+def _lint_texts(table: Table, notes: KeyFindings) -> None:
     good: set[tuple[str, str]] = set()  # many arrays have the same
     for key in table.metadata:
         text, name = table.text(key), key.rpartition("/")[2]
         if text is None or (name, text) in good:
             continue
-        remarks = list(remarks_on_metadata(key, text))
+        remarks = list(lint_metadata_text(key, text))
         if not remarks:
             good.add((name, text))
-        for remark in remarks:
-            alike = remark.code in ALIKE
-            note_all([remark], findings, base + pointer(key), key, together=alike)
+        notes.add_all(key, remarks)
 
 
-def _lint_links(table: Table, base: str, findings: Findings) -> None:
+def _lint_links(table: Table, notes: KeyFindings) -> None:
     for key in table.metadata:
         text, (folder, _, name) = table.text(key), key.rpartition("/")
         if text is None or EXTERNAL not in text or name == _CONSOLIDATED:
@@ -80,21 +75,21 @@ def _lint_links(table: Table, base: str, findings: Findings) -> None:
         found = _object_at(table, key) or {}
         attributes = found if name == ".zattrs" else found.get("attributes")
         if isinstance(attributes, Mapping):
-            note_all(remarks_on_links(folder, attributes), findings, base + pointer(key), key)
+            notes.add_all(key, lint_links(folder, attributes))
 
 
-def _lint_attributes(table: Table, array: ArrayMeta, base: str, findings: Findings) -> None:
+def _lint_attributes(table: Table, array: ArrayMeta, notes: KeyFindings) -> None:
     attributes = attributes_of(table, array)
     key = array.folder + ".zattrs"
     if array.zarr_format == 3 or table.find(key) is None:
         key = array.metadata_key
-    remarks = list(remarks_on_attributes(array, attributes))
-    ignored = remark_on_ignored_fill_value(array, attributes)
+    remarks = list(lint_attributes(array, attributes))
+    ignored = lint_ignored_fill_value(array, attributes)
     remarks += [] if ignored is None else [ignored]
-    note_all(remarks, findings, base + pointer(key), key)
+    notes.add_all(key, remarks)
 
 
-def _lint_dimensions(opened: OpenedSet, base: str, findings: Findings) -> None:
+def _lint_dimensions(opened: OpenedSet, notes: KeyFindings) -> None:
     """Note dimensions that have more than one length in a group."""
     lengths: dict[tuple[str, str], tuple[int, str]] = {}
     for path in opened.arrays.paths:
@@ -106,17 +101,16 @@ def _lint_dimensions(opened: OpenedSet, base: str, findings: Findings) -> None:
             if before == length:
                 continue
             key = array.metadata_key
-            findings.add(
+            notes.add(
                 "dimension-sizes-differ",
-                base + pointer(key),
+                key,
                 f"The dimension {name!r} has a length of {length:,} in `{path}`, but of "
                 f"{before:,} in `{other}`; xarray opens no group with both.",
                 "Give one of them another name, or open without it (`drop_variables`).",
-                key=key,
             )
 
 
-def _lint_copies(table: Table, key: str, base: str, findings: Findings) -> None:
+def _lint_copies(table: Table, key: str, notes: KeyFindings) -> None:
     """Note what consolidated metadata say otherwise than the keys they are copies of."""
     folder, _, name = key.rpartition("/")
     if name not in (_CONSOLIDATED, "zarr.json"):
@@ -137,12 +131,11 @@ def _lint_copies(table: Table, key: str, base: str, findings: Findings) -> None:
     else:
         said = f"says otherwise than `{first}` itself"
     more = f", as {len(odd) - 1:,} others differ" if len(odd) > 1 else ""
-    findings.add(
+    notes.add(
         "metadata-copies-differ",
-        base + pointer(key),
+        key,
         f"`{key}` {said}{more}: readers of consolidated metadata see another set.",
         "Consolidate the metadata anew, or open with `consolidated=False`.",
-        key=key,
         array=first.rpartition("/")[0],
         count=len(odd),
     )

@@ -13,9 +13,9 @@ from refexplorer.formats.columns.spans import BLOCK
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import Segment
-from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.lint import KeyFindings
 
-_ENDS_NEEDED = 3
+_ENDS_NEEDED = 3  # such ranges in one target; fewer may be chance
 _ALL_BUT_LAST, _REST = slice(None, -1), slice(1, None)
 
 
@@ -28,16 +28,16 @@ class _Sorted(NamedTuple):
     rows: np.ndarray
 
 
-def lint_ranges(opened: OpenedSet, base: str, findings: Findings) -> None:
+def lint_ranges(opened: OpenedSet, notes: KeyFindings) -> None:
     """Note ranges of explicit references and of parquet stores that cannot be meant."""
     for part, columns in opened.columns():
         rows, overlaps, ends, same = _in_order(columns)
         for _, first, count in _by_target(columns, rows, overlaps):
-            _note_overlap(part, columns, rows[first : first + 2].tolist(), count, base, findings)
+            _note_overlap(part, columns, rows[first : first + 2].tolist(), count, notes)
         for target, first, count in _by_target(columns, rows, ends):
             if count >= _ENDS_NEEDED:
-                _note_ends(part, columns.urls[target], int(rows[first]), count, base, findings)
-        _lint_repeats(opened, part, columns, rows, same, base, findings)
+                _note_ends(part, columns.urls[target], int(rows[first]), count, notes)
+        _lint_repeats(opened, part, columns, rows, same, notes)
 
 
 def _in_order(columns: Columns) -> tuple[np.ndarray, ...]:
@@ -120,8 +120,7 @@ def _lint_repeats(
     columns: Columns,
     rows: np.ndarray,
     same: np.ndarray,
-    base: str,
-    findings: Findings,
+    notes: KeyFindings,
 ) -> None:
     """Note the chunks of one array that have the range of another; `rows` are in order.
 
@@ -137,7 +136,7 @@ def _lint_repeats(
     for owner in np.flatnonzero(counts).tolist():
         first = int(same[np.argmax(owners == owner)])
         pair = rows[first : first + 2].tolist()
-        _note_repeats(part, paths[owner], pair, int(counts[owner]), base, findings)
+        _note_repeats(part, paths[owner], pair, int(counts[owner]), notes)
 
 
 def _by_array(
@@ -177,50 +176,45 @@ def _by_target(
 
 
 def _note_overlap(
-    part: Segment, columns: Columns, rows: list[int], count: int, base: str, findings: Findings
+    part: Segment, columns: Columns, rows: list[int], count: int, notes: KeyFindings
 ) -> None:
     before, after = rows
     starts, lengths = columns.offsets[rows].tolist(), columns.lengths[rows].tolist()
     shared = min(map(sum, zip(starts, lengths, strict=True))) - starts[1]
     key = part.key_at(after)
-    findings.add(
+    notes.add(
         "overlapping-ranges",
-        base + pointer(key),
+        key,
         f"The byte range of `{key}` shares {shared:,} bytes of "
         f"{columns.urls[columns.targets[after]]} with that of `{part.key_at(before)}`.",
         "Check whether an offset or a length is wrong.",
-        key=key,
         count=count,
     )
 
 
 def _note_repeats(
-    part: Segment, array: str, rows: list[int], count: int, base: str, findings: Findings
+    part: Segment, array: str, rows: list[int], count: int, notes: KeyFindings
 ) -> None:
     before, key = map(part.key_at, rows)
     refer = "refers" if count == 1 else "refer"
-    findings.add(
+    notes.add(
         "repeated-range",
-        base + pointer(key),
+        key,
         f"{counted(count, 'chunk')} of `{array}` {refer} to the byte range of another chunk: "
         f"`{key}` has that of `{before}`.",
         "This is correct only where their values are equal, as in empty regions; otherwise an "
         "offset was repeated.",
-        key=key,
         count=count,
     )
 
 
-def _note_ends(
-    part: Segment, url: str | None, row: int, count: int, base: str, findings: Findings
-) -> None:
+def _note_ends(part: Segment, url: str | None, row: int, count: int, notes: KeyFindings) -> None:
     key = part.key_at(row)
-    findings.add(
+    notes.add(
         "length-is-end",
-        base + pointer(key),
+        key,
         f"The lengths of {count:,} ranges of {url} equal the offset of the next range: they "
         "look like end offsets.",
         "The third element of a reference is the length in bytes, not the end.",
-        key=key,
         count=count,
     )

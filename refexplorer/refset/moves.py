@@ -1,4 +1,4 @@
-"""References of the same keys, compared by what they mean."""
+"""What became of the same keys in another set: renamed, shifted and moved references."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ RUN = 10
 """Of keys that stood one behind the other, so many are named."""
 SCANNED = 2_000
 """Keys of one segment that are looked up one by one."""
-_INTERSECTED = 100_000
+_INTERSECTED = 100_000  # values of a dimension that are compared one by one: see `_shared`
 
 
 @dataclass(frozen=True, slots=True)

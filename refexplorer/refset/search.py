@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 
 from refexplorer.core.errors import LimitError
 from refexplorer.formats.columns.arrow import flags_of, number_column, numbers_of, text_column
-from refexplorer.formats.columns.chunk_names import chunk_keys
+from refexplorer.formats.columns.chunk_names import chunk_keys, last_parts
 from refexplorer.formats.columns.references import KINDS
-from refexplorer.formats.columns.spans import BLOCK, Spans, spans_of
+from refexplorer.formats.columns.spans import BLOCK
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.arrays import has_plain_names
 from refexplorer.refset.opened_set import OpenedSet
@@ -68,16 +68,11 @@ def names_of_tree(tree: Tree) -> KeyNames | None:
     rows = [tree.rows_in(folder) for folder in tree.folders]
     if max(map(len, rows)) > len(keys) // 2 or not all(map(tree.is_exact, tree.folders)):
         return None
-    blocks = [_last_parts(keys.slice(start, BLOCK)) for start in range(0, len(keys), BLOCK)]
+    blocks = [last_parts(keys.slice(start, BLOCK)) for start in range(0, len(keys), BLOCK)]
     encoded = pa.chunked_array(blocks).dictionary_encode().chunks
     codes = np.concatenate([numbers_of(chunk.indices) for chunk in encoded])
     paths = text_column([folder.path + "/" for folder in tree.folders[1:]])
     return KeyNames(Names(encoded[-1].dictionary), codes, paths, rows[1:])
-
-
-def _last_parts(keys: pa.LargeStringArray) -> pa.LargeStringArray:
-    spans = spans_of(keys)
-    return Spans(spans.data, spans.last_marks(ord("/")), spans.ends).texts()
 
 
 class GridNames:
@@ -105,10 +100,10 @@ def _names_of_grid(array: ArrayMeta) -> Names:
     return Names(chunk_keys(plain, np.arange(array.chunk_count)))
 
 
-LINES_TESTED = 2**17
+LINES_TESTED = 2**17  # keys of a block, which are kept as text for the next search
 FEW = 2_000_000
 """So few keys that are at hand are gone through faster than they are written as lines."""
-LINES = 16
+LINES = 16  # keys in one text: RE2 is called once for all of them
 
 
 class KeyLines:
@@ -194,7 +189,7 @@ def _as_lines(keys: pa.LargeStringArray) -> pa.StringArray:
 
 SEARCHED_KEYS = 1_000_000
 """Generated keys of one segment that a search goes through."""
-_AT_ONCE = 10_000
+_AT_ONCE = 10_000  # keys that are made at a time, so that a search can be stopped
 
 
 class KeySearch:

@@ -202,7 +202,7 @@ class Generated:
             yield replace(run.select(shown), numbers=(run.numbers - passed)[shown])
 
 
-_LARGEST = 2**63 - 1
+_LARGEST = 2**63 - 1  # int64
 
 
 def generated_tables(part: Generated, start: int = 0, stop: int | None = None) -> Iterator[Table]:

@@ -139,6 +139,7 @@ def _first_value(text: str) -> object:
         return None
 
 
+# generated keys that are evaluated for a count; larger items are counted by shape
 COUNTED_KEYS = 200_000
 
 

@@ -109,8 +109,8 @@ def _folder(url: str) -> str:
     return _host(url) or head if head.endswith("://") else head
 
 
-_LOOKED_AT = 100_000
-_GENERATED = 16
+_LOOKED_AT = 100_000  # distinct URLs that are searched for places to allow
+_GENERATED = 16  # keys of a gen item, evenly spaced, that are evaluated for the same
 _START = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/*[^/]*|/|", re.ASCII)
 
 
@@ -139,7 +139,7 @@ def _urls(opened: OpenedSet) -> Iterator[str | None]:
                     yield reference.url
 
 
-_BLOCK = 4_096
+_BLOCK = 4_096  # combinations that are evaluated together
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The type of a row of the tree."""
+"""A row of the tree, its type, and a page of rows."""
 
 from __future__ import annotations
 

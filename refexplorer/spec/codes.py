@@ -1,12 +1,22 @@
-"""Every code of a finding: how severe it is, what it means and what to do, as in ``codes.toml``."""
+"""What the specification says, as data: codes of findings, its rules, and its JSON Schemas.
+
+``codes.toml`` says of every code how severe it is, what it means and what to do; ``rules.toml``
+has the rules of the reference specification, which exercises and its page cite.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+from refexplorer.core.errors import RefexplorerError
+
+SPECIFICATION = "https://fsspec.github.io/kerchunk/spec.html"
+VERSIONS = (0, 1)
 
 
 class Severity(StrEnum):
@@ -37,43 +47,78 @@ class FindingCode(NamedTuple):
         return self.example.startswith(("{", "["))
 
 
-class CodeCatalogue(Mapping[str, FindingCode]):
-    """All codes, read when the first one is asked for: a set without a finding needs none."""
+class SpecRule(NamedTuple):
+    """One rule; `example` is a set that follows it, empty where JSON cannot show it."""
 
-    @cached_property
-    def _codes(self) -> dict[str, FindingCode]:
-        return {
-            code: FindingCode(**fields | {"severity": Severity(fields["severity"])})
-            for subject in _subjects().values()
-            for code, fields in subject.items()
-            if code != "title"
-        }
+    section: str
+    sentence: str
+    example: str = ""
 
-    def __getitem__(self, code: str) -> FindingCode:
-        return self._codes[code]
+    @property
+    def link(self) -> str:
+        """The place in the specification."""
+        return f"{SPECIFICATION}#{self.section.lower().replace(' ', '-')}"
+
+
+T = TypeVar("T")
+
+
+class LazyTables(Mapping[str, T]):
+    """Tables of a file, read when one is asked for: a set without a finding needs none."""
+
+    def __init__(self, read: Callable[[], dict[str, T]]) -> None:
+        self._read = cache(read)
+
+    def __getitem__(self, name: str) -> T:
+        return self._read()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._codes)
+        return iter(self._read())
 
     def __len__(self) -> int:
-        return len(self._codes)
+        return len(self._read())
 
 
-CODES = CodeCatalogue()
+@cache
+def _tables(name: str) -> dict[str, dict[str, Any]]:
+    import tomllib  # takes 5 ms, and the text as long again
+
+    return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def _codes() -> dict[str, FindingCode]:
+    return {
+        code: FindingCode(**fields | {"severity": Severity(fields["severity"])})
+        for subject in _tables("codes").values()
+        for code, fields in subject.items()
+        if code != "title"
+    }
+
+
+CODES = LazyTables(_codes)
+RULES = LazyTables(lambda: {name: SpecRule(**rule) for name, rule in _tables("rules").items()})
 
 
 def titles() -> dict[str, str]:
     """Return the title of each subject."""
-    return {name: subject["title"] for name, subject in _subjects().items()}
+    return {name: subject["title"] for name, subject in _tables("codes").items()}
 
 
 def codes_of(subject: str) -> tuple[str, ...]:
     """Return the codes of a subject, in order."""
-    return tuple(code for code in _subjects()[subject] if code != "title")
+    return tuple(code for code in _tables("codes")[subject] if code != "title")
 
 
-@cache
-def _subjects() -> dict[str, dict[str, Any]]:
-    import tomllib  # takes 5 ms, and the text as long again
+def schema(version: int = 1) -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of V0 or V1.
 
-    return tomllib.loads(Path(__file__).with_name("codes.toml").read_text(encoding="utf-8"))
+    Raises
+    ------
+    RefexplorerError
+        If the specification has no such version.
+    """
+    if version not in VERSIONS:
+        raise RefexplorerError(f"There is a JSON Schema of V0 and of V1, but not of V{version}.")
+    path = Path(__file__).with_name(f"schema.v{version}.json")
+    document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return document

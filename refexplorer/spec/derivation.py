@@ -20,7 +20,7 @@ from refexplorer.spec.templates.syntax import TemplateProblem, Value, text_of
 from refexplorer.spec.templates.template import Compile, Expression, Scope, Template
 
 _LEXER = jinja2.Environment()
-SHOWN = 400
+SHOWN = 400  # characters of a name or text: a file may hold any
 
 
 @masks_repr

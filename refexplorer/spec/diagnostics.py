@@ -306,7 +306,7 @@ def parts_of(pointer: str) -> list[str]:
 
 COMPARED = 100
 """Names that are compared at most: a file may hold any number of them."""
-_LONGEST = 40
+_LONGEST = 40  # characters; a longer name is no slip of the pen, and costs too much to compare
 
 
 def meant(name: str, known: Iterable[str]) -> str:

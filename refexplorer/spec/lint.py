@@ -1,8 +1,7 @@
 """Lint rules for one key, one URL or one array: what the specification allows and people regret.
 
-Each rule is a pure function, so that the whole set (`refexplorer.refset.lint`) and one
-document (`refexplorer.spec.expansion`) are held to the same ones. Of a set, a rule sees
-only the keys and URLs that `ODD_KEY` and `ODD_URL` match: a new rule may have to extend them.
+Of a set, a rule sees only the keys and URLs that `ODD_KEY` and `ODD_URL` match: a new rule may
+have to extend them.
 """
 
 from __future__ import annotations
@@ -13,12 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from refexplorer.core.masking import SIGNED, is_secret
+from refexplorer.spec.diagnostics import Findings, pointer
 from refexplorer.spec.keys import ODD_IN_URL, unportable_key, unportable_url
 from refexplorer.spec.templates.template import is_template
 from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta
 
 
-class Remark(NamedTuple):
+class LintFinding(NamedTuple):
     """A finding without its pointer."""
 
     code: str
@@ -26,24 +26,63 @@ class Remark(NamedTuple):
     hint: str = ""
 
 
+class KeyFindings(NamedTuple):
+    """Findings about keys, whose pointers begin alike."""
+
+    base: str
+    findings: Findings
+
+    def add(
+        self,
+        code: str,
+        key: str,
+        message: str,
+        hint: str = "",
+        *,
+        array: str = "",
+        count: int = 1,
+        is_error: bool = False,
+        together: bool = False,
+    ) -> None:
+        """Note one finding at a key, as `Findings.add`."""
+        self.findings.add(
+            code,
+            self.base + pointer(key),
+            message,
+            hint,
+            key=key,
+            array=array,
+            count=count,
+            is_error=is_error,
+            together=together or code in ALIKE,
+        )
+
+    def add_all(
+        self, key: str, found: Iterable[LintFinding], *, count: int = 1, together: bool = False
+    ) -> None:
+        """Note what rules found at a key."""
+        for code, message, hint in found:
+            self.add(code, key, message, hint, count=count, together=together)
+
+
 ODD_KEY = (
     r"^$|^/|/$|//|^\.\.?/|/\.\.?/|/\.\.?$|^\.\.?$|\{\{|\{%|[^\x20-\x7e]"
     r"|[<>:\"|?*\\#%]|(?:^|/) | (?:/|$)|\.(?:/|$)"
 )
-"""A key that `remarks_on_key` may have something to say about; RE2 and `re` read it alike."""
+"""A key that `lint_key` may have something to say about; RE2 and `re` read it alike."""
 
 ODD_URL = (
     r"^$|::|\{|[^\x20-\x7e]|^[^A-Za-z/]|^[A-Za-z][A-Za-z0-9+.\-]*(?:[^A-Za-z0-9+.\-:]|$)"
     rf"|{ODD_IN_URL.pattern}|{SIGNED}"
 )
-"""The same for `remarks_on_url`.
+"""The same for `lint_url`.
 
 Where all URLs of a column begin alike and have plain letters alone, even this is not asked of them:
 `refexplorer.formats.columns.references.UrlColumn.plain_start` says which letters are plain.
 """
 
 URL_START = r"(?s)^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|.)"
-"""What `remark_on_protocols` needs of a URL: the protocol, or one character if there is none."""
+"""What `lint_protocols` needs of a URL: the protocol, or one character if there is none."""
 
 ELSEWHERE = (
     "The metadata lies in a target: refexplorer does not show such an array, and GDAL and "
@@ -58,80 +97,80 @@ _SINGLE = re.compile(r"(?<![{$])\{([A-Za-z_]\w*)\}(?!\})")
 _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
-def remarks_on_key(key: str, version: int) -> Iterator[Remark]:
+def lint_key(key: str, version: int) -> Iterator[LintFinding]:
     """Yield remarks on a key; `ODD_KEY` has to match each key that there is a remark on."""
     if _SEGMENT.search(key):
-        yield Remark(
+        yield LintFinding(
             "suspicious-key",
             "Zarr never requests a key that is empty, starts or ends with /, or has an empty "
             "or dotted segment.",
         )
     if is_template(key) and version == 1:
-        yield Remark(
+        yield LintFinding(
             "template-in-key",
             "Keys in `refs` are not templates: the braces are kept as they are.",
             "Use `gen` to generate keys.",
         )
     if _HIDDEN.search(key):
-        yield Remark("suspicious-characters", "The key contains invisible characters.")
+        yield LintFinding("suspicious-characters", "The key contains invisible characters.")
     elif why := unportable_key(key):
-        yield Remark("unportable-key", why)
+        yield LintFinding("unportable-key", why)
 
 
-def remarks_on_url(url: str | None, version: int) -> Iterator[Remark]:
+def lint_url(url: str | None, version: int) -> Iterator[LintFinding]:
     """Say what is odd about a URL, after its template was rendered; `ODD_URL` has to match it."""
     if url is None:
-        yield Remark(
+        yield LintFinding(
             "null-url", "The reference has no URL.", "Name the target when you open the set."
         )
     elif url == "":
-        yield Remark("empty-url", "The URL is empty.", "Check whether a template is empty.")
+        yield LintFinding("empty-url", "The URL is empty.", "Check whether a template is empty.")
     elif "::" in url:
-        yield Remark(
+        yield LintFinding(
             "chained-url",
             "fsspec does not follow chained URLs inside references.",
             "Refer to the file itself.",
         )
     elif not _PROTOCOL.match(url) and not url.startswith("/"):
-        yield Remark(
+        yield LintFinding(
             "relative-url",
             "The URL is relative: refexplorer resolves it against the folder of the reference "
             "file, fsspec against the working directory.",
         )
     if url and _HIDDEN.search(url):
-        yield Remark(
+        yield LintFinding(
             "suspicious-characters",
             "The URL contains invisible characters, so it may not be what it looks like.",
         )
     elif url and "::" not in url and (why := unportable_url(url)):
-        yield Remark("unportable-url", why)
+        yield LintFinding("unportable-url", why)
     if url and is_secret(url):
-        yield Remark(
+        yield LintFinding(
             "signed-url",
             "The URL has a signature, a token or a password: it lets in everybody who has the set, "
             "and most expire.",
             "Write the plain URL; readers with access have credentials of their own.",
         )
     if url and version == 1 and (single := _SINGLE.search(url)):
-        yield Remark(
+        yield LintFinding(
             "single-braces",
             f"The URL contains `{single[0]}`: an expression has two braces on each side.",
             f"Write `{{{single[0]}}}` for the value of `{single[1]}`.",
         )
     if url and version == 0 and is_template(url):
-        yield Remark(
+        yield LintFinding(
             "template-in-v0",
             "V0 has no templates: the braces are kept as they are.",
             'Add "version": 1 and move the references into `refs`.',
         )
 
 
-def remark_on_protocols(urls: Iterable[str | None]) -> Remark | None:
+def lint_protocols(urls: Iterable[str | None]) -> LintFinding | None:
     """Say whether the targets of a set need more than one filesystem."""
     found = sorted({_protocol(url) for url in urls if url})
     if len(found) < 2:
         return None
-    return Remark(
+    return LintFinding(
         "mixed-protocols",
         f"The targets need {len(found)} kinds of file system: {', '.join(found)}.",
         "fsspec's `remote_protocol` names only one; pass `fs={protocol: filesystem}` instead.",
@@ -157,17 +196,17 @@ def parse_metadata(text: str) -> Mapping[str, object] | None:
     return value if isinstance(value, dict) else None
 
 
-def remark_on_chunk(array: ArrayMeta, key: str, index: tuple[int, ...]) -> Remark | None:
+def lint_chunk(array: ArrayMeta, key: str, index: tuple[int, ...]) -> LintFinding | None:
     """Say whether a chunk key fits the grid of its array."""
     if len(index) != len(array.shape):
-        return Remark(
+        return LintFinding(
             "chunk-wrong-rank",
             f"The key has {len(index)} indices, but the array `{array.path}` has "
             f"{len(array.shape)} dimensions.",
         )
     if not array.contains(index):
         grid = " x ".join(map(str, array.grid))
-        return Remark(
+        return LintFinding(
             "chunk-outside-grid",
             f"The chunk lies outside the {grid} chunk grid of the array `{array.path}`, so no "
             "reader requests it.",
@@ -175,7 +214,7 @@ def remark_on_chunk(array: ArrayMeta, key: str, index: tuple[int, ...]) -> Remar
     return None
 
 
-def remarks_on_nodes(keys: Iterable[str]) -> Iterator[tuple[str, Remark]]:
+def lint_nodes(keys: Iterable[str]) -> Iterator[tuple[str, LintFinding]]:
     """Yield the metadata keys that readers of Zarr choose between in different ways, and why."""
     nodes: dict[str, set[str]] = {}
     for key in keys:
@@ -185,23 +224,23 @@ def remarks_on_nodes(keys: Iterable[str]) -> Iterator[tuple[str, Remark]]:
         folder = f"{path}/" if path else ""
         if "zarr.json" in names and names & {".zarray", ".zgroup"}:
             said = "is of Zarr v2 and of v3: readers take the one that they look for first."
-            yield f"{folder}zarr.json", Remark("ambiguous-node", f"`{path or '/'}` {said}")
+            yield f"{folder}zarr.json", LintFinding("ambiguous-node", f"`{path or '/'}` {said}")
         elif {".zarray", ".zgroup"} <= names:
             said = "is an array and a group: readers take the one that they look for first."
-            yield f"{folder}.zgroup", Remark("ambiguous-node", f"`{path or '/'}` {said}")
+            yield f"{folder}.zgroup", LintFinding("ambiguous-node", f"`{path or '/'}` {said}")
 
 
 EXTERNAL = "_EXTERNAL_ARRAY_LINK"
 SOFT = "_SOFT_LINK"
 
 
-def remarks_on_links(path: str, attributes: Mapping[str, object]) -> Iterator[Remark]:
+def lint_links(path: str, attributes: Mapping[str, object]) -> Iterator[LintFinding]:
     """Say where an array lies, if its attributes say that it lies in another file."""
     external = attributes.get(EXTERNAL)
     if external is None:
         return
     at = f"{_of(external, 'name')} of {_of(external, 'url')}"
-    yield Remark(
+    yield LintFinding(
         "array-elsewhere",
         f"The values of `{path or '/'}` lie in the dataset {at}, and the set has no references "
         "to its chunks; only LINDI follows the link, and for all other readers they are fill "

@@ -12,7 +12,7 @@ import numpy as np
 
 from refexplorer.core.text import counted
 from refexplorer.spec.keys import odd_json
-from refexplorer.spec.lint import Remark, parse_metadata
+from refexplorer.spec.lint import LintFinding, parse_metadata
 from refexplorer.spec.zarr_metadata import (
     DIMENSIONS,
     FIELDS_OF_DTYPE,
@@ -39,12 +39,12 @@ _DTYPES_V3 = frozenset(
 """Of the specification and of the registry of extensions of Zarr."""
 _MORE_DTYPES_V3 = re.compile(r"r\d+|float[468]_\w+|complex_\w+")
 
-_Rules = Callable[[Mapping[str, object]], Iterator[Remark]]
+_Rules = Callable[[Mapping[str, object]], Iterator[LintFinding]]
 
 
-def remarks_on_metadata(key: str, text: str) -> Iterator[Remark]:
+def lint_metadata_text(key: str, text: str) -> Iterator[LintFinding]:
     """Say what is wrong with the text of a metadata key, one remark for each code."""
-    found: dict[str, Remark] = {}
+    found: dict[str, LintFinding] = {}
     for remark in _remarks(key, text):
         before = found.get(remark.code)
         if before is not None:  # findings of one code at one place are one
@@ -53,13 +53,13 @@ def remarks_on_metadata(key: str, text: str) -> Iterator[Remark]:
     yield from found.values()
 
 
-def _remarks(key: str, text: str) -> Iterator[Remark]:
+def _remarks(key: str, text: str) -> Iterator[LintFinding]:
     value = parse_metadata(text)
     path, _, name = key.rpartition("/")
     if value is not None and (why := odd_json(text)):
-        yield Remark("odd-metadata-json", why)
+        yield LintFinding("odd-metadata-json", why)
     if value is None:
-        yield Remark("metadata-not-json", f"The text of `{key}` is not a JSON object.")
+        yield LintFinding("metadata-not-json", f"The text of `{key}` is not a JSON object.")
     elif name == ".zgroup":
         yield from _format(value, 2)
     elif name == ".zarray":
@@ -72,11 +72,11 @@ def _remarks(key: str, text: str) -> Iterator[Remark]:
             yield _bad(f'`node_type` must be "array" or "group", but {_told(value, "node_type")}.')
 
 
-def _array(path: str, metadata: Mapping[str, object], rules: _Rules) -> Iterator[Remark]:
+def _array(path: str, metadata: Mapping[str, object], rules: _Rules) -> Iterator[LintFinding]:
     try:
         array = read_array(path, metadata)
     except BadMetadata as bad:
-        yield Remark(bad.code, f"{bad}")
+        yield LintFinding(bad.code, f"{bad}")
     else:
         if any(length > _INT64 for length in array.shape):
             yield _bad("A length of `shape` does not fit into 64 bits, so no reader opens it.")
@@ -84,7 +84,7 @@ def _array(path: str, metadata: Mapping[str, object], rules: _Rules) -> Iterator
             said = (
                 "A chunk has a length of 0, as the array has: Zarr reads it, fsspec divides by it."
             )
-            yield Remark("bad-chunks", said, "Write 1 instead.")
+            yield LintFinding("bad-chunks", said, "Write 1 instead.")
     yield from rules(metadata)
 
 
@@ -98,7 +98,7 @@ def _written_chunks(metadata: Mapping[str, object]) -> list[object]:
     return written if isinstance(written, list) else []
 
 
-def _version_2(metadata: Mapping[str, object]) -> Iterator[Remark]:
+def _version_2(metadata: Mapping[str, object]) -> Iterator[LintFinding]:
     yield from _format(metadata, 2)
     yield from _dtype_v2(metadata)
     if metadata.get("order") not in ("C", "F"):
@@ -116,23 +116,23 @@ def _version_2(metadata: Mapping[str, object]) -> Iterator[Remark]:
         yield _bad(f"`filters` must be a list or null, but it is {filters!r}.")
 
 
-def _codec_v2(name: str, codec: object) -> Iterator[Remark]:
+def _codec_v2(name: str, codec: object) -> Iterator[LintFinding]:
     if not isinstance(codec, Mapping) or not isinstance(codec.get("id"), str):
         yield _bad(f"{name} must be an object that names a codec as `id`, but it is {codec!r}.")
 
 
-def _dtype_v2(metadata: Mapping[str, object]) -> Iterator[Remark]:
+def _dtype_v2(metadata: Mapping[str, object]) -> Iterator[LintFinding]:
     written = metadata.get("dtype")
     dtype = _numpy_dtype(written)
     if dtype is None:
-        yield Remark(
+        yield LintFinding(
             "bad-dtype",
             f"`dtype` must be a data type of Zarr v2, but {_told(metadata, 'dtype')}.",
             'Write byte order, kind and size in bytes, such as "<f4" or "|u1".',
         )
         return
     if written == "|O" and not metadata.get("filters"):
-        yield Remark(
+        yield LintFinding(
             "bad-dtype",
             "The data type |O stands for objects, but no filter says how they were written.",
             'Add the filter that wrote them, such as {"id": "vlen-utf8"}.',
@@ -158,7 +158,7 @@ def _numpy_dtype(written: object) -> np.dtype[np.generic] | None:
 
 def _fill_value(
     metadata: Mapping[str, object], dtype: np.dtype[np.generic], zarr_format: int
-) -> Iterator[Remark]:
+) -> Iterator[LintFinding]:
     if "fill_value" not in metadata:
         yield _bad("`fill_value` is missing, and without it Zarr opens no array.")
     elif wrong := wrong_fill_value(dtype, metadata["fill_value"], zarr_format):
@@ -166,12 +166,12 @@ def _fill_value(
         yield _bad(f"`fill_value` is {value!r}, but for the data type {dtype.str} {wrong}.")
 
 
-def _version_3(metadata: Mapping[str, object]) -> Iterator[Remark]:
+def _version_3(metadata: Mapping[str, object]) -> Iterator[LintFinding]:
     yield from _format(metadata, 3)
     written = metadata.get("data_type")
     name = written.get("name") if isinstance(written, Mapping) else written
     if not isinstance(name, str) or not (name in _DTYPES_V3 or _MORE_DTYPES_V3.fullmatch(name)):
-        yield Remark(
+        yield LintFinding(
             "bad-dtype",
             f"`data_type` must be a data type of Zarr v3, but {_told(metadata, 'data_type')}.",
             'Write its name, such as "float32".',
@@ -195,7 +195,7 @@ def _dtype_named(name: str) -> np.dtype[np.generic] | None:
     return dtype if dtype.kind in "biufc" else None
 
 
-def _format(metadata: Mapping[str, object], number: int) -> Iterator[Remark]:
+def _format(metadata: Mapping[str, object], number: int) -> Iterator[LintFinding]:
     found = metadata.get("zarr_format")
     if found != number or isinstance(found, bool):
         told = _told(metadata, "zarr_format")
@@ -207,8 +207,8 @@ def _told(metadata: Mapping[str, object], name: str) -> str:
     return f"it is {metadata[name]!r}" if name in metadata else "it is missing"
 
 
-def _bad(message: str) -> Remark:
-    return Remark("bad-metadata", message)
+def _bad(message: str) -> LintFinding:
+    return LintFinding("bad-metadata", message)
 
 
 _SINCE = re.compile(
@@ -219,7 +219,7 @@ _SINCE = re.compile(
 )
 # 9.97e36 is netCDF's own, -1e34 that of Ferret; no measured value comes near
 _FAR_AWAY = 1e30
-_LARGE = 1e15
+_LARGE = 1e15  # such numbers, and those of nines alone, are taken for marks of missing values
 _NINES = re.compile(r"99[9.]*(?:\.0)?|3276[78](?:\.0)?")
 """What people choose where no value is like it: -999, -9999.0, -32768 in floats."""
 _KINDS = re.compile(r"\|[iu]1|[<>](?:[iu][248]|f[248])")
@@ -233,7 +233,7 @@ _CALENDARS = frozenset(
 )  # fmt: skip
 
 
-def remarks_on_attributes(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[Remark]:
+def lint_attributes(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintFinding]:
     """Say why xarray would not open an array because of its attributes, as they are written."""
     yield from _names(array, attributes)
     for name in ("scale_factor", "add_offset"):
@@ -259,28 +259,28 @@ def remarks_on_attributes(array: ArrayMeta, attributes: Mapping[str, object]) ->
         )
 
 
-def _bad_of_attribute_rules(array: ArrayMeta, said: str) -> Remark:
-    return Remark(
+def _bad_of_attribute_rules(array: ArrayMeta, said: str) -> LintFinding:
+    return LintFinding(
         "bad-attribute",
         f"{said}, so xarray does not open `{array.path}`.",
         "Write the attribute as the file has it, or open the set with `decode_cf=False`.",
     )
 
 
-def _names(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[Remark]:
+def _names(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintFinding]:
     is_v3, rank = array.zarr_format == 3, len(array.shape)
     field = "dimension_names" if is_v3 else DIMENSIONS
     within: Mapping[str, object] = array.metadata if is_v3 else attributes
     written = within.get(field)
     if written is None and (is_v3 or field not in within):
         if (rank or not is_v3) and _NCZARR not in array.metadata:
-            yield Remark(
+            yield LintFinding(
                 "no-dimension-names",
                 f"`{array.path}` has no `{field}`, so xarray does not open it.",
             )
         return
     if not isinstance(written, list) or len(written) != rank or not _are_texts(written):
-        yield Remark(
+        yield LintFinding(
             "bad-dimension-names",
             f"`{field}` of `{array.path}` must be a list of {counted(rank, 'name')}, one for each "
             f"dimension, but it is {written!r}; xarray refuses it, or names dimensions otherwise.",
@@ -291,9 +291,9 @@ def _are_texts(names: list[object]) -> bool:
     return all(isinstance(name, str) for name in names)
 
 
-def remark_on_ignored_fill_value(
+def lint_ignored_fill_value(
     array: ArrayMeta, attributes: Mapping[str, object]
-) -> Remark | None:
+) -> LintFinding | None:
     """Say whether xarray ignores the `_FillValue` of an array, as it does for Zarr v2."""
     written, used = attributes.get("_FillValue"), array.fill_value
     if isinstance(written, list) and len(written) == 1:
@@ -301,7 +301,7 @@ def remark_on_ignored_fill_value(
     numbers = isinstance(written, int | float) and isinstance(used, int | float)
     if array.zarr_format != 2 or not numbers or written == used:
         return None
-    return Remark(
+    return LintFinding(
         "fill-value-ignored",
         f"`_FillValue` of `{array.path}` is {written!r}, but the fill value of the array is "
         f"{used!r}: xarray reads {used!r} as missing and {written!r} as a value.",

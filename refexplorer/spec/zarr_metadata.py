@@ -17,7 +17,7 @@ import numpy as np
 
 from refexplorer.core.errors import PickledByFields
 
-FIELDS_OF_DTYPE = 1_000
+FIELDS_OF_DTYPE = 1_000  # fields of a compound type; a stranger's type may nest without end
 STRUCTURED = "structured"
 # numpy holds text as UTF-32
 _CODE_POINT = 4

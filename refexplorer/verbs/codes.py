@@ -7,13 +7,12 @@ from textwrap import fill, indent
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.readers.features import WHOLE
-from refexplorer.spec.codes import CODES, Severity
+from refexplorer.spec.codes import CODES, RULES, Severity, SpecRule
 from refexplorer.spec.diagnostics import meant
-from refexplorer.spec.rules import RULES, SpecRule
 from refexplorer.verbs.opening import dialects
 
 _SAME = "as the specification says."
-_WIDTH = 88
+_WIDTH = 88  # columns of a terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +53,20 @@ class CodeExplanation:
             "The smallest example": self.example,
         }
         if self.rule is not None:
-            said = f'{self.rule.sentence} (reference specification, "{self.rule.section}")'
-            parts["The rule"] = f"{said}\n{self.rule.link}"
+            rule_text = f'{self.rule.sentence} (reference specification, "{self.rule.section}")'
+            parts["The rule"] = f"{rule_text}\n{self.rule.link}"
         blocks = (
-            "\n".join(filter(None, (title, indent(_filled(text), "  " if title else ""))))
+            "\n".join(filter(None, (title, indent(_wrapped_text(text), "  " if title else ""))))
             for title, text in parts.items()
         )
         return "\n\n".join(blocks)
 
     def fields(self) -> dict[str, object]:
         """Return everything as values that JSON has; the rule as its sentence and its place."""
-        found: dict[str, object] = {each.name: getattr(self, each.name) for each in fields(self)}
+        values: dict[str, object] = {each.name: getattr(self, each.name) for each in fields(self)}
         rule = self.rule
-        found["rule"] = None if rule is None else {"sentence": rule.sentence, "link": rule.link}
-        return found
+        values["rule"] = None if rule is None else {"sentence": rule.sentence, "link": rule.link}
+        return values
 
 
 def explain_code(code: str) -> CodeExplanation:
@@ -81,25 +80,25 @@ def explain_code(code: str) -> CodeExplanation:
     if code not in CODES:
         hint = meant(code, CODES) or "DIAGNOSTICS.md lists them."
         raise RefexplorerError(f"There is no diagnostic code {code!r}. {hint}")
-    found = CODES[code]
+    entry = CODES[code]
     return CodeExplanation(
         code,
-        found.severity,
-        found.meaning,
-        (found.readers,) if found.readers else tuple(_readers(found.example)),
-        found.cause,
-        f"{found.mend} {found.command}".rstrip(),
-        found.example,
-        RULES[found.rule] if found.rule else None,
+        entry.severity,
+        entry.meaning,
+        (entry.readers,) if entry.readers else tuple(_reader_texts(entry.example)),
+        entry.cause,
+        f"{entry.mend} {entry.command}".rstrip(),
+        entry.example,
+        RULES[entry.rule] if entry.rule else None,
     )
 
 
-def _readers(example: str) -> list[str]:
+def _reader_texts(example: str) -> list[str]:
     """Say what readers make of an example; those of whom the same is said, together.
 
     Only readers of both versions: others refuse an example because it is so small.
     """
-    said: dict[str, list[str]] = {}
+    names_by_text: dict[str, list[str]] = {}
     for verdict in [*dialects(example, readers=WHOLE)][1:]:
         if verdict.outcome == "not run":
             continue
@@ -107,11 +106,11 @@ def _readers(example: str) -> list[str]:
             text = _SAME if verdict.outcome == "same" else f"{verdict.outcome}."
         else:
             text = f"{verdict.outcome}. {verdict.reasons[0].sentence}"
-        said.setdefault(text, []).append(verdict.reader)
-    return [f"{', '.join(names)}: {text}" for text, names in said.items()]
+        names_by_text.setdefault(text, []).append(verdict.reader)
+    return [f"{', '.join(names)}: {text}" for text, names in names_by_text.items()]
 
 
-def _filled(text: str) -> str:
+def _wrapped_text(text: str) -> str:
     is_example = text.startswith(("{", "["))
     lines = text.splitlines()
     return text if is_example else "\n".join(fill(line, _WIDTH) for line in lines)

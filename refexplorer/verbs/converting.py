@@ -15,8 +15,9 @@ from typing import Any, BinaryIO
 from refexplorer.checks.advice.advising import best_record_size
 from refexplorer.core.errors import HarmError, RefexplorerError, SourceError
 from refexplorer.core.files import OwnFiles, Progress
+from refexplorer.core.limits import check_expandable
 from refexplorer.core.text import escape
-from refexplorer.core.writing import Check, check_free, write_blocks, writing
+from refexplorer.core.writing import check_free, write_blocks, writing
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.parquet.writer import RECORD_SIZE
 from refexplorer.formats.source import OpeningTerms
@@ -39,7 +40,6 @@ from refexplorer.refset.writing.references import (
     read_back,
     retargeted,
 )
-from refexplorer.spec.expansion import check_expandable
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.verbs.migrating import as_v3, is_older
 from refexplorer.verbs.opening import open_references, set_of
@@ -120,12 +120,12 @@ def form_of(output: Path, form: str | None) -> str:
         if output.suffix == _ICECHUNK:
             return "Icechunk"
         return "parquet" if output.suffix in _PARQUET else "V0"
-    found = {name.lower(): name for name in FORMS}.get(form.lower())
-    if found is None:
+    known_form = {form_name.lower(): form_name for form_name in FORMS}.get(form.lower())
+    if known_form is None:
         raise RefexplorerError(
             f"{form!r} is not a form of reference sets; use one of {', '.join(FORMS)}."
         )
-    return found
+    return known_form
 
 
 def check_output(refs: ReferenceSet, target: Path, url: str | None, how: Conversion) -> None:
@@ -142,16 +142,13 @@ def check_output(refs: ReferenceSet, target: Path, url: str | None, how: Convers
     for place in (target, None if how.outline is None else Path(how.outline)):
         if place is None:
             continue
-        if refs.source.location is not None and place.resolve() == _place_of(refs):
+        location, name = refs.source.location, refs.source.name
+        if location is not None and place.resolve() == Path(location, name).resolve():
             raise SourceError(f"{str(place)!r} is the source itself; choose another name.")
         if not how.overwrite:
             check_free(place)
     if how.relative and is_icechunk:
         raise SourceError("Icechunk has no relative locations; leave out `relative`.")
-
-
-def _place_of(refs: ReferenceSet) -> Path:
-    return Path(refs.source.location or "", refs.source.name).resolve()
 
 
 def url_changes(
@@ -168,8 +165,8 @@ def url_changes(
 
 def _absolute(url: str, location: str | None) -> str:
     """Return a URL with a protocol, also of a file of this machine."""
-    found = resolve(url, location)
-    return found if "://" in found else f"file://{found}"
+    resolved = resolve(url, location)
+    return resolved if "://" in resolved else f"file://{resolved}"
 
 
 def folder_beside(target: Path) -> str:
@@ -267,7 +264,7 @@ class _Converter:
         self._form = form_of(target, how.form)
         self._columns = internals(refs).opened
         self.arrays = arrays_of(self._columns.table)
-        self._reshaping = self._reshaped() if how.inline_coordinates or how.subchunk else None
+        self._reshaping = self._reshape() if how.inline_coordinates or how.subchunk else None
         if self._reshaping is not None:
             self.arrays = self._reshaping.arrays
         self._renames = Renames(how.renames)
@@ -284,57 +281,62 @@ class _Converter:
             self._outline = opened.enter_context(outline)
         self._keys = 0
 
-    def _reshaped(self) -> Reshaping:
+    def _reshape(self) -> Reshaping:
         """Return the change of arrays to other chunks, when their values are seen to stay."""
         refs, how = self._refs, self._how
         divided = {path: factors_of(refs.array(path), n) for path, n in how.subchunk.items()}
         paths = coordinates_of(refs) if how.inline_coordinates else []
         paths = [path for path in paths if path not in divided]
-        shown = iter(how.watch(repeat(concatenated([]), len(paths)), len(paths), "Coordinates"))
-        held = {}
+        progress = iter(how.watch(repeat(concatenated([]), len(paths)), len(paths), "Coordinates"))
+        values = {}
         for path, data in values_of(refs, paths, how.allow):
-            held[path] = data
-            next(shown, None)
-        reshaping = Reshaping(self._columns.table, divided, held)
-        check_values(refs, reshaping, divided, held)
+            values[path] = data
+            next(progress, None)
+        reshaping = Reshaping(self._columns.table, divided, values)
+        check_values(refs, reshaping, divided, values)
         return reshaping
 
     def run(self) -> int:
         """Write, and say how many keys."""
-        how, target = self._how, self._target
+        how, target, limits = self._how, self._target, self._refs.limits
         if self._form == "parquet":
             write_parquet(
-                self._first("Writing"),
+                self._changed_blocks("Writing"),
                 self.arrays,
                 target,
                 how.record_size or best_record_size(self._columns),
-                check=self._checked(self._check_store),
+                check=self._make_check(
+                    lambda written: check_store(self._same_blocks(), self.arrays, written, limits)
+                ),
                 overwrite=how.overwrite,
             )
         elif self._form == "Icechunk":
-            wanted, again = self._first("Writing"), self._again()
             self._keys = write_icechunk(
-                wanted,
-                again,
+                self._changed_blocks("Writing"),
+                self._same_blocks(),
                 self.arrays,
                 self._url or target,
                 how.message,
-                self._refs.limits,
-                check=self._check_session,
+                limits,
+                check=self._make_check(None),
                 overwrite=how.overwrite,
                 options=self._options(),
             )
         elif self._form == "V1":
-            table = self._all()
-            with self._telling(table.count, "Looking for progressions") as tell:
-                found = infer_table(table, least=1, progress=tell)
-            check = self._checked(partial(self._check_v1, table))
-            watch = self._watched(len(found.kept), "Writing")
-            blocks = found.blocks(how.objects, watch)
+            table = self._full_table()
+            with self._report_blocks(table.count, "Looking for progressions") as report:
+                inferred = infer_table(table, least=1, progress=report)
+            watch = self._watch_blocks(table.count, "Checking")
+            check = self._make_check(
+                lambda written: check_v1(table, written, limits, self._open, watch)
+            )
+            blocks = inferred.blocks(how.objects, self._watch_blocks(len(inferred.kept), "Writing"))
             write_blocks(target, blocks, check, overwrite=how.overwrite)
         else:
-            blocks = v0_blocks(self._first("Writing"), how.objects)
-            check = self._checked(self._check_v0)
+            blocks = v0_blocks(self._changed_blocks("Writing"), how.objects)
+            check = self._make_check(
+                lambda written: check_v0(self._same_blocks(), written, limits, self._open)
+            )
             write_blocks(target, blocks, check, overwrite=how.overwrite)
         return self._keys
 
@@ -347,27 +349,27 @@ class _Converter:
         return OpeningTerms(self._refs.limits, OwnFiles(), options=options).options_of(self._url)
 
     @contextmanager
-    def _telling(self, count: int, step: str) -> Iterator[Progress]:
+    def _report_blocks(self, count: int, step: str) -> Iterator[Progress]:
         """Show how far a work on so many references is, as blocks that pass."""
         total = -(-count // BLOCK)
         nothing = repeat(concatenated([]), total)
-        with closing(block for block in self._watched(count, step)(nothing)) as shown:
+        with closing(block for block in self._watch_blocks(count, step)(nothing)) as blocks:
             passed = 0
 
-            def tell(done: int, of: int) -> None:
+            def report(done: int, size: int) -> None:
                 nonlocal passed
-                ahead = done * total // max(of, 1) - passed
-                passed += sum(1 for _ in islice(shown, max(ahead, 0)))
+                ahead = done * total // max(size, 1) - passed
+                passed += sum(1 for _ in islice(blocks, max(ahead, 0)))
 
-            yield tell
-            for _ in shown:
+            yield report
+            for _ in blocks:
                 pass
 
-    def _watched(self, count: int, step: str) -> WatchBlocks:
+    def _watch_blocks(self, count: int, step: str) -> WatchBlocks:
         """Return what shows how many blocks of so many references went through a step."""
         return lambda blocks: self._how.watch(blocks, -(-count // BLOCK), step)
 
-    def _first(self, step: str) -> Iterator[Table]:
+    def _changed_blocks(self, step: str) -> Iterator[Table]:
         """Yield the references as they are to be written."""
         changes = [] if self._inlining is None else [self._inlining.apply]
         put = None if self._outline is None else self._outline.write
@@ -375,15 +377,15 @@ class _Converter:
 
     @property
     def _changes_rows(self) -> bool:
-        return any(each is not None for each in (self._inlining, self._outline, self._reshaping))
+        return bool(self._inlining or self._outline or self._reshaping)
 
-    def _all(self) -> Table:
+    def _full_table(self) -> Table:
         """Return the same as one table; that of a document is not copied."""
         if len(self._columns.parts) == 1 and not self._changes_rows:
             return retargeted(self._columns.table, self._urls)
-        return concatenated(list(self._first("Reading")))
+        return concatenated(list(self._changed_blocks("Reading")))
 
-    def _again(self) -> Iterator[Table]:
+    def _same_blocks(self) -> Iterator[Table]:
         """Yield the same once more; what was read is not read again."""
         changes = [] if self._inlining is None else [self._inlining.again]
         if self._outline is None:
@@ -401,11 +403,11 @@ class _Converter:
         if self._form == "parquet":
             changes.append(empty_as_text)
         if put is not None:
-            place = str(Path(self._how.outline or "").resolve())
-            is_whole = self._form == "Icechunk"  # which has no relative locations
-            name = (
-                f"file://{place}" if is_whole else relative_to(place, folder_beside(self._target))
-            )
+            name = str(Path(self._how.outline or "").resolve())
+            if self._form == "Icechunk":  # which has no relative locations
+                name = f"file://{name}"
+            else:
+                name = relative_to(name, folder_beside(self._target))
             changes.append(Outlining(put, name).apply)
         parts = self._columns.parts
         total = sum(-(-part.count // BLOCK) for part in parts)
@@ -414,34 +416,18 @@ class _Converter:
                 block = change(block)
             yield block
 
-    def _checked(self, count: Callable[[Path], int]) -> Check:
+    def _make_check(self, count: Callable[[Path], int] | None) -> Callable[[Any], None]:
         """Return what holds the output against the source, and notes how many keys there are."""
 
-        def check(written: Path) -> None:
-            self._check_renames()
-            self._keys = count(written)
+        def check(written: Any) -> None:
+            if self._renames.unused:
+                start = next(iter(self._renames.unused))[0]
+                raise RefexplorerError(f"No URL of {self._refs.source.name} starts with {start!r}.")
+            if count is not None:
+                self._keys = count(written)
             self._check(written)
 
         return check
-
-    def _check_session(self, session: object) -> None:
-        self._check_renames()
-        self._check(session)
-
-    def _check_renames(self) -> None:
-        if self._renames.unused:
-            start = next(iter(self._renames.unused))[0]
-            raise RefexplorerError(f"No URL of {self._refs.source.name} starts with {start!r}.")
-
-    def _check_store(self, written: Path) -> int:
-        return check_store(self._again(), self.arrays, written, self._refs.limits)
-
-    def _check_v0(self, written: Path) -> int:
-        return check_v0(self._again(), written, self._refs.limits, self._open)
-
-    def _check_v1(self, table: Table, written: Path) -> int:
-        watch = self._watched(table.count, "Checking")
-        return check_v1(table, written, self._refs.limits, self._open, watch)
 
     def _open(self, text: bytes) -> OpenedSet:
         return internals(open_references(text, limits=self._refs.limits)).opened

@@ -6,14 +6,13 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import code, counted, escape, shown, table
 from refexplorer.io.access.policy import allowed_names
-from refexplorer.refset.contents import SetLike, internals
+from refexplorer.refset.contents import internals
 from refexplorer.refset.differences import Differences, FieldChange, KeyChange, difference
 from refexplorer.refset.moves import (
     CHANGES,
@@ -42,129 +41,8 @@ MARKS = {
     "metadata": "F",
 }
 """A letter for each change, so that none is told by colour alone."""
-SHOWN = 20
-_CHARS = 100
-
-
-class ShownDifference(Protocol):
-    """The part of a difference that is shown; `Difference` has it all."""
-
-    @property
-    def before(self) -> SetLike:
-        """One set."""
-
-    @property
-    def after(self) -> SetLike:
-        """The other."""
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """Keys by their change."""
-
-    @property
-    def total(self) -> int:
-        """How many keys differ."""
-
-    @property
-    def keys(self) -> int:
-        """How many keys either set has."""
-
-    @property
-    def equal(self) -> int:
-        """How many of them are the same."""
-
-    @property
-    def arrays_moved(self) -> tuple[ArrayMove, ...]:
-        """Arrays under another name."""
-
-    @property
-    def renames(self) -> tuple[Rename, ...]:
-        """The rules that explain moved targets."""
-
-    @property
-    def shifts(self) -> tuple[Shift, ...]:
-        """The rules that explain shifted byte ranges."""
-
-    @property
-    def fields(self) -> tuple[FieldChange, ...]:
-        """Changed fields of metadata."""
-
-    def rows(self, start: int = 0, stop: int | None = None) -> list[KeyChange]:
-        """Return the first keys that differ."""
-
-
-def difference_text(found: ShownDifference) -> str:
-    """Return the summary and the first keys in lines."""
-    lines = [title(found)]
-    lines += [f"  {MARKS[name]}  {name:<9}{count:>15,}" for name, count in found.counts.items()]
-    lines += map(escape, sentences(found))
-    lines += ["  " + "  ".join(escape(cell, _CHARS) for cell in row) for row in _rows(found)]
-    if found.total > SHOWN:
-        lines.append(f"  … {found.total - SHOWN:,} more")
-    return "\n".join(lines)
-
-
-def difference_html(found: ShownDifference) -> str:
-    """Return the summary and the first keys as tables."""
-    counts = ((code(MARKS[name]), name, f"{count:,}") for name, count in found.counts.items())
-    rows = ([code(cell, _CHARS) for cell in row] for row in _rows(found))
-    parts = [f"<p>{shown(title(found))}</p>", table(("", "Change", "Keys"), counts)]
-    parts += [f"<p>{shown(sentence)}</p>" for sentence in sentences(found)]
-    if found.total:
-        parts.append(table(("", "Key", "Before", "After"), rows))
-    if found.total > SHOWN:
-        parts.append(f"<p>… {found.total - SHOWN:,} more</p>")
-    return f'<div class="refexplorer">{"".join(parts)}</div>'
-
-
-def title(found: ShownDifference) -> str:
-    """Return one sentence."""
-    names = (
-        f"{escape(found.before.source.name, _CHARS)} → {escape(found.after.source.name, _CHARS)}"
-    )
-    differ = f"{counted(found.total, 'key')} differ{'s' if found.total == 1 else ''}"
-    equal = f"{found.equal:,} of {counted(found.keys, 'key')} equal ({share(found):.1f} %)"
-    return f"{names}: {differ if found.total else 'the same references'}, {equal}."
-
-
-def share(found: ShownDifference) -> float:
-    """Return how many percent of the keys are equal, to a tenth; 100 if no key differs."""
-    return math.floor(1000 * found.equal / found.keys) / 10 if found.total else 100.0
-
-
-def sentences(found: ShownDifference) -> Iterator[str]:
-    """Yield sentences that explain the changes."""
-    for old, new, keys in found.arrays_moved:
-        yield f"What was the array {old!r} is now {new!r}, in {counted(keys, 'key')}."
-    for rename in found.renames:
-        yield f"{rename.old!r} became {rename.new!r} in {counted(rename.keys, 'key')}."
-    for shift in found.shifts:
-        way = "later" if shift.by > 0 else "earlier"
-        yield f"{counted(shift.keys, 'byte range')} begin {abs(shift.by):,} bytes {way}."
-    for change in found.fields[:SHOWN]:
-        before, after = (
-            "nothing" if side is None else side for side in (change.before, change.after)
-        )
-        yield f"{change.key} {change.field}: {before[:_CHARS]} became {after[:_CHARS]}."
-    if len(found.fields) > SHOWN:
-        yield f"… {len(found.fields) - SHOWN:,} more fields."
-
-
-def reference_text(reference: Reference | None) -> str:
-    """Return a reference in a few words."""
-    if reference is None:
-        return "nothing"
-    if isinstance(reference, Inline | Base64):
-        return reference.text
-    url = "the target" if reference.url is None else reference.url
-    if isinstance(reference, Range):
-        return f"{url} {reference.offset}+{reference.length}"
-    return url
-
-
-def _rows(found: ShownDifference) -> Iterator[Sequence[str]]:
-    for row in found.rows(0, SHOWN):
-        yield MARKS[row.change], row.key, reference_text(row.before), reference_text(row.after)
+SHOWN = 20  # changes in the text; `changes` has all
+_CHARS = 100  # characters of a cell: a file may hold any text
 
 
 @dataclass(frozen=True)
@@ -257,8 +135,8 @@ class Difference:
     ) -> Iterator[KeyChange]:
         """Yield the keys that differ, as `rows`."""
         if change is not None and change not in CHANGES[1:]:
-            known = ", ".join(CHANGES[1:])
-            raise RefexplorerError(f"{change!r} is not a kind of change; use one of {known}.")
+            names = ", ".join(CHANGES[1:])
+            raise RefexplorerError(f"{change!r} is not a kind of change; use one of {names}.")
         return self._found.rows(self._found.of_change(change)[start:stop])
 
     def arrays(self) -> tuple[str, ...]:
@@ -285,10 +163,24 @@ class Difference:
         return self._found.grid(holder.array(path))
 
     def __str__(self) -> str:
-        return difference_text(self)
+        lines = [title(self)]
+        lines += [f"  {MARKS[name]}  {name:<9}{count:>15,}" for name, count in self.counts.items()]
+        lines += map(escape, sentences(self))
+        lines += ["  " + "  ".join(escape(cell, _CHARS) for cell in row) for row in _rows(self)]
+        if self.total > SHOWN:
+            lines.append(f"  … {self.total - SHOWN:,} more")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return difference_html(self)
+        counts = ((code(MARKS[name]), name, f"{count:,}") for name, count in self.counts.items())
+        rows = ([code(cell, _CHARS) for cell in row] for row in _rows(self))
+        parts = [f"<p>{shown(title(self))}</p>", table(("", "Change", "Keys"), counts)]
+        parts += [f"<p>{shown(sentence)}</p>" for sentence in sentences(self)]
+        if self.total:
+            parts.append(table(("", "Key", "Before", "After"), rows))
+        if self.total > SHOWN:
+            parts.append(f"<p>… {self.total - SHOWN:,} more</p>")
+        return f'<div class="refexplorer">{"".join(parts)}</div>'
 
 
 def diff(
@@ -317,42 +209,83 @@ def diff(
         source if isinstance(source, ReferenceSet) else open_references(source)
         for source in (before, after)
     ]
-    found = difference(internals(sides[0]).opened, internals(sides[1]).opened, sides[0].limits)
+    changes = difference(internals(sides[0]).opened, internals(sides[1]).opened, sides[0].limits)
     if read:
-        found = _decided(found, sides, allow)
-    return Difference(sides[0], sides[1], found)
+        changes = _decided(changes, sides, allow)
+    return Difference(sides[0], sides[1], changes)
 
 
 def _decided(
-    found: Differences, sides: Sequence[ReferenceSet], allow: Collection[str]
+    differences: Differences, sides: Sequence[ReferenceSet], allow: Collection[str]
 ) -> Differences:
     """Read what is text on one side only, and say where the bytes are equal."""
     texts: tuple[dict[str, tuple[int, bytes]], ...] = ({}, {})
-    for place, change in found.inlined():
+    for place, change in differences.inlined():
         for side, reference in enumerate((change.after, change.before)):
             if isinstance(reference, Inline | Base64):
                 texts[side][change.key] = place, reference.data
     changes: dict[int, int] = {}
     for refs, wanted in zip(sides, texts, strict=True):
-        _check_size(sum(len(data) for _, data in wanted.values()), refs)
-        for key, data in _bytes_of(refs, list(wanted), allow).items():
-            place, text = wanted[key]
-            changes[place] = EMBEDDED if data == text else CONTENT
-    return found.decided(changes)
+        if not wanted:
+            continue
+        size = sum(len(data) for _, data in wanted.values())
+        if size > refs.limits.fetch_bytes:
+            raise LimitError(
+                f"Comparing them would read {size:,} bytes of {refs.source.name}, more than the "
+                "limit; `Limits.fetch_bytes` raises the limit."
+            )
+        files = refs.allowing(*allowed_names(allow)).filesystem()
+        for key, data in files.cat(list(wanted), on_error="omit").items():
+            index, text = wanted[key]
+            changes[index] = EMBEDDED if data == text else CONTENT
+    return differences.decided(changes)
 
 
-def _bytes_of(refs: ReferenceSet, keys: list[str], allow: Collection[str]) -> Mapping[str, bytes]:
-    """Read the bytes of keys; what cannot be read is skipped."""
-    if not keys:
-        return {}
-    files = refs.allowing(*allowed_names(allow)).filesystem()
-    read: dict[str, bytes] = files.cat(keys, on_error="omit")
-    return read
+def title(result: Difference) -> str:
+    """Return one sentence."""
+    names = (
+        f"{escape(result.before.source.name, _CHARS)} → {escape(result.after.source.name, _CHARS)}"
+    )
+    differ = f"{counted(result.total, 'key')} differ{'s' if result.total == 1 else ''}"
+    equal = f"{result.equal:,} of {counted(result.keys, 'key')} equal ({share(result):.1f} %)"
+    return f"{names}: {differ if result.total else 'the same references'}, {equal}."
 
 
-def _check_size(size: int, refs: ReferenceSet) -> None:
-    if size > refs.limits.fetch_bytes:
-        raise LimitError(
-            f"Comparing them would read {size:,} bytes of {refs.source.name}, more than the "
-            "limit; `Limits.fetch_bytes` raises the limit."
+def share(result: Difference) -> float:
+    """Return how many percent of the keys are equal, to a tenth; 100 if no key differs."""
+    return math.floor(1000 * result.equal / result.keys) / 10 if result.total else 100.0
+
+
+def sentences(result: Difference) -> Iterator[str]:
+    """Yield sentences that explain the changes."""
+    for old, new, keys in result.arrays_moved:
+        yield f"What was the array {old!r} is now {new!r}, in {counted(keys, 'key')}."
+    for rename in result.renames:
+        yield f"{rename.old!r} became {rename.new!r} in {counted(rename.keys, 'key')}."
+    for shift in result.shifts:
+        way = "later" if shift.by > 0 else "earlier"
+        yield f"{counted(shift.keys, 'byte range')} begin {abs(shift.by):,} bytes {way}."
+    for change in result.fields[:SHOWN]:
+        before, after = (
+            "nothing" if side is None else side for side in (change.before, change.after)
         )
+        yield f"{change.key} {change.field}: {before[:_CHARS]} became {after[:_CHARS]}."
+    if len(result.fields) > SHOWN:
+        yield f"… {len(result.fields) - SHOWN:,} more fields."
+
+
+def reference_text(reference: Reference | None) -> str:
+    """Return a reference in a few words."""
+    if reference is None:
+        return "nothing"
+    if isinstance(reference, Inline | Base64):
+        return reference.text
+    url = "the target" if reference.url is None else reference.url
+    if isinstance(reference, Range):
+        return f"{url} {reference.offset}+{reference.length}"
+    return url
+
+
+def _rows(result: Difference) -> Iterator[Sequence[str]]:
+    for row in result.rows(0, SHOWN):
+        yield MARKS[row.change], row.key, reference_text(row.before), reference_text(row.after)

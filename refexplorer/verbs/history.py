@@ -1,7 +1,7 @@
 """`history`: the branches, tags and snapshots of an Icechunk repository.
 
-`guarded_history` opens one that somebody else than who runs this process chose. `listing_of` and
-`changes_of` ask one in a child process, which loads nothing of the page.
+`guarded_history` opens one that somebody else than who runs this process chose. `ask_history` asks
+one in a child process, which loads nothing of the page.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.core.errors import SourceError
 from refexplorer.core.files import OwnFiles, Progress
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits
-from refexplorer.formats.icechunk.history import RepositoryHistory, RepositoryListing
-from refexplorer.formats.icechunk.repository import OpenedVersion, lent
+from refexplorer.formats.icechunk.history import RepositoryHistory
+from refexplorer.formats.icechunk.repository import OpenedVersion, open_version
 from refexplorer.formats.source import OpeningTerms
 from refexplorer.verbs.referenceset import ReferenceSet
 
 if TYPE_CHECKING:
     from refexplorer.io.access.policy import AccessPolicy
-
-LentHistory = Callable[[], AbstractContextManager[RepositoryHistory]]
 
 
 def history(
@@ -47,10 +45,12 @@ def history(
         name, source = source.source.name, source.source.place
     else:
         name = str(source)
-    terms = OpeningTerms(DEFAULT_LIMITS, OwnFiles(), options=storage_options or {})
-    options = terms.options_of(source) if isinstance(source, str) else terms.options
-    found = None if source is None else lent(source, options, terms.limits, terms.files)
-    with _known(found, name) as opened:
+    context = OpeningTerms(DEFAULT_LIMITS, OwnFiles(), options=storage_options or {})
+    options = context.options_of(source) if isinstance(source, str) else context.options
+    version = (
+        None if source is None else open_version(source, options, context.limits, context.files)
+    )
+    with _require_repository(version, name) as opened:
         return RepositoryHistory(opened)
 
 
@@ -61,8 +61,8 @@ def guarded_history(
     """Lend the history of a repository that somebody else chose, as far as a policy allows."""
     from refexplorer.io.fetch.guarded import GuardedFiles
 
-    found = None if "://" in source else lent(source, {}, limits, GuardedFiles(policy))
-    with _known(found, source) as opened:
+    version = None if "://" in source else open_version(source, {}, limits, GuardedFiles(policy))
+    with _require_repository(version, source) as opened:
         yield RepositoryHistory(opened)
 
 
@@ -72,27 +72,24 @@ def owned_history(place: str, options: Mapping[str, Any]) -> Iterator[Repository
     yield history(place, storage_options=options)
 
 
-def listing_of(lent: LentHistory, most: int, progress: Progress | None = None) -> RepositoryListing:
-    """Return the first so many branches, tags and snapshots."""
-    with lent() as found:
-        return found.listing(most)
-
-
-def changes_of(
-    lent: LentHistory, before: str, after: str, progress: Progress | None = None
-) -> tuple[str, ...]:
-    """Return what the transaction logs tell."""
-    with lent() as found:
-        return found.changes(before, after)
+def ask_history(
+    open_history: Callable[[], AbstractContextManager[RepositoryHistory]],
+    question: str,
+    *arguments: object,
+    progress: Progress | None = None,
+) -> Any:
+    """Return what a method of a history answers; the progress is that of openings in a child."""
+    with open_history() as repository:
+        return getattr(repository, question)(*arguments)
 
 
 @contextmanager
-def _known(
-    found: AbstractContextManager[OpenedVersion] | None, name: str
+def _require_repository(
+    version: AbstractContextManager[OpenedVersion] | None, name: str
 ) -> Iterator[OpenedVersion]:
-    if found is None:
+    if version is None:
         raise SourceError(f"{name} is no Icechunk repository, and nothing else has a history.")
-    with found as opened:
+    with version as opened:
         if opened.repository is None:
             raise SourceError(
                 "A session alone does not tell its history; pass its repository, or a path or URL."

@@ -9,11 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from refexplorer.core.files import Progress
+from refexplorer.core.limits import check_expandable
 from refexplorer.core.masking import masks_repr
 from refexplorer.core.text import counted, escape, shown, size_text, table
 from refexplorer.core.writing import write_blocks
@@ -23,93 +24,14 @@ from refexplorer.formats.source import Source
 from refexplorer.refset.contents import internals
 from refexplorer.refset.inference.infer import as_it_is, infer_table
 from refexplorer.refset.opened_set import table_of
-from refexplorer.spec.expansion import check_expandable
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 
-SHOWN = 10
-_CHARS = 200
+SHOWN = 10  # gen items in the text; `gen` has all
+_CHARS = 200  # characters of a cell: a file may hold any text
 
 
-class ShownInference(Protocol):
-    """The part of an inference that is shown; `Inference` has it all."""
-
-    @property
-    def name(self) -> str:
-        """The name of the set that it was inferred from."""
-
-    @property
-    def size_before(self) -> int:
-        """Bytes of the source."""
-
-    @property
-    def size_after(self) -> int:
-        """Bytes of the document."""
-
-    @property
-    def keys(self) -> int:
-        """Keys of the set."""
-
-    @property
-    def generated(self) -> int:
-        """Keys that gen items make."""
-
-    @property
-    def templates(self) -> Mapping[str, str]:
-        """The templates that were found."""
-
-    @property
-    def gen(self) -> tuple[Mapping[str, Any], ...]:
-        """The gen items that were found."""
-
-
-def inference_text(found: ShownInference) -> str:
-    """Return an inference in lines."""
-    lines = [f"{escape(found.name, _CHARS)}: {size_sentence(found)}", parts_sentence(found)]
-    lines += ["  " + "  ".join(map(escape, row)) for row in part_rows(found)]
-    return "\n".join(lines)
-
-
-def inference_html(found: ShownInference) -> str:
-    """Return an inference as a sentence and a table."""
-    sentence = f"<b>{shown(found.name, _CHARS)}</b>: {size_sentence(found)}"
-    rows = [[f"<code>{shown(cell, _CHARS)}</code>" for cell in row] for row in part_rows(found)]
-    below = table(("Part", "Key or name", "URL"), rows) if rows else ""
-    return f'<div class="refexplorer"><p>{sentence}<br>{parts_sentence(found)}</p>{below}</div>'
-
-
-def size_sentence(found: ShownInference) -> str:
-    """Compare the sizes."""
-    saved = found.size_before - found.size_after
-    if not saved:
-        return f"no document shorter than {size_text(found.size_before)} was found."
-    share = 100 * saved / found.size_before
-    return (
-        f"{size_text(found.size_before)} before, {size_text(found.size_after)} after, "
-        f"{share:.{2 if share > 99 else 0}f} % less."
-    )
-
-
-def parts_sentence(found: ShownInference) -> str:
-    """Count what the document consists of."""
-    made = f"{counted(len(found.gen), 'gen item')} for {counted(found.generated, 'key')}"
-    explicit = counted(found.keys - found.generated, "key")
-    return f"{counted(len(found.templates), 'template')}, {made}, {explicit} written out."
-
-
-def part_rows(found: ShownInference) -> Iterator[tuple[str, str, str]]:
-    """Yield the first gen items and templates: what it is, key or name, URL."""
-    for number, item in enumerate(found.gen[:SHOWN]):
-        yield f"gen[{number}]", item["key"], item["url"]
-    if len(found.gen) > SHOWN:
-        yield "gen", f"… {len(found.gen) - SHOWN:,} more", ""
-    for name in list(found.templates)[:SHOWN]:
-        yield "template", name, found.templates[name]
-    if len(found.templates) > SHOWN:
-        yield "template", f"… {len(found.templates) - SHOWN:,} more", ""
-
-
-_BLOCK = 2**20
+_BLOCK = 2**20  # bytes that are read at a time to compare the written file
 
 
 @masks_repr
@@ -152,8 +74,8 @@ class Inference:
     @cached_property
     def document(self) -> dict[str, Any]:
         """The document: V1, or what was given where nothing shorter was found."""
-        found: dict[str, Any] = json.loads(b"".join(self._blocks()))
-        return found
+        document: dict[str, Any] = json.loads(b"".join(self._blocks()))
+        return document
 
     def explicit_keys(self, start: int = 0, stop: int | None = None) -> list[str]:
         """Return the keys numbered `start` to `stop` of those that are written out."""
@@ -165,10 +87,15 @@ class Inference:
         write_blocks(Path(path), self._blocks())
 
     def __str__(self) -> str:
-        return inference_text(self)
+        lines = [f"{escape(self.name, _CHARS)}: {savings_text(self)}", parts_text(self)]
+        lines += ["  " + "  ".join(map(escape, row)) for row in part_rows(self)]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return inference_html(self)
+        sentence = f"<b>{shown(self.name, _CHARS)}</b>: {savings_text(self)}"
+        rows = [[f"<code>{shown(cell, _CHARS)}</code>" for cell in row] for row in part_rows(self)]
+        below = table(("Part", "Key or name", "URL"), rows) if rows else ""
+        return f'<div class="refexplorer"><p>{sentence}<br>{parts_text(self)}</p>{below}</div>'
 
 
 def infer(references: object, *, progress: Progress | None = None) -> Inference:
@@ -196,34 +123,31 @@ def infer(references: object, *, progress: Progress | None = None) -> Inference:
     refs = references if isinstance(references, ReferenceSet) else open_references(references)
     check_expandable(refs.count, refs.limits)
     table = table_of(internals(refs).opened.parts)
-    found = infer_table(table, progress=progress)
-    whole = as_it_is(table)
-    given = _size(refs.source)
-    before = given or whole.size
-    as_given = found.size > before and (not given or _says_all(refs))
-    after = before if as_given else found.size
+    shortest = infer_table(table, progress=progress)
+    plain = as_it_is(table)
+    # a document as it was given; 0 if it was no JSON, or one of a list
+    is_one = refs.source.part is None
+    source_size = sum(map(len, _source_blocks(refs.source))) if is_one else 0
+    before = source_size or plain.size
+    as_given = shortest.size > before and (not source_size or _is_complete(refs))
+    after = before if as_given else shortest.size
     facts = (refs.source.name, before, after, table.count)
     if as_given:
-        blocks = partial(_given, refs.source) if given else whole.blocks
-        return Inference(*facts, 0, {}, (), table, whole.kept, blocks)
-    generated = table.count - len(found.kept)
-    sections = (found.templates, found.gen)
-    return Inference(*facts, generated, *sections, table, found.kept, found.blocks)
+        blocks = partial(_source_blocks, refs.source) if source_size else plain.blocks
+        return Inference(*facts, 0, {}, (), table, plain.kept, blocks)
+    generated = table.count - len(shortest.kept)
+    sections = (shortest.templates, shortest.gen)
+    return Inference(*facts, generated, *sections, table, shortest.kept, shortest.blocks)
 
 
-def _size(source: Source) -> int:
-    """Count the bytes of a document as it was given; 0 if it was no JSON, or one of a list."""
-    return 0 if source.part is not None else sum(map(len, _given(source)))
-
-
-def _says_all(refs: ReferenceSet) -> bool:
+def _is_complete(refs: ReferenceSet) -> bool:
     """Say whether the document as given stands for the set: no template came at open time."""
-    written = json.loads(b"".join(_given(refs.source))).get("templates")
+    written = json.loads(b"".join(_source_blocks(refs.source))).get("templates")
     texts = {name: template.text for name, template in refs.templates.items()}
     return refs.source.form == "V0" or texts == (written or {})
 
 
-def _given(source: Source) -> Iterator[bytes]:
+def _source_blocks(source: Source) -> Iterator[bytes]:
     """Yield the bytes of a document as it was given."""
     if source.content is not None:
         with source.content() as stream:
@@ -232,3 +156,36 @@ def _given(source: Source) -> Iterator[bytes]:
     elif source.value is not None:
         with suppress(TypeError):  # bytes in a dict are no JSON
             yield json_text(source.value).encode("utf-8", "surrogatepass")
+
+
+def savings_text(inference: Inference) -> str:
+    """Compare the sizes."""
+    saved = inference.size_before - inference.size_after
+    if not saved:
+        return f"no document shorter than {size_text(inference.size_before)} was found."
+    share = 100 * saved / inference.size_before
+    return (
+        f"{size_text(inference.size_before)} before, {size_text(inference.size_after)} after, "
+        f"{share:.{2 if share > 99 else 0}f} % less."
+    )
+
+
+def parts_text(inference: Inference) -> str:
+    """Count what the document consists of."""
+    generated = (
+        f"{counted(len(inference.gen), 'gen item')} for {counted(inference.generated, 'key')}"
+    )
+    explicit = counted(inference.keys - inference.generated, "key")
+    return f"{counted(len(inference.templates), 'template')}, {generated}, {explicit} written out."
+
+
+def part_rows(inference: Inference) -> Iterator[tuple[str, str, str]]:
+    """Yield the first gen items and templates: what it is, key or name, URL."""
+    for number, item in enumerate(inference.gen[:SHOWN]):
+        yield f"gen[{number}]", item["key"], item["url"]
+    if len(inference.gen) > SHOWN:
+        yield "gen", f"… {len(inference.gen) - SHOWN:,} more", ""
+    for name in list(inference.templates)[:SHOWN]:
+        yield "template", name, inference.templates[name]
+    if len(inference.templates) > SHOWN:
+        yield "template", f"… {len(inference.templates) - SHOWN:,} more", ""

@@ -18,13 +18,14 @@ from refexplorer.core.text import escape
 from refexplorer.formats.catalogues import common_folder
 from refexplorer.formats.source import ZMETADATA, Source, cause
 from refexplorer.io.access.urls import resolve
+from refexplorer.spec.keys import prefix
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
 
-def joined_metadata(
+def join_metadata(
     first: ArrayMeta,
     shape: Sequence[int],
     axis: int | None,
@@ -39,8 +40,8 @@ def joined_metadata(
         names, chunks = [dimension, *names], [1, *chunks]
     if first.zarr_format == 2:
         yield first.metadata_key, json.dumps(document | {"chunks": chunks})
-        said = {**attributes, "_ARRAY_DIMENSIONS": names}
-        yield f"{first.folder}.zattrs", json.dumps(said)
+        attributes = {**attributes, "_ARRAY_DIMENSIONS": names}
+        yield f"{first.folder}.zattrs", json.dumps(attributes)
         return
     document |= {"attributes": dict(attributes), "dimension_names": names}
     document["chunk_grid"] = {"name": "regular", "configuration": {"chunk_shape": chunks}}
@@ -61,21 +62,21 @@ def _with_new_dimension(codec: Any) -> Any:
     """Return a codec of Zarr v3 for chunks that have one more dimension, of length 1, before."""
     if not isinstance(codec, Mapping):
         return codec
-    told = dict(codec.get("configuration") or {})
+    settings = dict(codec.get("configuration") or {})
     if codec.get("name") == "transpose":
-        told["order"] = [0, *(number + 1 for number in told["order"])]
+        settings["order"] = [0, *(number + 1 for number in settings["order"])]
     elif codec.get("name") == "sharding_indexed":
-        told["chunk_shape"] = [1, *told["chunk_shape"]]
-        told["codecs"] = [_with_new_dimension(each) for each in told["codecs"]]
+        settings["chunk_shape"] = [1, *settings["chunk_shape"]]
+        settings["codecs"] = [_with_new_dimension(each) for each in settings["codecs"]]
     else:
         return codec
-    return {**codec, "configuration": told}
+    return {**codec, "configuration": settings}
 
 
 _TIME = ("units", "calendar")
 
 
-def joined_values(
+def join_values(
     sets: Sequence[ReferenceSet],
     group: str,
     names: Sequence[str],
@@ -107,26 +108,20 @@ def _read(refs: ReferenceSet, group: str, names: Sequence[str]) -> Any:
     import xarray as xr
 
     with refs.to_xarray(group=group, decode_times=True) as decoded:
-        found = {
-            name: xr.Variable(one.dims, one.to_numpy(), one.attrs, _kept(one.encoding))
-            for name, one in decoded.variables.items()
-            if name in names
-        }
-    coordinates = {name: one for name, one in found.items() if one.dims == (name,)}
-    others = {name: one for name, one in found.items() if name not in coordinates}
-    return xr.Dataset(others, coordinates)
-
-
-def _kept(encoding: Any) -> dict[str, Any]:
-    """Return the units of times; all else is written as the values that were read."""
-    return {name: encoding[name] for name in _TIME if name in encoding}
+        variables = {}
+        for name in {*names} & {*decoded.variables}:
+            each = decoded.variables[name]
+            # but for units of times all is written as the values that were read
+            encoding = {what: each.encoding[what] for what in _TIME if what in each.encoding}
+            variables[name] = xr.Variable(each.dims, each.to_numpy(), each.attrs, encoding)
+    return xr.Dataset(variables)
 
 
 def _written(dataset: Any, group: str, version: int) -> Iterator[tuple[str, str]]:
     """Yield the keys of a dataset, in which each array is one chunk."""
     from zarr.storage import MemoryStore
 
-    held: dict[str, Any] = {}
+    store: dict[str, Any] = {}
     plain = {
         name: {"compressors": None, "chunks": one.shape}
         for name, one in dataset.variables.items()
@@ -134,18 +129,14 @@ def _written(dataset: Any, group: str, version: int) -> Iterator[tuple[str, str]
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of units of times that had to be finer
-        dataset.to_zarr(MemoryStore(held), zarr_format=version, consolidated=False, encoding=plain)
-    start = f"{group}/" if group else ""
-    for key, data in held.items():
-        if "/" in key:
-            text = base64.b64encode(data.to_bytes()).decode()
-            yield start + key, _text(data.to_bytes(), key) or f"base64:{text}"
-
-
-def _text(data: bytes, key: str) -> str | None:
-    """Return metadata as text."""
-    name = key.rpartition("/")[2]
-    return data.decode() if name in (".zarray", ".zattrs", "zarr.json") else None
+        dataset.to_zarr(MemoryStore(store), zarr_format=version, consolidated=False, encoding=plain)
+    for key, buffer in store.items():
+        _, is_of_array, name = key.rpartition("/")
+        data = buffer.to_bytes()
+        if is_of_array:
+            is_metadata = name in (".zarray", ".zattrs", "zarr.json")
+            text = data.decode() if is_metadata else f"base64:{base64.b64encode(data).decode()}"
+            yield prefix(group) + key, text
 
 
 _FORM = "joined"
@@ -161,22 +152,22 @@ _MEANING = (
     "calendar",
 )
 """Attributes that say what stored values mean."""
-_SHOWN = 10
+_SHOWN = 10  # names that a message lists
 
 
-def joined(sets: Sequence[ReferenceSet], dimension: str, pattern: str | None = None) -> Source:
+def join_sets(sets: Sequence[ReferenceSet], dimension: str, pattern: str | None = None) -> Source:
     """Join sets along a dimension, one after the other."""
     parts = [_JoinedPart(each) for each in sets]
     _check_names(parts)
-    work = _Joining(parts, dimension)
-    work.check_alike()
+    joining = _Joining(parts, dimension)
+    joining.check_alike()
     try:
-        made = dict(work.references())
+        references = dict(joining.references())
     except RefexplorerError:
         raise
     except Exception as error:  # xarray and Zarr have many
-        raise _unjoined(sets, dimension, escape(cause(error), 400)) from None
-    work.warn_of_first()
+        raise joining.unjoined(escape(cause(error), 400)) from None
+    joining.warn_of_first()
     folder = common_folder([each.source.location or "" for each in sets])
     name = f"{len(sets):,} sets" if pattern is None else Path(pattern).name
     fetched = [each.source.fetched for each in sets if each.source.fetched is not None]
@@ -186,11 +177,11 @@ def joined(sets: Sequence[ReferenceSet], dimension: str, pattern: str | None = N
         name,
         _FORM,
         folder or None,
-        value=made,
+        value=references,
         place=pattern,
         joined_along=dimension,
         fetched=fetched[0] if fetched else None,
-        beyond=work.beyond(),
+        beyond=joining.beyond(),
         left_out=tuple(dict.fromkeys(row for each in sets for row in each.source.left_out)),
     )
 
@@ -236,9 +227,9 @@ class _JoinedPart:
 
     def attributes(self, path: str) -> dict[str, Any]:
         """Return the attributes of an array or a group."""
-        document = _parsed(self.metadata.get(_in(path, _NODE), "{}"))
-        found: dict[str, Any] = document.get("attributes") or {}
-        return found or _parsed(self.metadata.get(_in(path, _ATTRIBUTES), "{}"))
+        document = _parsed(self.metadata.get(prefix(path) + _NODE, "{}"))
+        attributes: dict[str, Any] = document.get("attributes") or {}
+        return attributes or _parsed(self.metadata.get(prefix(path) + _ATTRIBUTES, "{}"))
 
 
 class _Joining:
@@ -263,9 +254,9 @@ class _Joining:
                     continue  # values of coordinates are joined, with their units
                 for what, one, other in _differences(self._first, part, path):
                     raise SourceError(
-                        f"{what} of {escape(path)} is {_said(one)} in {self._first.name} and "
-                        f"{_said(other)} in {part.name}: joined, the values of one of them would "
-                        "be wrong."
+                        f"{what} of {escape(path)} is {_value_text(one)} in {self._first.name} and "
+                        f"{_value_text(other)} in {part.name}: joined, the values of one of them "
+                        "would be wrong."
                     )
 
     def references(self) -> Iterator[tuple[str, Any]]:
@@ -285,12 +276,12 @@ class _Joining:
         sets = [part.refs for part in self._parts]
         version = next((each.zarr_format for each in self._first.arrays.values()), 2)
         for group, names in valued.items():
-            wanted = [name for name in names if self._is_joined(_in(group, name))]
-            yield from joined_values(sets, group, names, wanted, self._dimension, version)
+            wanted = [name for name in names if self._is_joined(prefix(group) + name)]
+            yield from join_values(sets, group, names, wanted, self._dimension, version)
 
     def beyond(self) -> tuple[tuple[str, int], ...]:
         """Return the byte ranges that end after their files, as `Source.beyond`."""
-        found: dict[str, tuple[str, int]] = {}
+        ranges: dict[str, tuple[str, int]] = {}
         for number, part in enumerate(self._parts):
             for key, count in part.refs.source.beyond:
                 owner = part.refs.array_of(key)
@@ -302,9 +293,9 @@ class _Joining:
                     key = moved_key(self._first.arrays[path], index, self._axis(path), start)
                 elif number:
                     continue  # which is taken from the first set alone
-                first, before = found.get(path, (key, 0))
-                found[path] = first, before + count
-        return tuple(found.values())
+                first, before = ranges.get(path, (key, 0))
+                ranges[path] = first, before + count
+        return tuple(ranges.values())
 
     def _is_valued(self, path: str) -> bool:
         """Say whether the values of an array are read: a coordinate's, and where keys do not do."""
@@ -334,20 +325,18 @@ class _Joining:
         if name not in (_ATTRIBUTES, _NODE):
             return value
         agreed = _agreed([part.attributes(folder) for part in self._parts])
-        document = _parsed(value)
         if name == _ATTRIBUTES:
             return json.dumps(agreed)
-        return json.dumps(
-            {what: each for what, each in document.items() if what != "consolidated_metadata"}
-            | {"attributes": agreed}
-        )
+        document = _parsed(value) | {"attributes": agreed}
+        document.pop("consolidated_metadata", None)
+        return json.dumps(document)
 
     def _joined_array(self, path: str) -> Iterator[tuple[str, Any]]:
         """Yield the keys of an array whose chunks lie one after the other."""
         first, axis = self._first.arrays[path], self._axis(path)
         attributes = _agreed([part.attributes(path) for part in self._parts])
         shape, starts = self._grid(path)
-        yield from joined_metadata(first, shape, axis, attributes, self._dimension)
+        yield from join_metadata(first, shape, axis, attributes, self._dimension)
         for part, start in zip(self._parts, starts, strict=True):
             for index, value in part.chunks[path].items():
                 yield moved_key(first, index, axis, start), value
@@ -373,7 +362,7 @@ class _Joining:
         starts, length = [], 0
         for part, array in zip(self._parts, arrays, strict=True):
             if length % first.chunks[axis]:
-                raise self._unjoined(
+                raise self.unjoined(
                     f"{escape(path)} would have a chunk that is not full before {part.name}, and "
                     f"its chunks have a length of {first.chunks[axis]:,} along it"
                 )
@@ -384,26 +373,30 @@ class _Joining:
     def _refused(
         self, path: str, what: str, one: object, other: object, part: _JoinedPart
     ) -> SourceError:
-        return self._unjoined(
+        return self.unjoined(
             f"{escape(path)} {what} {escape(str(one), 100)} in {self._first.name} and "
             f"{escape(str(other), 100)} in {part.name}"
         )
 
-    def _unjoined(self, why: str) -> SourceError:
-        return _unjoined([part.refs for part in self._parts], self._dimension, why)
+    def unjoined(self, why: str) -> SourceError:
+        """Return the error that says why the sets cannot be joined."""
+        count = f"{len(self._parts):,} sets"
+        return SourceError(
+            f"The {count} cannot be joined along {escape(self._dimension)!r}: {why}."
+        )
 
     def warn_of_first(self) -> None:
         """Say which arrays were taken from the first set and compared with no other."""
-        taken = [
+        paths = [
             path
             for path, array in self._first.arrays.items()
             if array.shape and not self._is_joined(path) and not self._first.is_coordinate(path)
         ]
-        if taken and len(self._parts) > 1:
+        if paths and len(self._parts) > 1:
             warnings.warn(
                 f"Arrays without the dimension {escape(self._dimension)} are those of "
                 f"{self._first.name} and were not compared with those of the others: "
-                f"{_listed(taken)}.",
+                f"{_listed(paths)}.",
                 LeftOutWarning,
                 stacklevel=4,
             )
@@ -428,19 +421,13 @@ def _check_names(parts: Sequence[_JoinedPart]) -> None:
             )
 
 
-def _unjoined(sets: Sequence[ReferenceSet], dimension: str, why: str) -> SourceError:
-    return SourceError(
-        f"The {len(sets):,} sets cannot be joined along {escape(dimension)!r}: {why}."
-    )
-
-
 def _differences(
     first: _JoinedPart, part: _JoinedPart, path: str
 ) -> Sequence[tuple[str, Any, Any]]:
     one, other = first.arrays[path].metadata, part.arrays[path].metadata
     pairs = [(what, one.get(what), other.get(what)) for what in _ENCODING]
-    said = first.attributes(path), part.attributes(path)
-    pairs += [(what, said[0].get(what), said[1].get(what)) for what in _MEANING]
+    one, other = first.attributes(path), part.attributes(path)
+    pairs += [(what, one.get(what), other.get(what)) for what in _MEANING]
     return [pair for pair in pairs if not _is_same(pair[1], pair[2])]
 
 
@@ -467,14 +454,9 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(map(escape, names[:_SHOWN])) + more
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return "not given" if value is None else escape(json.dumps(value), 100)
 
 
-def _in(folder: str, name: str) -> str:
-    return f"{folder}/{name}" if folder else name
-
-
 def _parsed(value: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(value) if isinstance(value, str) else dict(value)
-    return found
+    return dict(json.loads(value) if isinstance(value, str) else value)

@@ -18,6 +18,7 @@ import numpy as np
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import escape
 from refexplorer.formats.source import ZMETADATA, Source
+from refexplorer.spec.keys import prefix
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -41,7 +42,7 @@ def is_older(refs: ReferenceSet) -> bool:
 def as_v3(refs: ReferenceSet) -> Source:
     """Return the references of a set with metadata of Zarr v3."""
     v0 = refs.to_v0()
-    made: dict[str, Any] = {}
+    references: dict[str, Any] = {}
     arrays = {path: refs.array(path) for path in refs.arrays()}
     tried: set[str] = set()
     for key, value in v0.items():
@@ -49,24 +50,17 @@ def as_v3(refs: ReferenceSet) -> Source:
         if name in (ZMETADATA, _ATTRIBUTES):
             continue
         if name == _GROUP:
-            made[_in(folder, "zarr.json")] = _group(v0, folder)
+            attributes = v0.get(prefix(folder) + _ATTRIBUTES, "{}")
+            values = json.loads(attributes) if isinstance(attributes, str) else attributes
+            group = {"zarr_format": 3, "node_type": "group", "attributes": values}
+            references[prefix(folder) + "zarr.json"] = json.dumps(group)
         elif name == _ARRAY and folder in arrays:
             document = _document(arrays[folder])
             _try(arrays[folder], document, tried)
-            made[_in(folder, "zarr.json")] = json.dumps(document)
+            references[prefix(folder) + "zarr.json"] = json.dumps(document)
         else:
-            made[_renamed(refs, key, arrays)] = value
-    return Source(refs.source.name, "Zarr v3", refs.source.location, value=made)
-
-
-def _in(folder: str, name: str) -> str:
-    return f"{folder}/{name}" if folder else name
-
-
-def _group(v0: Mapping[str, Any], folder: str) -> str:
-    attributes = v0.get(_in(folder, _ATTRIBUTES), "{}")
-    found = json.loads(attributes) if isinstance(attributes, str) else attributes
-    return json.dumps({"zarr_format": 3, "node_type": "group", "attributes": found})
+            references[_renamed(refs, key, arrays)] = value
+    return Source(refs.source.name, "Zarr v3", refs.source.location, value=references)
 
 
 def _renamed(refs: ReferenceSet, key: str, arrays: Mapping[str, ArrayMeta]) -> str:
@@ -74,7 +68,7 @@ def _renamed(refs: ReferenceSet, key: str, arrays: Mapping[str, ArrayMeta]) -> s
     owner = refs.array_of(key)
     if owner is None or arrays[owner[0]].zarr_format != 2:
         return key
-    return _in(owner[0], "/".join(["c", *map(str, owner[1])]))
+    return prefix(owner[0]) + "/".join(["c", *map(str, owner[1])])
 
 
 def _document(array: ArrayMeta) -> dict[str, Any]:
@@ -124,10 +118,10 @@ def _fill(array: ArrayMeta, fill: object, dtype: np.dtype[Any]) -> Any:
 
 def _for_xarray(array: ArrayMeta, fill: object, dtype: np.dtype[Any]) -> Any:
     """Return the fill value as xarray writes it into an attribute."""
-    found = _fill(array, fill, dtype)
+    value = _fill(array, fill, dtype)
     if dtype.kind == "c":
-        return [_encoded(part) for part in found]
-    return _encoded(found) if dtype.kind == "f" else found
+        return [_encoded(part) for part in value]
+    return _encoded(value) if dtype.kind == "f" else value
 
 
 def _encoded(number: str | float) -> str:
@@ -153,8 +147,8 @@ def _codecs(array: ArrayMeta, dtype: np.dtype[Any]) -> Iterator[dict[str, Any]]:
     for step in steps[first:]:
         name = str(step.get("id"))
         if name in _OWN_NAMES:
-            asked = {field: step.get(field, False) for field in _OWN_NAMES[name]}
-            yield {"name": name, "configuration": asked}
+            settings = {field: step.get(field, False) for field in _OWN_NAMES[name]}
+            yield {"name": name, "configuration": settings}
         elif name in _OF_BYTES:
             yield _numcodecs(step)
         else:

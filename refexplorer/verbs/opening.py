@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import SourceError, SpecError
 from refexplorer.core.files import Progress
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits, as_limit_error
+from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import counted
 from refexplorer.formats.catalogues import sources_of
-from refexplorer.formats.columns.table import build_table
-from refexplorer.formats.documents import locator_of, placed, read_long, read_whole
-from refexplorer.formats.finding import note_beyond, note_encoding, read_source
+from refexplorer.formats.documents import placed, read_long, read_whole
+from refexplorer.formats.finding import note_beyond, read_source
 from refexplorer.formats.parquet.store import read_store
-from refexplorer.formats.source import DOCUMENTS, Locate, Source, cause, of_file
-from refexplorer.readers.comparing import dialects_of, note_readers
+from refexplorer.formats.source import DOCUMENTS, Source, cause, of_file
+from refexplorer.readers.comparing import dialects_of
 from refexplorer.readers.verdicts import Dialects
 from refexplorer.refset.contents import Contents, internals, written_forms
-from refexplorer.refset.opened_set import OpenedSet, open_document, open_store
-from refexplorer.refset.segments import Generated
-from refexplorer.spec.diagnostics import Findings
-from refexplorer.spec.document import Document
-from refexplorer.spec.expansion import Expansion, expand_document
-from refexplorer.verbs.joining import joined
+from refexplorer.refset.opened_set import open_document, open_store
+from refexplorer.spec.diagnostics import Diagnostic, Findings
+from refexplorer.spec.references import V0Value
+from refexplorer.verbs.joining import join_sets
 from refexplorer.verbs.referenceset import ReferenceSet
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def open_references(
     """
     limits = limits or DEFAULT_LIMITS
     if concat_dim is not None:
-        paths, whole = sources_of(source)
+        paths, pattern = sources_of(source)
         sets = [
             open_references(
                 path,
@@ -101,8 +100,13 @@ def open_references(
             )
             for number, path in enumerate(paths)
         ]
-        return set_of(joined(sets, concat_dim, whole), limits, storage_options=storage_options)
-    locate = _locating(storage_options, limits)
+        return set_of(join_sets(sets, concat_dim, pattern), limits, storage_options=storage_options)
+
+    def locate(url: str) -> tuple[AbstractFileSystem, str]:
+        from refexplorer.io.fetch.guarded import typed  # imports much, and few sets have a URL
+
+        return typed(storage_options or {}, limits)(url)
+
     with as_limit_error():
         read = read_source(source, storage_options, limits, locate, progress=progress)
         return set_of(read, limits, templates, storage_options, trusted, progress)
@@ -118,17 +122,6 @@ def open_guarded(
     return set_of(read, limits, progress=progress)
 
 
-def _locating(storage_options: Mapping[str, Any] | None, limits: Limits) -> Locate:
-    """Return who finds what reads a URL; nothing is imported before there is one."""
-
-    def locate(url: str) -> tuple[AbstractFileSystem, str]:
-        from refexplorer.io.fetch.guarded import typed
-
-        return typed(storage_options or {}, limits)(url)
-
-    return locate
-
-
 def set_of(
     read: Source,
     limits: Limits,
@@ -142,10 +135,7 @@ def set_of(
         return _open_parquet(read, limits, storage_options)
     findings = Findings()
     long = read_long(read, templates, limits, findings, trusted, progress)
-    document, entries = long or (
-        read_whole(read, templates, limits, findings, trusted)[1],
-        None,
-    )
+    document, entries = long or (read_whole(read, templates, limits, findings, trusted)[1], None)
     form = DOCUMENTS[document.version] if read.is_document else read.form
     named = replace(read, form=form, entries=None)
     opened = open_document(document, entries)
@@ -169,6 +159,27 @@ def _open_parquet(
     return ReferenceSet(source, contents, limits, storage_options=storage_options)
 
 
+@masks_repr
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """A document as V0.
+
+    Attributes
+    ----------
+    v0
+        Each key and its value: text, ``[url]`` or ``[url, offset, length]``; an object of the
+        document is here as its JSON text.
+    diagnostics
+        Those of the set, errors first.
+    """
+
+    v0: dict[str, V0Value]
+    diagnostics: tuple[Diagnostic, ...]
+
+    def __str__(self) -> str:
+        return "\n".join([counted(len(self.v0), "key"), *map(str, self.diagnostics)])
+
+
 def expand(
     document: Mapping[str, Any] | str | bytes, templates: Mapping[str, str] | None = None
 ) -> Expansion:
@@ -190,20 +201,8 @@ def expand(
     """
     if isinstance(document, str):
         document = document.encode("utf-8", "surrogatepass")
-    source = read_source(document, None, DEFAULT_LIMITS)
-    _, read = read_whole(source, templates, DEFAULT_LIMITS, Findings())
-    locate = locator_of(source)
-    expansion = expand_document(read, locate)
-    rendered = Document(0, {k: expansion.v0[k] for k in read.refs if k in expansion.v0})
-    opened = OpenedSet(
-        build_table(rendered.entries()), [Generated(item) for item in read.gen if item.count]
-    )
-    forms = written_forms(read, None)
-    contents = Contents(opened, read.findings, read.templates, forms=forms)
-    source = replace(source, form=DOCUMENTS[read.version])
-    notes = note_readers(source, contents, expansion.diagnostics)
-    note_encoding(source, notes)
-    return replace(expansion, diagnostics=expansion.diagnostics + notes.freeze(locate))
+    refs = open_references(document, templates=templates)
+    return Expansion(refs.to_v0(), refs.diagnostics)
 
 
 def dialects(

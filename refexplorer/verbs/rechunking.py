@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.checks.advice.connections import DEFAULT_PLACE, connection
+from refexplorer.checks.advice.connections import DEFAULT_PLACE, connection_of
 from refexplorer.checks.advice.costs import groups_of, opening_cost
 from refexplorer.core.errors import HarmError, RefexplorerError
 from refexplorer.core.text import size_text
@@ -27,22 +27,22 @@ from refexplorer.verbs.referenceset import ReferenceSet
 
 _MOST_BYTES = 2**26
 """Of one coordinate in a set, which every reader loads to open it."""
-_AT_ONCE = 64
+_AT_ONCE = 64  # requests of Zarr at a time, in place of its ten
 
 
 def coordinates_of(refs: ReferenceSet) -> list[str]:
     """Return the arrays that opening with xarray reads from targets, or in several chunks."""
     opened = internals(refs).opened
-    found: dict[str, None] = {}
+    coordinates: dict[str, None] = {}
     for group, arrays in groups_of(opened).items():
-        _, read = opening_cost(opened, group, arrays, connection(DEFAULT_PLACE))
+        _, read = opening_cost(opened, group, arrays, connection_of(DEFAULT_PLACE))
         several = [
             array.path
             for array in arrays
             if array.dimensions == (array.path.rpartition("/")[2],) and array.chunk_count > 1
         ]
-        found |= dict.fromkeys([*read, *several])
-    return list(found)
+        coordinates |= dict.fromkeys([*read, *several])
+    return list(coordinates)
 
 
 def values_of(
@@ -52,8 +52,8 @@ def values_of(
     for path in paths:
         array = refs.array(path)
         if not can_hold(array):
-            said = f"{path} stays as it is: values of data type {array.dtype} vary in size."
-            warnings.warn(said, stacklevel=2)
+            message = f"{path} stays as it is: values of data type {array.dtype} vary in size."
+            warnings.warn(message, stacklevel=2)
             continue
         size = math.prod(array.shape) * (array.itemsize or 0)
         if size > _MOST_BYTES:
@@ -65,7 +65,7 @@ def values_of(
 
 
 def check_values(
-    refs: ReferenceSet, reshaping: Reshaping, divided: Collection[str], held: Mapping[str, bytes]
+    refs: ReferenceSet, reshaping: Reshaping, divided: Collection[str], inline: Mapping[str, bytes]
 ) -> None:
     """Read arrays in their new chunks with Zarr, and compare the values.
 
@@ -76,7 +76,7 @@ def check_values(
     table = internals(refs).opened.table
     metadata = table.select(np.array(list(table.metadata.values()), np.int64))
     after = _opened(reshaping.apply(metadata), refs)
-    for path, data in held.items():
+    for path, data in inline.items():
         if _read(after, path, ()) != data:
             raise _differs(path)
     for path in divided:
@@ -93,29 +93,24 @@ def _check_stand_in(
     index: tuple[int, ...],
 ) -> None:
     """Compare the values of a chunk before and after, made of random bytes."""
-    size = array.encoded_size or 0
+    size, sides = array.encoded_size or 0, zip(index, array.chunks, strict=True)
+    region = tuple(slice(number * step, (number + 1) * step) for number, step in sides)
     with TemporaryDirectory() as folder:
         place = Path(folder, "chunk")
         place.write_bytes(os.urandom(size))
-        kept = [(metadata.key_at(row), metadata.reference_at(row)) for row in range(metadata.count)]
         chunk = array.chunk_key(index), Range(str(place), 0, size)
-        table = build_table([*kept, chunk])
-        found = [
-            _read(_opened(each, refs), array.path, [folder], _region(array, index))
+        table = build_table([*metadata.iterate(), chunk])
+        values = [
+            _read(_opened(each, refs), array.path, [folder], region)
             for each in (table, reshaping.apply(table))
         ]
-    if found[0] != found[1]:
+    if values[0] != values[1]:
         raise _differs(array.path)
 
 
-def _region(array: ArrayMeta, index: tuple[int, ...]) -> tuple[slice, ...]:
-    sides = zip(index, array.chunks, strict=True)
-    return tuple(slice(number * step, (number + 1) * step) for number, step in sides)
-
-
 def _opened(table: Table, refs: ReferenceSet) -> ReferenceSet:
-    found = {key: reference.to_v0() for key, reference in table.iterate()}
-    return open_references(found, limits=refs.limits)
+    document = {key: reference.to_v0() for key, reference in table.iterate()}
+    return open_references(document, limits=refs.limits)
 
 
 def _read(refs: ReferenceSet, path: str, allow: Collection[str], region: Any = Ellipsis) -> bytes:

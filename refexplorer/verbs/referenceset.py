@@ -12,7 +12,7 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import LeftOutWarning, RefexplorerError
-from refexplorer.core.limits import Limits
+from refexplorer.core.limits import Limits, check_expandable
 from refexplorer.core.text import counted
 from refexplorer.core.writing import write_blocks
 from refexplorer.formats.documents import locator_of
@@ -30,12 +30,10 @@ from refexplorer.refset.writing.parquet import write_parquet
 from refexplorer.refset.writing.references import empty_as_text
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.diagnostics import Diagnostic, placed
-from refexplorer.spec.expansion import check_expandable
 from refexplorer.spec.references import Kind, Reference, V0Value
 from refexplorer.spec.templates.compiler import compiler_for
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.verbs.html import references_html
-from refexplorer.verbs.text import summary_text, tree_text
+from refexplorer.verbs.display import references_html, summary_text, tree_text
 
 if TYPE_CHECKING:
     import xarray
@@ -43,16 +41,16 @@ if TYPE_CHECKING:
 
     from refexplorer.checks.advice.advising import Advice
     from refexplorer.checks.advice.connections import Connection
-    from refexplorer.checks.advice.selections import Places, TaskChunks
+    from refexplorer.checks.advice.selections import Access
     from refexplorer.checks.checking import Checked
     from refexplorer.checks.engine import AuditWatch
-    from refexplorer.checks.plan.sorting import Decode
     from refexplorer.checks.render.audit_report import Audit
     from refexplorer.checks.render.check_results import TargetChecks
     from refexplorer.checks.report import Report
+    from refexplorer.checks.sorting import Decode
     from refexplorer.io.fetch.targets import Targets
     from refexplorer.io.reading.code import CodeContext
-    from refexplorer.io.reading.filesystem import ReferenceView
+    from refexplorer.io.reading.filesystem import ReferenceFileSystem
     from refexplorer.io.reading.readings import Reading
     from refexplorer.io.reading.selection import ArrayReading, Estimate, SelectionPart
     from refexplorer.io.reading.trace import Trace
@@ -69,7 +67,8 @@ class ReferenceSet(Mapping[str, Reference]):
     and `verify`, asked for their sizes by `check_targets`, and read through what `filesystem`,
     `to_zarr`, `to_xarray` and `to_datatree` return. Nothing else reads a target. Targets outside
     the folder of the reference file have to be allowed by name:
-    ``refs.allowing("s3://bucket").read("sst")``.
+    ``refs.allowing("s3://bucket").read("sst")``. A key, path or array that the set does not have
+    raises `KeyError`.
 
     Attributes
     ----------
@@ -112,16 +111,16 @@ class ReferenceSet(Mapping[str, Reference]):
         self._opened = contents.opened
 
     def __reduce__(self) -> tuple[Any, ...]:
-        told = (self.limits, self.trusted, self.storage_options, self.allowed)
-        return _set_again, (self.source.portable(), self._internals.contents, *told)
+        options = (self.limits, self.trusted, self.storage_options, self.allowed)
+        return _rebuild, (self.source.portable(), self._internals.contents, *options)
 
     def __getitem__(self, key: str) -> Reference:
         if not isinstance(key, str):
             raise KeyError(key)
-        found = self._opened.lookup(key)
-        if found is None:
+        entry = self._opened.lookup(key)
+        if entry is None:
             raise self._opened.missing(key)
-        return found[1]
+        return entry[1]
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and self._opened.holds(key)
@@ -146,9 +145,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return references_html(self, self.diagnostics)
 
     def allowing(
-        self,
-        *places: str | os.PathLike[str],
-        storage_options: Mapping[str, Any] | None = None,
+        self, *places: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
     ) -> ReferenceSet:
         """Return the same opened set, whose targets at further places may be read.
 
@@ -170,14 +167,14 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.io.access.policy import AccessPolicy
 
+        refs = object.__new__(type(self))
+        vars(refs).update(vars(self))
+        vars(refs).pop("_known", None)
         names = AccessPolicy(None, places).names
-        found = object.__new__(type(self))
-        kept = {name: value for name, value in vars(self).items() if name != "_known"}
-        vars(found).update(kept)
-        found.allowed = tuple(dict.fromkeys((*self.allowed, *names)))
+        refs.allowed = tuple(dict.fromkeys((*self.allowed, *names)))
         if storage_options is not None:
-            found.storage_options = dict(storage_options)
-        return found
+            refs.storage_options = dict(storage_options)
+        return refs
 
     @property
     def audited(self) -> Audit | None:
@@ -185,8 +182,8 @@ class ReferenceSet(Mapping[str, Reference]):
         return self._results.audited
 
     @audited.setter
-    def audited(self, found: Audit | None) -> None:
-        self._results.audited = found
+    def audited(self, audit: Audit | None) -> None:
+        self._results.audited = audit
 
     @property
     def verified(self) -> Report | None:
@@ -194,8 +191,8 @@ class ReferenceSet(Mapping[str, Reference]):
         return self._results.verified
 
     @verified.setter
-    def verified(self, found: Report | None) -> None:
-        self._results.verified = found
+    def verified(self, report: Report | None) -> None:
+        self._results.verified = report
 
     @property
     def count(self) -> int:
@@ -213,31 +210,25 @@ class ReferenceSet(Mapping[str, Reference]):
     def error_count(self) -> int:
         """How many errors were found by what was read; `diagnostics` also looks for what is odd."""
         return sum(
-            found.count for found in self._internals.findings if found.severity is Severity.ERROR
+            each.count for each in self._internals.findings if each.severity is Severity.ERROR
         )
 
-    def left_out(self, key: str) -> Diagnostic | None:
+    def rejection(self, key: str) -> Diagnostic | None:
         """Return the error because of which a key of the source was rejected.
 
         None if it is in the set, or the source has no such key. In a large document only the
         pointer says where.
         """
-        found = self._opened.rejection(key)
+        error = self._opened.rejection(key)
         is_short = not self.source.is_large
-        return placed(found, self._locate) if found and is_short and self._locate else found
+        return placed(error, self._locate) if error and is_short and self._locate else error
 
     def keys_at(self, start: int, stop: int) -> list[str]:
         """Return the keys numbered `start` to `stop`, in the order of the set."""
         return [key for key, _ in self._opened.iterate(start, stop)]
 
     def number(self, key: str) -> int:
-        """Return the number of a key, from 0, in the order of the set.
-
-        Raises
-        ------
-        KeyError
-            If there is no such key.
-        """
+        """Return the number of a key, from 0, in the order of the set."""
         return number_of(self._opened, key)
 
     def numbers(self, origin: str) -> range:
@@ -245,33 +236,15 @@ class ReferenceSet(Mapping[str, Reference]):
         return numbers_from(self._opened, origin)
 
     def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
-        """Return one page of one tree level; ``""`` is the root.
-
-        Raises
-        ------
-        KeyError
-            If there is no such path.
-        """
+        """Return one page of one tree level; ``""`` is the root."""
         return self._opened.page(path, start, stop)
 
     def node(self, path: str) -> Node:
-        """Return the row of the tree for a path.
-
-        Raises
-        ------
-        KeyError
-            If there is no such path.
-        """
+        """Return the row of the tree for a path."""
         return self._opened.node(path)
 
     def position(self, path: str) -> int:
-        """Return the place of a path among its siblings, from 0.
-
-        Raises
-        ------
-        KeyError
-            If there is no such path.
-        """
+        """Return the place of a path among its siblings, from 0."""
         return self._opened.position(path)
 
     def parent(self, path: str) -> str:
@@ -315,13 +288,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return self._internals.search.find(pattern, mode, _kinds(kind), targets)
 
     def summary(self, path: str = "") -> Summary:
-        """Count kinds, bytes, targets and missing chunks below a path; ``""`` is the whole set.
-
-        Raises
-        ------
-        KeyError
-            If there is no such folder.
-        """
+        """Count kinds, bytes, targets and missing chunks below a path; ``""`` is the whole set."""
         return summarize(self._opened, path)
 
     def arrays(self) -> tuple[str, ...]:
@@ -329,72 +296,43 @@ class ReferenceSet(Mapping[str, Reference]):
         return self._opened.arrays.paths
 
     def array(self, path: str) -> ArrayMeta:
-        """Return the metadata of the array at a path.
-
-        Raises
-        ------
-        KeyError
-            If there is no array, or its metadata cannot be read.
-        """
-        found = self._opened.arrays.get(path)
-        if found is None:
+        """Return the metadata of the array at a path."""
+        array = self._opened.arrays.get(path)
+        if array is None:
             raise KeyError(path)
-        return found
+        return array
 
     def array_of(self, key: str) -> tuple[str, tuple[int, ...]] | None:
         """Return the path of the array that a key is a chunk of, and the chunk's index."""
-        found = self._opened.arrays.of_key(key)
-        return None if found is None else (found[0].path, found[1])
+        owner = self._opened.arrays.of_key(key)
+        return None if owner is None else (owner[0].path, owner[1])
 
     def chunk_grid(self, path: str) -> ChunkReferences:
-        """Return the references of the array at a path, on the grid of its chunks.
-
-        Raises
-        ------
-        KeyError
-            If there is no array, or its metadata cannot be read.
-        """
+        """Return the references of the array at a path, on the grid of its chunks."""
         return ChunkReferences(self._opened, self.array(path))
 
     def targets(self, start: int = 0, stop: int | None = None) -> list[TargetSummary]:
         """Return the targets numbered `start` to `stop`, in the order of the set."""
-        found = self._internals.target_index.targets(start, stop)
+        targets = self._internals.target_index.targets(start, stop)
         if (facts := self.source.repository) is None:
-            return found
-        return [replace(each, kind=facts.kind_of(each.url or "")) for each in found]
+            return targets
+        return [replace(each, kind=facts.kind_of(each.url or "")) for each in targets]
 
     def layout(self, url: str | None) -> TargetLayout:
-        """Return which byte ranges of a target are referenced, and by which keys.
-
-        Raises
-        ------
-        KeyError
-            If no reference names the target.
-        """
+        """Return which byte ranges of a target are referenced, and by which keys."""
         return self._internals.target_index.layout(url)
 
     def origin(self, key: str) -> str:
-        """Say where a key comes from: ``"refs"``, ``"gen[0]"`` or ``"parquet"``.
-
-        Raises
-        ------
-        KeyError
-            If there is no such key.
-        """
-        found = self._opened.lookup(key)
-        if found is None:
+        """Say where a key comes from: ``"refs"``, ``"gen[0]"`` or ``"parquet"``."""
+        entry = self._opened.lookup(key)
+        if entry is None:
             raise KeyError(key)
-        return found[0].origin
+        return entry[0].origin
 
     def explain(self, key: str) -> Trace:
         """Trace a key from its entry, gen item or record over each template to the reference.
 
         Nothing of its target is read; `trace` goes on to the values.
-
-        Raises
-        ------
-        KeyError
-            If there is no such key.
         """
         from refexplorer.io.reading.trace import Trace
 
@@ -491,8 +429,6 @@ class ReferenceSet(Mapping[str, Reference]):
 
         Raises
         ------
-        KeyError
-            If `read` names no array.
         RefexplorerError
             If the file cannot be written.
         """
@@ -504,11 +440,6 @@ class ReferenceSet(Mapping[str, Reference]):
         """Return the chunks, bytes and requests that a part of an array takes; reads nothing.
 
         See `refexplorer.io.reading.selection.estimate_selection`.
-
-        Raises
-        ------
-        KeyError
-            If there is no such array.
         """
         from refexplorer.io.reading.selection import estimate_selection
 
@@ -516,7 +447,7 @@ class ReferenceSet(Mapping[str, Reference]):
 
     def advise(
         self,
-        access: Mapping[str, Places | TaskChunks] | Iterable[tuple[str, Places | TaskChunks]] = (),
+        access: Mapping[str, Access] | Iterable[tuple[str, Access]] = (),
         *,
         place: str | Connection = "object-store",
         measure: bool = False,
@@ -534,7 +465,7 @@ class ReferenceSet(Mapping[str, Reference]):
         access
             Further accesses by array: an integer or slice for each dimension, as in
             ``{"sst": [0, slice(10, 20)]}``, or lengths of Dask's chunks by the names of dimensions,
-            as in ``{"sst": {"time": 10}}``.
+            as in ``{"sst": {"time": 10}}``. Both may be texts: ``"0, 10:20"``, ``"time=10"``.
         place
             Where the targets are, for the times: ``"object-store"`` (in the same region),
             ``"far-object-store"``, ``"http-server"``, ``"lustre"``, or a `Connection` with numbers
@@ -550,21 +481,19 @@ class ReferenceSet(Mapping[str, Reference]):
 
         Raises
         ------
-        KeyError
-            If there is no such array.
         RefexplorerError
             If an array has no such part, there is no such place, or it cannot be measured.
         """
         from refexplorer.checks.advice.advising import advise
-        from refexplorer.checks.advice.connections import connection, measured
+        from refexplorer.checks.advice.connections import connection_of, measure_connection
         from refexplorer.io.access.policy import AccessPolicy
 
-        given = tuple(access.items() if isinstance(access, Mapping) else access)
+        accesses = tuple(access.items() if isinstance(access, Mapping) else access)
         if not measure:
-            return advise(self.source, self._opened, given, place)
+            return advise(self.source, self._opened, accesses, place)
         policy = AccessPolicy(self.source.location, self.allowed)
-        found = measured(self, self._opened, policy, self.storage_options, connection(place))
-        return replace(advise(self.source, self._opened, given, found.place), asked=found.asked)
+        place, asked = measure_connection(self, policy, self.storage_options, connection_of(place))
+        return replace(advise(self.source, self._opened, accesses, place), asked=asked)
 
     def check_targets(
         self,
@@ -597,11 +526,10 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.checks.journal import Journal
 
         journal, targets = Journal(resume), self._targets()
-        name, index = self.source.name, self._internals.target_index
-        read = self.source.recorded
-        recorded = None if read is None else read()
+        source, index = self.source, self._internals.target_index
+        recorded = source.recorded() if source.recorded else None
         return check_targets(
-            name, index, targets, journal, checked, concurrency, recorded, self.source.unlisted
+            source.name, index, targets, journal, checked, concurrency, recorded, source.unlisted
         )
 
     def audit(
@@ -659,11 +587,11 @@ class ReferenceSet(Mapping[str, Reference]):
             source.location, self.allowed, self.limits, self.storage_options, source.unlisted
         )
         manner = Manner(decode, scheduler, workers, results, resume, watch)
-        found = audit(self.source.name, self._opened, self._internals.findings, auditor, manner)
+        report = audit(self.source.name, self._opened, self._internals.findings, auditor, manner)
         if self.source.recorded is not None:
-            found.compare_versions(self.source.recorded())
-        self.audited = found
-        return found
+            report.compare_versions(self.source.recorded())
+        self.audited = report
+        return report
 
     def verify(
         self,
@@ -712,32 +640,29 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 
-        read = self.source.recorded
-        recorded = {} if read is None else read()
-        place, base = self.source.location, self._base
-        terms = VerifyTerms(
-            place,
+        source = self.source
+        context = VerifyTerms(
+            source.location,
             self.allowed,
             self.limits,
             self.storage_options,
-            base,
-            recorded=recorded,
-            unlisted=self.source.unlisted,
-            left_out=self.source.left_out,
+            self._base,
+            recorded=source.recorded() if source.recorded else {},
+            unlisted=source.unlisted,
+            left_out=source.left_out,
         )
         manner = VerifyManner(
             values, scheduler, workers, results, resume, watch, only=only, within=within
         )
-        found = verify(self.source.name, self._opened, self._internals.findings, terms, manner)
-        self.verified = found
-        return found
+        self.verified = verify(source.name, self._opened, self._internals.findings, context, manner)
+        return self.verified
 
-    def filesystem(self) -> ReferenceView:
+    def filesystem(self) -> ReferenceFileSystem:
         """Return an fsspec filesystem over the keys; see `refexplorer.io.reading.filesystem`."""
-        from refexplorer.io.reading.filesystem import ReferenceView
+        from refexplorer.io.reading.filesystem import ReferenceFileSystem
 
         self._warn_of_errors()
-        return ReferenceView(self, self._targets())
+        return ReferenceFileSystem(self, self._targets())
 
     def to_zarr(self) -> zarr.Group | zarr.Array[Any]:
         """Return a read-only zarr group or array; only metadata is read now.
@@ -751,11 +676,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return to_zarr(self, self._targets())
 
     def to_xarray(
-        self,
-        *,
-        group: str = "",
-        coordinates: bool = False,
-        **keywords: Any,
+        self, *, group: str = "", coordinates: bool = False, **keywords: Any
     ) -> xarray.Dataset:
         """Return a group as a dataset; only metadata is read now.
 
@@ -778,23 +699,14 @@ class ReferenceSet(Mapping[str, Reference]):
         self._warn_of_errors()
         return to_xarray(self, self._targets(), group=group, coordinates=coordinates, **keywords)
 
-    def to_datatree(
-        self,
-        *,
-        coordinates: bool = False,
-        **keywords: Any,
-    ) -> xarray.DataTree:
+    def to_datatree(self, *, coordinates: bool = False, **keywords: Any) -> xarray.DataTree:
         """Return all groups as a tree of datasets; otherwise as `to_xarray`."""
         from refexplorer.io.reading.zarr_store import to_datatree
 
         self._warn_of_errors()
         return to_datatree(self, self._targets(), coordinates=coordinates, **keywords)
 
-    def chunk(
-        self,
-        array: str,
-        index: Sequence[int],
-    ) -> Reading:
+    def chunk(self, array: str, index: Sequence[int]) -> Reading:
         """Read one chunk: its values, and whether they were fetched, are the fill value, or failed.
 
         Parameters
@@ -806,8 +718,6 @@ class ReferenceSet(Mapping[str, Reference]):
 
         Raises
         ------
-        KeyError
-            If there is no such array.
         DecodeError
             If the grid has no such chunk.
         AccessError
@@ -846,8 +756,6 @@ class ReferenceSet(Mapping[str, Reference]):
 
         Raises
         ------
-        KeyError
-            If there is no such array.
         AccessError
             If its target may not be read yet.
         RefexplorerError
@@ -885,8 +793,6 @@ class ReferenceSet(Mapping[str, Reference]):
 
         Raises
         ------
-        KeyError
-            If there is no such key, no chunk that would have it, or no such array.
         DecodeError
             If the array has no such position, the shard no such inner chunk, or it is no shard.
         AccessError
@@ -899,16 +805,12 @@ class ReferenceSet(Mapping[str, Reference]):
                 "Give the index of a value or an inner chunk of a shard, not both."
             )
         if index is not None:
-            found = self.why(path, index)
+            trace = self.why(path, index)
         else:
-            found = trace_key(self, path, self._targets(), inner)
-        return found if found.reference is None else found.after(self.explain(found.key))
+            trace = trace_key(self, path, self._targets(), inner)
+        return trace if trace.reference is None else trace.after(self.explain(trace.key))
 
-    def why(
-        self,
-        array: str,
-        index: Sequence[int],
-    ) -> Trace:
+    def why(self, array: str, index: Sequence[int]) -> Trace:
         """Trace one value as `trace` does, from the reference on: `Trace.cause` is the reason."""
         from refexplorer.io.reading.trace_value import trace_value
 
@@ -970,18 +872,15 @@ class _LastResults:
     verified: Report | None = None
 
 
-def _set_again(source: Source, *told: Any) -> ReferenceSet:
+def _rebuild(source: Source, *arguments: Any) -> ReferenceSet:
     """Put a set together that came from another process."""
-    return ReferenceSet(source.found_again(), *told)
+    return ReferenceSet(source.without_local_file(), *arguments)
 
 
 def _kinds(kind: Kind | str | Iterable[Kind | str] | None) -> tuple[Kind, ...]:
-    if kind is None:
-        return ()
-    kinds = (kind,) if isinstance(kind, str) else tuple(kind)
-    for one in kinds:
-        if one not in [*Kind]:
-            raise RefexplorerError(
-                f"{one!r} is not a kind of reference; use one of {', '.join(Kind)}."
-            )
+    kinds = (kind,) if isinstance(kind, str) else tuple(kind or ())
+    for unknown in set(kinds).difference(Kind):
+        raise RefexplorerError(
+            f"{unknown!r} is not a kind of reference; use one of {', '.join(Kind)}."
+        )
     return tuple(map(Kind, kinds))

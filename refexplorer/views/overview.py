@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LONGEST = 300_000
 """Most characters of HTML that are shown."""
-_ARRAYS = 500
+_ARRAYS = 500  # arrays of the table; a larger set is described by its tree
 
 
 class Overview:

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 
 from refexplorer.core.text import counted, escape, moment_text, number_text, shown
-from refexplorer.verbs.html import notes_html, picture_html, references_html, tree_html
-from refexplorer.verbs.text import facts_text
+from refexplorer.verbs.display import (
+    facts_text,
+    notes_html,
+    picture_html,
+    references_html,
+    tree_html,
+)
 from refexplorer.views.preview.preview import PreviewReader
 from refexplorer.views.wire.explorer.data_messages import ReadingModel
 from refexplorer.views.wire.notes import known
@@ -20,9 +25,9 @@ if TYPE_CHECKING:
 
 _LINES = 400
 """Lines of the document of an editor."""
-_LINE = 500
-_NAME = 160
-_TEXT = 2_000
+_LINE = 500  # characters of a line: a file may hold any text
+_NAME = 160  # characters of a name: a file may hold any text
+_TEXT = 2_000  # characters of a message: a file may hold any text
 
 C = TypeVar("C")
 

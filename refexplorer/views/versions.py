@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.verbs.differing import diff, difference_text
+from refexplorer.verbs.differing import diff
 from refexplorer.verbs.history import history
 from refexplorer.verbs.opening import open_references
 from refexplorer.views.wire.answering import Operations
@@ -118,7 +118,7 @@ class VersionPicker:
             logged = known.changes(request.before, request.after, is_wanted)
         except RefexplorerError:  # neither need be an ancestor of the other
             logged = ()
-        first, *lines = difference_text(found).splitlines()
+        first, *lines = str(found).splitlines()
         return VersionChanges(first, tuple(line.strip() for line in lines), logged), []
 
     def _open(self, request: OpenVersion, report: JobReport) -> JobAnswer:

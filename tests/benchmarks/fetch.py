@@ -22,7 +22,7 @@ DATA = "data.bin"
 
 
 def ranges_ours(watch: Watch, path: Path) -> object:
-    """`ReferenceView.cat` of a file."""
+    """`ReferenceFileSystem.cat` of a file."""
     return _ours(watch, path, str(path / DATA))
 
 
@@ -39,7 +39,7 @@ def ranges_obstore(watch: Watch, path: Path) -> object:
 
 
 def http_ours(watch: Watch, path: Path) -> object:
-    """`ReferenceView.cat` over HTTP."""
+    """`ReferenceFileSystem.cat` over HTTP."""
     with serving(path) as url:
         return _ours(watch, path, f"{url}/{DATA}")
 

@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
+from refexplorer.checks import sorting as merging
 from refexplorer.checks.engine import AuditProgress
 from refexplorer.checks.look.audit_states import STATES
 from refexplorer.checks.look.chunks import checksum
-from refexplorer.checks.plan import sorting as merging
-from refexplorer.checks.plan.parts import OVERLAPS, Meetings, overlaps
-from refexplorer.checks.plan.sorting import PlanSizes
+from refexplorer.checks.parts import OVERLAPS, Meetings, overlaps
+from refexplorer.checks.sorting import PlanSizes
 from refexplorer.core.errors import LimitError, SourceError
 from tests.helpers.audits import ARRAY, audit_in_parts, many, rows, table
 from tests.helpers.servers import RangeServer

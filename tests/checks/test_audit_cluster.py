@@ -22,9 +22,9 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.engine import AuditProgress
+from refexplorer.checks.executors import ClusterTerms, Executor, dask_executor, do_parts
 from refexplorer.checks.look.targets import Auditor
-from refexplorer.checks.plan.parts import Part
-from refexplorer.checks.run.crew import ClusterTerms, Crew, run, workers_of
+from refexplorer.checks.parts import Part
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
 from tests.helpers.audits import audit_in_parts, cluster_of, many, table
@@ -127,8 +127,8 @@ def test_a_part_is_given_away_until_somebody_does_it() -> None:
 
     with ThreadPoolExecutor(3) as executor:
         try:
-            run(
-                Crew(executor, 1, do, patience=0.01),
+            do_parts(
+                Executor(executor, 1, do, patience=0.01),
                 iter([Part(7, 0, b"", {})]),
                 lambda part, found: ended.append(part.number),
                 lambda: next(asked, None) is not None,
@@ -172,10 +172,12 @@ def test_a_part_that_ends_its_worker_is_given_up(
     ended: list[tuple[int, str]] = []
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
     with (
-        workers_of(Deadly(None, (), Limits(), {}).audit, cluster.scheduler_address, SOON) as crew,
+        dask_executor(
+            Deadly(None, (), Limits(), {}).audit, cluster.scheduler_address, SOON
+        ) as executor,
     ):
-        run(
-            crew,
+        do_parts(
+            executor,
             iter([Part(0, 0, b"", {})]),
             lambda part, found: ended.append((part.number, type(found).__name__)),
             lambda: True,

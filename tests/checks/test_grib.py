@@ -248,5 +248,5 @@ def test_messages_without_a_place_are_not_repaired(path: Path) -> None:
     shift(8, 1)(document["refs"])
     found = rx.repair(document, allow=[f"file://{path.parent}"])
     assert found.difference.total == 0
-    assert [each.finding.code for each in found.left] == ["offset"]
+    assert [each.code for each in found.left] == ["offset"]
     assert any("tells the place of messages along `step`" in note for note in found.notes)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import refexplorer as rx
-from refexplorer.checks.plan.sorting import PlanSizes
+from refexplorer.checks.sorting import PlanSizes
 from tests.helpers.audits import cluster_of
 from tests.helpers.servers import RangeServer, range_server
 from tests.helpers.verifying import Changed, joined, verified, verified_in_parts, write_files

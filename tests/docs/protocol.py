@@ -40,10 +40,10 @@ declares: what is sent is checked by its signature, the types of the front end a
 Part = Mapping[str, Any]
 
 
-def protocol_page(written: str) -> str:
+def protocol_page() -> str:
     """Return every request with its answer, every event, and every model."""
     described = schema()["definitions"]
-    lines = ["# The messages between the views and Python", "", written, "", _INTRODUCTION, ""]
+    lines = ["# The messages between the views and Python", "", _INTRODUCTION, ""]
     shown = {f"{name}{part}" for name in PROTOCOLS for part in ("Operations", "Events")}
     for name in PROTOCOLS:
         lines += [f"## {name}", "", *_operations(name, described), *_events(name)]

@@ -1,16 +1,12 @@
-"""Write the reference pages: ``python -m tests.docs.reference``.
+"""The reference pages, made from help texts, docstrings and the cases of the tests.
 
-They are made of what the program says of itself (help texts, docstrings) and of the cases that the
-tests hold it to, and lie in ``refexplorer/reference``, so that they travel with the package.
+The site has them (docs/conf.py); they are not committed. ``python -m tests.docs.reference`` writes
+the one that is: the page of the diagnostics.
 """
 
 from __future__ import annotations
 
-import inspect
-import re
-from collections.abc import Iterable, Iterator
-from enum import EnumType
-from functools import cached_property
+from collections.abc import Iterable
 from pathlib import Path
 
 from typer.core import TyperGroup
@@ -22,12 +18,9 @@ from refexplorer.hosts.cli.program import EXAMPLES
 from tests.cases import Case, conformance
 from tests.docs.diagnostics import diagnostics_page
 from tests.docs.protocol import protocol_page
-from tests.docs.snippets import SNIPPETS
 from tests.docs.teaching import exercises_page, jinja_page, specification_page
 
-FOLDER = Path(rx.__file__).parent / "reference"
-DIAGNOSTICS = FOLDER.parent / "spec" / "DIAGNOSTICS.md"
-_WRITTEN = "Written by `python -m tests.docs.reference`."
+DIAGNOSTICS = Path(rx.__file__).parent / "spec" / "DIAGNOSTICS.md"
 _HELP_WIDTH = 88
 _ROOMS = {
     "v0": "Version 0",
@@ -57,21 +50,20 @@ _OTHERS = "also_ok"
 
 
 def pages() -> dict[str, str]:
-    """Return the text of every page by its name."""
+    """Return the text of every page that is built, by its name."""
     return {
         "CLI.md": cli_page(),
-        "PYTHON.md": python_page(),
         "DECISIONS.md": decisions_page(),
-        "PROTOCOL.md": protocol_page(_WRITTEN),
-        "SPECIFICATION.md": specification_page(_WRITTEN),
-        "JINJA.md": jinja_page(_WRITTEN),
-        "EXERCISES.md": exercises_page(_WRITTEN),
+        "PROTOCOL.md": protocol_page(),
+        "SPECIFICATION.md": specification_page(),
+        "JINJA.md": jinja_page(),
+        "EXERCISES.md": exercises_page(),
     }
 
 
 def cli_page() -> str:
     """Return the help of every command, and its examples."""
-    lines = ["# The command line", "", _WRITTEN, ""]
+    lines = ["# The command line", ""]
     lines += ["`combined.json` stands for a set of yours. Exit status: 0 fine, 1 the set has "
               "errors, 2 the source cannot be read or the call is wrong.", ""]  # fmt: skip
     group = get_command(load_app())
@@ -89,26 +81,11 @@ def cli_page() -> str:
     return _text(lines)
 
 
-def python_page() -> str:
-    """Return the signature and the docstring of every public name."""
-    lines = ["# The Python face", "", _WRITTEN, ""]
-    lines += ["```python", SNIPPETS[""], "```", ""]
-    for name in sorted(rx.__all__, key=str.lower):
-        value = getattr(rx, name)
-        lines += [f"## {name}", "", *_described(name, value)]
-        if name in SNIPPETS:
-            lines += ["```python", SNIPPETS[name], "```", ""]
-        if inspect.isclass(value):
-            for method, member in _members(value):
-                lines += [f"### {name}.{method}", "", *_described(method, member)]
-    return _text(lines)
-
-
 def decisions_page() -> str:
     """Return what refexplorer does where the specification leaves room."""
-    lines = ["# Where the specification is silent", "", _WRITTEN, ""]
+    lines = ["# Where the specification is silent", ""]
     lines += ["Each is a case of the tests. Codes are those of "
-              "[DIAGNOSTICS.md](../spec/DIAGNOSTICS.md).", ""]  # fmt: skip
+              "[DIAGNOSTICS.md](DIAGNOSTICS.md).", ""]  # fmt: skip
     cases = [case for case in conformance() if "judgement" in case.fields]
     for room, title in _ROOMS.items():
         lines += [f"## {title}", "", "| case | the specification | refexplorer | because |"]
@@ -121,37 +98,6 @@ def decisions_page() -> str:
                 lines.append(_row(cells))
         lines.append("")
     return _text([*lines, "## Secrets in addresses and options", "", _SECRETS])
-
-
-def _described(name: str, value: object) -> list[str]:
-    """Return signature and docstring as Markdown blocks."""
-    lines = []
-    if callable(value) and not isinstance(value, EnumType) and "Error" not in name:
-        lines += ["```text", _signature(name, value), "```", ""]
-    document = inspect.getdoc(value)
-    return [*lines, "```text", document, "```", ""] if document else lines
-
-
-def _signature(name: str, value: object) -> str:
-    try:
-        signature = str(inspect.signature(value))  # type: ignore[arg-type]
-        return name + re.sub(r"<function [^ ]* at \w+>", "…", signature)
-    except (TypeError, ValueError):
-        return name
-
-
-def _members(owner: type) -> Iterator[tuple[str, object]]:
-    """Yield the public methods and properties that our own code gives a class."""
-    found = {
-        name: member
-        for base in reversed(owner.__mro__)
-        if base.__module__.startswith("refexplorer")
-        for name, member in vars(base).items()
-    }
-    for name, member in sorted(found.items()):
-        is_shown = inspect.isfunction(member) or isinstance(member, property | cached_property)
-        if is_shown and not name.startswith("_"):
-            yield name, member
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -183,11 +129,8 @@ def _text(lines: list[str]) -> str:
 
 
 def main() -> None:
-    """Write every page."""
-    FOLDER.mkdir(exist_ok=True)
+    """Write the page that is committed."""
     DIAGNOSTICS.write_text(diagnostics_page(), encoding="utf-8")
-    for name, text in pages().items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

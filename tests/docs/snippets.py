@@ -1,4 +1,4 @@
-"""Code that the Python page shows; a test runs all of it, in this order, in one namespace."""
+"""Code that the Python reference shows; a test runs all of it, in this order, in one namespace."""
 
 from __future__ import annotations
 

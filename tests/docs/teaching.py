@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 
-from refexplorer.spec.rules import RULES, SPECIFICATION
+from refexplorer.spec.codes import RULES, SPECIFICATION
 from refexplorer.views.exercises.exercise_models import (
     Exercise,
     ExerciseCheck,
@@ -58,9 +58,9 @@ note = "A list gives the same values."
 """An exercise as a teacher may write it; a test opens it."""
 
 
-def specification_page(written: str) -> str:
+def specification_page() -> str:
     """Return the rules of the specification, each with an example and what trains it."""
-    lines = ["# The specification in our words", "", written, ""]
+    lines = ["# The specification in our words", ""]
     lines += [
         f"The [reference specification]({SPECIFICATION}) is kerchunk's. These are its rules, in "
         "the order in which the notebooks teach them.",
@@ -78,9 +78,9 @@ def specification_page(written: str) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def exercises_page(written: str) -> str:
+def exercises_page() -> str:
     """Return how to write an exercise."""
-    lines = ["# Exercises of your own", "", written, ""]
+    lines = ["# Exercises of your own", ""]
     lines += [
         "`rx.Exercises(folder)` shows the exercises of a folder: its `.toml` files, in the order "
         "of their names. Each is judged by its own answers before it is shown: the solution and "
@@ -110,9 +110,9 @@ def exercises_page(written: str) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def jinja_page(written: str) -> str:
+def jinja_page() -> str:
     """Return what is read of jinja2, from the cases that the engine is held to."""
-    lines = ["# The jinja2 that is read", "", written, ""]
+    lines = ["# The jinja2 that is read", ""]
     lines += [
         "A URL of `refs` and the fields of a `gen` item are templates of jinja2. What is listed "
         "here is parsed and computed under limits, never run as code; each line is compared with "

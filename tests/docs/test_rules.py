@@ -10,8 +10,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer import demo
-from refexplorer.spec.codes import CODES
-from refexplorer.spec.rules import RULES, SPECIFICATION, SpecRule
+from refexplorer.spec.codes import CODES, RULES, SPECIFICATION, SpecRule
 from refexplorer.views.exercises.exercise_models import exercises
 from tests.cases import conformance
 

@@ -18,6 +18,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer import demo
+from tests.docs.reference import pages
 from tests.helpers.commands import run
 from tests.ui.screenshots import SHOWN_IN_GALLERY
 
@@ -59,8 +60,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     root = tmp_path_factory.mktemp("site")
     for name in ("docs", "notebooks"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("_build", "made"))
-    for name in ("reference", "spec"):
-        shutil.copytree(ROOT / "refexplorer" / name, root / "refexplorer" / name)
     built = root / "html"
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -123,7 +122,7 @@ def test_the_site_has_every_public_name_and_types_link(site: Path) -> None:
 def test_the_site_has_every_notebook_and_reference_page_in_its_contents() -> None:
     contents = "\n".join(path.read_text() for path in DOCS.glob("*/index.md"))
     made = [f"notebooks/{path.stem}" for path in (ROOT / "notebooks").glob("*.ipynb")]
-    made += [f"reference/{path.stem}" for path in (ROOT / "refexplorer/reference").glob("*.md")]
+    made += [f"reference/{Path(name).stem}" for name in (*pages(), "DIAGNOSTICS.md")]
     assert not [name for name in made if f"/made/{name}\n" not in contents]
 
 

@@ -14,8 +14,8 @@ import pytest
 import refexplorer as rx
 from refexplorer.checks.engine import Manner, audit
 from refexplorer.checks.look.targets import Auditor
-from refexplorer.checks.plan.sorting import PlanSizes
 from refexplorer.checks.render.audit_report import Audit
+from refexplorer.checks.sorting import PlanSizes
 from refexplorer.refset.contents import internals
 from tests.helpers.servers import RangeServer
 

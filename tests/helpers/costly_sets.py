@@ -152,7 +152,7 @@ def prepared(reader: str, costly: CostlySet, url: str, access: object) -> Callab
 
     def read() -> None:
         for keys in wanted:
-            _BY_KEYS[reader](costly, url, keys)
+            _by_refexplorer(costly, url, keys)
 
     return read
 
@@ -211,33 +211,3 @@ def _by_refexplorer(costly: CostlySet, url: str, keys: list[str]) -> None:
     import refexplorer as rx
 
     rx.open_references(costly.refs).allowing(url).filesystem().cat(keys)
-
-
-def _by_fsspec(costly: CostlySet, url: str, keys: list[str]) -> None:
-    import fsspec
-
-    if keys:
-        fresh = {"skip_instance_cache": True}
-        filesystem = fsspec.filesystem(
-            "reference", fo=costly.refs, remote_protocol="http", remote_options=fresh, **fresh
-        )
-        filesystem.cat(keys)
-        http = filesystem.fss["http"]
-        http.close_session(http.loop, http._session)
-
-
-def _by_obstore(costly: CostlySet, url: str, keys: list[str]) -> None:
-    import obstore
-    from obstore.store import HTTPStore
-
-    store = HTTPStore.from_url(url, client_options={"allow_http": True})
-    by_file: dict[str, list[tuple[int, int]]] = {}
-    for key in keys:
-        target, offset, length = costly.refs[key]
-        by_file.setdefault(target.removeprefix(url), []).append((offset, length))
-    for path, ranges in by_file.items():
-        starts, lengths = zip(*ranges, strict=True)
-        obstore.get_ranges(store, path, starts=starts, lengths=lengths)
-
-
-_BY_KEYS = {"refexplorer": _by_refexplorer, "fsspec": _by_fsspec, "obstore": _by_obstore}

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.checks.plan.sorting import PlanSizes
 from refexplorer.checks.report import Report
+from refexplorer.checks.sorting import PlanSizes
 from refexplorer.checks.states import CHUNK_TERMS, LedgerState, Rank
 from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.refset.contents import internals

@@ -326,7 +326,7 @@ def test_templates_that_cannot_be_read_travel_too() -> None:
     refs = rx.open_references(text)
     again = pickle.loads(pickle.dumps(refs))
     assert again.diagnostics == refs.diagnostics
-    assert [again.left_out(key) for key in "abc"] == [refs.left_out(key) for key in "abc"]
+    assert [again.rejection(key) for key in "abc"] == [refs.rejection(key) for key in "abc"]
 
 
 def test_trusted_templates_travel() -> None:
@@ -385,12 +385,12 @@ def test_a_set_is_checked_where_it_is_unpickled(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("bug", [KeyError("row"), FileNotFoundError("x"), IsADirectoryError("x")])
-@pytest.mark.parametrize("place", ["get", "left_out", "array_of", "array"])
+@pytest.mark.parametrize("place", ["get", "rejection", "array_of", "array"])
 def test_no_bug_becomes_a_fill_value(
     bug: Exception, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Zarr takes these errors for a missing chunk, whatever raised them."""
-    value = None if place == "left_out" else "\0\0\0\0"
+    value = None if place == "rejection" else "\0\0\0\0"
     x = x_of(rx.open_references(raw_set(value)), "/")
 
     def broken(*_: Any) -> None:

@@ -64,5 +64,5 @@ def test_links_of_the_long_description_lead_to_the_source() -> None:
     links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", made)
     assert [link for _, link in links if not re.match(r"https?://|#", link)] == []
     assert ("!", "https://host/of/it/raw/v1.2/notebooks/explorer.png") in links
-    assert ("", "https://host/of/it/blob/v1.2/refexplorer/reference/CLI.md") in links
+    assert ("", "https://host/of/it/blob/v1.2/refexplorer/spec/DIAGNOSTICS.md") in links
     assert len(links) > 30

@@ -29,9 +29,9 @@ NEEDED = ("py.typed", "hosts/static/explorer.js", "hosts/static/editor.js",
           "hosts/saved_page.html", "hosts/saved_page.js",
           "hosts/static/LICENSES.txt", "hosts/page/page.html",
           "demo/sst.v1.json", "demo/sst_2025-07.nc", "demo/sst.parq/.zmetadata",
-          "spec/schema.v1.json", "spec/codes.toml", "spec/DIAGNOSTICS.md", "reference/CLI.md",
-          "reference/EXERCISES.md", "reference/JINJA.md")  # fmt: skip
-UNWANTED = ("node_modules", "frontend/", "__pycache__", "tests/", "PROTOCOL.md", "PYTHON.md")
+          "spec/schema.v1.json", "spec/codes.toml", "spec/rules.toml", "spec/DIAGNOSTICS.md",
+          "readers/features.json")  # fmt: skip
+UNWANTED = ("node_modules", "frontend/", "__pycache__", "tests/")
 PLACEHOLDERS = ("OWNER", "hub.example.org", "../dist/")
 WITH_PLACEHOLDERS = ("docs/howto/share.md", "conda/recipe.yaml")
 _PROBE = """
@@ -40,7 +40,7 @@ from refexplorer import demo
 assert not rx.__file__.startswith({root!r}), rx.__file__
 refs = rx.open_references(demo.path("sst.v1.json"))
 print(refs, rx.explore(refs).code, float(refs.to_xarray()["sst"][12, 40, 40]))
-from refexplorer.hosts.page import page
+from refexplorer.hosts.page.page import page
 page(refs)
 """
 

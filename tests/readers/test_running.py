@@ -18,18 +18,16 @@ from refexplorer.readers import running
 from refexplorer.readers.comparing import SPECIFICATION, fsspec_options
 from refexplorer.readers.features import (
     BASES,
-    DUCKDB,
     FSSPEC,
-    GDAL,
     JAVASCRIPT,
     JINJA,
-    JULIA,
     VIRTUALIZARR,
 )
 from refexplorer.refset.contents import internals
 from tests.cases import Case, comparable, conformance
 from tests.helpers.commands import run
 
+GDAL, JULIA, DUCKDB = "GDAL", "Kerchunk.jl", "duckdb-zarr"
 READ = [case for case in conformance() if case.fields["kind"] != "parquet" and not case.refused]
 OBSERVED = [case for case in READ if "reference-spec-reader" in case.fields]
 ARRAY = {

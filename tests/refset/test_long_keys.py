@@ -126,12 +126,12 @@ def test_a_key_too_long_is_left_out_and_the_others_stay(
     assert found.message.startswith(f"The key has {len(LONG):,} bytes,")
     assert "Limits.key_bytes" in found.hint
     assert source != "text" or found.line == 1
-    left_out = opened.left_out(LONG)
+    left_out = opened.rejection(LONG)
     assert left_out is not None
     assert left_out.code == "key-too-long"
     with pytest.raises(KeyError, match="The key has"):
         opened[LONG]
-    assert opened.left_out("a") is None
+    assert opened.rejection("a") is None
 
 
 def test_a_key_as_long_as_the_limit_is_kept() -> None:

@@ -109,8 +109,8 @@ def test_chunks_without_references_and_those_that_are_rejected_stay_apart() -> N
     refs = opened({**array("x", 1), "x/2": ["s3://b/f", -1, 8], **linked(l="/x")})
     for path in ("x", "l"):
         assert f"{path}/0" in refs
-        assert refs.left_out(f"{path}/1") is None
-        rejected = refs.left_out(f"{path}/2")
+        assert refs.rejection(f"{path}/1") is None
+        rejected = refs.rejection(f"{path}/2")
         assert rejected is not None
         assert rejected.code == "bad-offset"
 

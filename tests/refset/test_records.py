@@ -70,7 +70,7 @@ def test_an_absent_key_needs_no_references_where_the_footer_vouches_for_numbers(
     (records,) = internals(refs).opened.segments
     assert isinstance(records, Records)
     assert refs.get("x/2") is None
-    assert refs.left_out("x/2") is None
+    assert refs.rejection("x/2") is None
     assert not any(part.is_read for part in records.parts)
 
 

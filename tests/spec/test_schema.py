@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refexplorer.core.errors import RefexplorerError, SpecError
-from refexplorer.spec.codes import Severity
+from refexplorer.spec.codes import VERSIONS, Severity, schema
 from refexplorer.spec.document import read_document
-from refexplorer.spec.expansion import expand_document
-from refexplorer.spec.rules import VERSIONS, schema
+from refexplorer.verbs.opening import expand
 from tests.cases import Case, conformance
 
 STRUCTURAL = {
@@ -182,7 +181,7 @@ def test_any_document_is_accepted_or_refused_as_the_engine_does(document: Any) -
 def _errors(document: Any) -> list[tuple[str, str]]:
     """Return the errors of structure that the engine finds."""
     try:
-        found = expand_document(read_document(document)).diagnostics
+        found = expand(document).diagnostics
     except SpecError as refusal:
         return [(refusal.code, refusal.pointer)]
     errors = [(one.code, one.pointer) for one in found if one.severity is Severity.ERROR]

@@ -49,7 +49,7 @@ def test_bars_follow_the_sliders_and_the_reader(cost: Locator) -> None:
     expect(latency).to_have_attribute("aria-valuetext", "1 ms")
     whole = row(cost, "all of it")
     expect(whole.get_by_role("cell").nth(0)).to_have_text("18")
-    cost.get_by_label("Reader").select_option("obstore")
+    cost.get_by_label("Reader").select_option("refexplorer")
     expect(whole.get_by_role("cell").nth(0)).to_have_text("3")
     lab = cost.page.locator(".jp-OutputArea-output").count()
     assert violations(cost.page, within=".jp-OutputArea-output" if lab else None) == []

@@ -228,7 +228,7 @@ def test_files_that_pack_otherwise_are_told_and_left(tmp_path: Path) -> None:
     document = joined_by_hand(singles)
     found = repaired(document, tmp_path)
     (left,) = found.left
-    assert left.finding.code == "scale_factor"
+    assert left.code == "scale_factor"
     assert left.remedy.startswith("One array has one scale_factor for all of its files")
     assert found.difference.total == 0
     assert v0(found.references.to_v0()) == v0(document)
@@ -238,7 +238,7 @@ def test_files_that_pack_otherwise_are_told_and_left(tmp_path: Path) -> None:
     assert not (tmp_path / "new.json").exists()
     both = changed(document, shift(8, 1))
     found = repaired(both, tmp_path, output=tmp_path / "new.json")
-    assert [each.finding.code for each in found.left] == ["scale_factor"]
+    assert [each.code for each in found.left] == ["scale_factor"]
     assert v0(tmp_path / "new.json") == v0(document)
 
 
@@ -325,7 +325,7 @@ def test_values_that_the_set_holds_are_left(files: list[Path], held: dict[str, A
     wrong = changed(held, lambda mine: mine.refs.__setitem__("lat/0", text))
     found = repaired(wrong, files[0].parent)
     (left,) = found.left
-    assert (left.finding.code, left.finding.array) == ("held-values", "lat")
+    assert (left.code, left.array) == ("held-values", "lat")
     assert "The set holds these values itself" in str(found)
     assert v0(found.references.to_v0()) == v0(wrong)
 

@@ -9,7 +9,7 @@ import refexplorer as rx
 from refexplorer.core.text import escape
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.references import Kind
-from refexplorer.verbs.text import summary_text, tree_text
+from refexplorer.verbs.display import summary_text, tree_text
 from refexplorer.views.tree.tree_controller import collect
 from refexplorer.views.wire.editor.editor_messages import EditorDiagnostic
 from refexplorer.views.wire.explorer.data_messages import Coordinate

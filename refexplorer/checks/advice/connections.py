@@ -1,4 +1,4 @@
-"""Readers, which merge requests each in their way, and the time that a place takes to answer."""
+"""Readers that merge requests and that do not, and the time that a place takes to answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from statistics import median
 import numpy as np
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.core.masking import masks_repr
 from refexplorer.core.text import size_text
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import StorageOptions, shown
@@ -19,7 +18,7 @@ from refexplorer.io.fetch.many import CONCURRENCY
 from refexplorer.io.fetch.ranges import MERGE_BYTES, MERGE_GAP
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.refset.chunk_grid import ChunkReferences
-from refexplorer.refset.contents import SetLike
+from refexplorer.refset.contents import SetLike, internals
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.references import Range
 
@@ -28,20 +27,17 @@ from refexplorer.spec.references import Range
 class MergeRules:
     """How one reader asks for byte ranges."""
 
-    # name, says: What it is called, and whose reads are like that
+    # name, description: What it is called, and whose reads are like that
     name: str
-    says: str
+    description: str
     # Bytes between two ranges that it reads and throws away to save a request; None if it asks for
     # each range alone
     gap: int | None
-    most: int | None  # A request does not grow beyond this by merging; None if nothing bounds it
+    limit: int | None  # A request does not grow beyond this by merging; None if nothing bounds it
     at_once: int  # Requests at a time
-    by_file: bool = False  # Whether it is called for one file after the other
 
 
-# read in zarr 3.1 (async.concurrency; `get` of FsspecStore and ObjectStore, one for each chunk),
-# fsspec 2026.9 (reference.py: max_gap, max_block; aiohttp's connector bounds what runs at once)
-# and obstore 0.12 (get_ranges: coalesce; object_store's OBJECT_STORE_COALESCE_PARALLEL)
+# read in zarr 3.1: async.concurrency; `get` of FsspecStore and ObjectStore, one for each chunk
 ZARR = MergeRules(
     "zarr",
     "xarray and zarr over fsspec's ReferenceFileSystem, or over obstore as VirtualiZarr reads: "
@@ -58,22 +54,7 @@ OURS = MergeRules(
     MERGE_BYTES,
     CONCURRENCY,
 )
-FSSPEC = MergeRules(
-    "fsspec",
-    "`cat` of fsspec's ReferenceFileSystem, with all keys at once, which Zarr does not use",
-    64_000,
-    256_000_000,
-    100,
-)
-OBSTORE = MergeRules(
-    "obstore",
-    "`obstore.get_ranges`, which Zarr does not use, of one file after the other",
-    2**20,
-    None,
-    10,
-    by_file=True,
-)
-READERS = (ZARR, OURS, FSSPEC, OBSTORE)
+READERS = (ZARR, OURS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +126,7 @@ parallel file system."""
 DEFAULT_PLACE = "object-store"
 
 
-def connection(place: str | Connection) -> Connection:
+def connection_of(place: str | Connection) -> Connection:
     """Return a place by its name."""
     if isinstance(place, Connection):
         return place
@@ -158,36 +139,27 @@ _LARGEST = 2**22
 """Bytes of a request that measures the bandwidth."""
 _LEAST = 2**16
 """Fewer bytes come with the first ones, so that nothing is learned from them."""
+# requests: for one byte, for a long range, and long ones at once
 _SMALL, _LARGE, _AT_ONCE = 5, 2, 4
 # a request may take less than the latency that was measured: no bandwidth is infinite
 _SHARE = 0.05
-_ARRAYS = 50
+_ARRAYS = 50  # arrays that are searched for the longest range, so that 10^5 arrays cost no more
 
 
-@masks_repr
-@dataclass(frozen=True)
-class Measured:
-    """A connection, and what was asked to know it."""
-
-    place: Connection  # Named by the target
-    asked: str  # In words
-
-
-def measured(
+def measure_connection(
     refs: SetLike,
-    opened: OpenedSet,
     policy: AccessPolicy,
     storage_options: StorageOptions | None,
     assumed: Connection,
     going_on: Callable[[], None] = lambda: None,
-) -> Measured:
-    """Measure latency and bandwidth with one target of a set, by at most 15 requests.
+) -> tuple[Connection, str]:
+    """Measure latency and bandwidth with one target of a set; say by which requests, at most 15.
 
     The latency is the median of requests for one byte, after those that open the connections. The
     bandwidth of a request is that of two for up to 4 MiB of the longest range of the set, that of
     all together is of four such at once.
     """
-    key, reference = _longest(opened)
+    key, reference = _longest(internals(refs).opened)
     # what is asked of one reader at once is merged
     readers = [Targets(policy, storage_options, refs.limits) for _ in range(_AT_ONCE)]
 
@@ -202,11 +174,9 @@ def measured(
     size = min(reference.length, _LARGEST)
     url = shown(reference.url or "")
     if size < _LEAST:
-        place = Connection(url, latency, assumed.stream, assumed.bandwidth)
-        return Measured(
-            place,
+        return Connection(url, latency, assumed.stream, assumed.bandwidth), (
             f"{_SMALL + 1} requests for one byte of {url}; its ranges are too short to measure a "
-            f"bandwidth, which is that of {assumed.name}",
+            f"bandwidth, which is that of {assumed.name}"
         )
     stream = size / _sending(median(took(size) for _ in range(_LARGE)), latency)
     for reader in readers[1:]:
@@ -215,11 +185,9 @@ def measured(
         started = time.perf_counter()
         list(pool.map(took, [size] * _AT_ONCE, readers))
     together = _AT_ONCE * size / _sending(time.perf_counter() - started, latency)
-    place = Connection(url, latency, stream, max(stream, together))
-    return Measured(
-        place,
+    return Connection(url, latency, stream, max(stream, together)), (
         f"{_SMALL + _AT_ONCE} requests for one byte of {url}, and {_LARGE + _AT_ONCE} for "
-        f"{size_text(size)}, {_AT_ONCE} of them at once",
+        f"{size_text(size)}, {_AT_ONCE} of them at once"
     )
 
 
@@ -230,21 +198,18 @@ def _sending(seconds: float, latency: float) -> float:
 
 def _longest(opened: OpenedSet) -> tuple[str, Range]:
     """Return the key with the longest byte range, of the first arrays."""
-    best: tuple[int, str] | None = None
-    for path in opened.arrays.paths[:_ARRAYS]:
-        array = opened.arrays.get(path)
-        grid = None if array is None else ChunkReferences(opened, array)
-        if array is None or grid is None:
-            continue
+    longest, key = 0, ""
+    for array in filter(None, map(opened.arrays.get, opened.arrays.paths[:_ARRAYS])):
+        grid = ChunkReferences(opened, array)
         if not grid.complete:
-            best = best or (0, array.chunk_key((0,) * len(array.shape)))
+            key = key or array.chunk_key((0,) * len(array.shape))
             continue
         chunks = grid.chunks
         lengths = np.where((chunks.offsets >= 0) & (chunks.targets >= 0), chunks.lengths, -1)
-        if len(lengths) and int(lengths.max()) > (best or (0, ""))[0]:
+        if int(lengths.max(initial=0)) > longest:
             row = int(lengths.argmax())
-            best = int(lengths[row]), array.chunk_key(chunks.indices[row].tolist())
-    found = None if best is None else opened.lookup(best[1])
-    if best is None or found is None or not isinstance(found[1], Range) or not found[1].length:
+            longest, key = int(lengths[row]), array.chunk_key(chunks.indices[row].tolist())
+    entry = opened.lookup(key)
+    if entry is None or not isinstance(entry[1], Range) or not entry[1].length:
         raise RefexplorerError("The set has no byte range to measure a connection with.")
-    return best[1], found[1]
+    return key, entry[1]

@@ -11,7 +11,6 @@ import numpy as np
 from refexplorer.checks.advice.connections import READERS, Connection, MergeRules
 from refexplorer.checks.advice.requests import OutOfOrderError, ReaderCost, RunningReads
 from refexplorer.checks.advice.selections import (
-    NeededChunks,
     PartOfArray,
     TasksOfArray,
     is_countable,
@@ -26,10 +25,6 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 
 READ_CHUNKS = 10**7
 """Chunks, those of several tasks as often, whose requests are made out one by one."""
-LEAST_RECORD = 1_000
-"""Rows of the smallest record files that are thought of."""
-SHARDS = "sharding_indexed"
-_INNER_CHUNKS = "of shards some inner chunks are read; only the shards say where they are"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +62,15 @@ class AccessCost:
     name: str
     path: str
     selection: str
-    chunks: int | None
-    held: int | None
-    absent: int | None
-    files: int | None
-    least_requests: int | None
-    least_bytes: int | None
-    decoded: int | None
-    used: int | None
-    readers: tuple[ReaderCost, ...]
+    chunks: int | None = None
+    held: int | None = None
+    absent: int | None = None
+    files: int | None = None
+    least_requests: int | None = None
+    least_bytes: int | None = None
+    decoded: int | None = None
+    used: int | None = None
+    readers: tuple[ReaderCost, ...] = tuple(ReaderCost(each.name) for each in READERS)
     unknown: tuple[str, ...] = ()
 
     def reader(self, rules: MergeRules) -> ReaderCost:
@@ -92,16 +87,15 @@ class ArrayCosts:
         array: ArrayMeta,
         place: Connection,
         parts: Sequence[PartOfArray | TasksOfArray],
-        in_records: Sequence[PartOfArray] = (),
     ) -> None:
         self.array = array
         self.place = place
         grid = ChunkReferences(opened, array)
         self._is_complete = grid.complete
         self._length = 0 if grid.complete else _length_by_arithmetic(opened, array)
-        self._parts, self._in_records = parts, in_records
-        self._running: list[_RunningAccess] = []
-        self._is_uniform: bool | None = None
+        self._running = [_RunningAccess(part, place) for part in parts if not _is_long(part)]
+        self.is_uniform = False
+        """Whether all chunks with a reference are byte ranges of uncompressed, whole chunks."""
         if not grid.complete or not is_countable(array):
             return
         fresh = [part for part in _record_parts(opened, array) if not part.is_read]
@@ -110,26 +104,23 @@ class ArrayCosts:
             is_apart = all(isinstance(part, PartOfArray) for part in parts)
             self._count(grid.blocks() if is_apart else iter([grid.chunks]))
         except OutOfOrderError:
+            self._running = [_RunningAccess(each.part, place) for each in self._running]
             self._count(iter([grid.chunks]))
         for part in fresh:  # of a large store those of one array at a time are held
             part.release()
 
     def _count(self, blocks: Iterator[ChunkColumns]) -> None:
         """Count what all parts ask for."""
-        self._is_uniform = None
-        self._running = [
-            _RunningAccess(part, self.place, any(part is each for each in self._in_records))
-            for part in self._parts
-            if not _is_long(part)
-        ]
+        are_alike = []
         block = next(blocks, None)
         while block is not None:
             following = next(blocks, None)
             if len(block):
-                self._is_uniform = self._is_uniform is not False and self._is_alike(block)
+                are_alike.append(self._is_alike(block))
             for running in self._running:
                 running.add(block, following is None)
             block = following
+        self.is_uniform = bool(are_alike) and all(are_alike)
 
     def _is_alike(self, chunks: ChunkColumns) -> bool:
         """Say whether some chunks are byte ranges of uncompressed, whole chunks."""
@@ -140,35 +131,20 @@ class ArrayCosts:
     def cost(self, name: str, part: PartOfArray | TasksOfArray) -> AccessCost:
         """Return the cost of one access."""
         if not is_countable(self.array):
-            return _unknown(name, part, "the array or a chunk has more values than are counted")
+            return _unknown_cost(
+                name, part, "the array or a chunk has more values than are counted"
+            )
         if not self._is_complete:
             return _by_arithmetic(name, part, self._length, self.place)
         if _is_long(part):
             why = f"the tasks read {part.chunk_count:,} chunks, which are not made out one by one"
-            return _unknown(name, part, why)
-        return self._of(part).cost(name)
-
-    def _of(self, part: PartOfArray | TasksOfArray) -> _RunningAccess:
-        return next(each for each in self._running if each.part is part)
-
-    @property
-    def is_uniform(self) -> bool:
-        """Whether all chunks with a reference are byte ranges of uncompressed, whole chunks."""
-        return bool(self._is_uniform)
+            return _unknown_cost(name, part, why)
+        return next(each for each in self._running if each.part is part).cost(name)
 
     @property
     def decoded_size(self) -> int | None:
         """Bytes of all its values; None where they vary in size."""
-        return _decoded(self.array, 0, math.prod(self.array.shape))[1]
-
-    def records(self, part: PartOfArray) -> np.ndarray | None:
-        """Return the record files, ascending, of the chunks of a part that have a reference.
-
-        They are those of a store whose record files have `LEAST_RECORD` rows.
-        """
-        if not self._is_complete or self.array.chunk_count >= 2**63 or not is_countable(self.array):
-            return None
-        return np.unique(np.concatenate(self._of(part).records))
+        return _value_bytes(self.array, 0, math.prod(self.array.shape))[1]
 
 
 def _record_parts(opened: OpenedSet, array: ArrayMeta) -> Iterator[RecordPart]:
@@ -186,12 +162,8 @@ def _is_long(part: PartOfArray | TasksOfArray) -> bool:
 class _RunningAccess:
     """What one part of an array asks for, counted while its chunks come."""
 
-    def __init__(
-        self, part: PartOfArray | TasksOfArray, place: Connection, has_records: bool
-    ) -> None:
+    def __init__(self, part: PartOfArray | TasksOfArray, place: Connection) -> None:
         self.part = part
-        self.records = [np.empty(0, np.int64)]
-        self._has_records = has_records and part.array.chunk_count < 2**63
         self._reads = RunningReads(place)
         self._chunks = self._places = 0
         self._is_partial = False
@@ -202,93 +174,56 @@ class _RunningAccess:
         selected = self.part.select(chunks.indices)
         self._chunks += len(selected.rows)
         self._places += int(selected.places.sum())
-        if self._has_records:
-            self._add_records(chunks.indices, selected.rows)
-        read = _read(chunks, selected)
+        is_read = chunks.targets[selected.rows] >= 0
+        rows, reads = selected.rows[is_read], selected.reads[is_read]
         if _has_shards(array):
-            self._is_partial |= bool((read.places < math.prod(array.chunks)).any())
+            is_part = selected.places[is_read] < math.prod(array.chunks)
+            self._is_partial |= bool(is_part.any())
         columns = (chunks.targets, chunks.offsets, chunks.lengths)
-        if len(read.rows) < len(chunks) or isinstance(self.part, TasksOfArray):
-            rows = read.rows
-            columns = chunks.targets[rows], chunks.offsets[rows], chunks.lengths[rows]
-        self._reads.add(read.reads, *columns, is_last)
-
-    def _add_records(self, indices: np.ndarray, rows: np.ndarray) -> None:
-        numbers = np.zeros(len(rows), np.int64)
-        for axis, count in enumerate(self.part.array.grid):
-            numbers *= count
-            numbers += indices[rows, axis]
-        numbers //= LEAST_RECORD
-        is_new = np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]
-        self.records.append(numbers[is_new])
+        self._reads.add(reads, *(each[rows] for each in columns), is_last=is_last)
 
     def cost(self, name: str) -> AccessCost:
         """Return the cost, once all blocks were counted."""
-        array, reads, unknown = self.part.array, self._reads, []
+        part, reads = self.part, self._reads
+        inline, absent = self._chunks - reads.count, part.chunk_count - self._chunks
+        decoded, used = _value_bytes(part.array, self._chunks, self._places)
+        cost = read_cost(name, part.array.path, part.text, reads, inline, absent)
+        cost = replace(cost, decoded=decoded, used=used)
+        if part.array.itemsize is None:
+            why = f"values of data type {part.array.dtype} vary in size"
+            cost = replace(cost, unknown=(*cost.unknown, why))
         if self._is_partial:
-            unknown.append(_INNER_CHUNKS)
-        if reads.whole:
-            unknown.append("whole files are read, whose sizes the set does not have")
-        if array.itemsize is None:
-            unknown.append(f"values of data type {array.dtype} vary in size")
-        decoded, used = _decoded(array, self._chunks, self._places)
-        return AccessCost(
-            name,
-            array.path,
-            self.part.text,
-            reads.count,
-            self._chunks - reads.count,
-            self.part.chunk_count - self._chunks,
-            reads.files,
-            None if self._is_partial else reads.least_requests,
-            None if reads.whole or self._is_partial else reads.least_bytes,
-            None if self._is_partial else decoded,
-            used,
-            _not_known_of_readers() if self._is_partial else reads.costs(),
-            tuple(unknown),
-        )
+            why = "of shards some inner chunks are read; only the shards say where they are"
+            blank = AccessCost(name, cost.path, cost.selection, unknown=(why, *cost.unknown))
+            names = ("chunks", "held", "absent", "files", "used")
+            cost = replace(blank, **{each: getattr(cost, each) for each in names})
+        return cost
 
 
-def _not_known_of_readers() -> tuple[ReaderCost, ...]:
-    return tuple(ReaderCost(each.name, None, None, None, None, None) for each in READERS)
-
-
-def read_costs(
-    name: str, path: str, selection: str, reads: RunningReads, held: int, absent: int
+def read_cost(
+    name: str, path: str, selection: str, reads: RunningReads, inline: int, absent: int
 ) -> AccessCost:
-    """Return the cost of reads whose values are not counted."""
-    unknown = ("whole files are read, whose sizes the set does not have",) if reads.whole else ()
+    """Return the cost of reads, but for the values of their chunks."""
     return AccessCost(
         name,
         path,
         selection,
         reads.count,
-        held,
+        inline,
         absent,
         reads.files,
         reads.least_requests,
         None if reads.whole else reads.least_bytes,
-        None,
-        None,
-        reads.costs(),
-        unknown,
+        readers=reads.costs(),
+        unknown=("whole files are read, whose sizes the set does not have",) * bool(reads.whole),
     )
 
 
-def _read(chunks: ChunkColumns, selected: NeededChunks) -> NeededChunks:
-    """Return those of some chunks that are in targets."""
-    is_all = len(selected.rows) == len(chunks) and not selected.reads.any()
-    is_read = (chunks.targets if is_all else chunks.targets[selected.rows]) >= 0
-    if is_read.all():
-        return selected
-    return NeededChunks(selected.rows[is_read], selected.reads[is_read], selected.places[is_read])
-
-
 def _has_shards(array: ArrayMeta) -> bool:
-    return any(codec.startswith(SHARDS) for codec in array.codecs)
+    return any(codec.startswith("sharding_indexed") for codec in array.codecs)
 
 
-def _decoded(array: ArrayMeta, chunks: int, places: int) -> tuple[int | None, int | None]:
+def _value_bytes(array: ArrayMeta, chunks: int, places: int) -> tuple[int | None, int | None]:
     """Return the bytes of so many chunks and so many values."""
     if array.itemsize is None or array.dtype == "|O":
         return None, None
@@ -317,41 +252,36 @@ def _by_arithmetic(
     name: str, part: PartOfArray | TasksOfArray, length: int | str, place: Connection
 ) -> AccessCost:
     if isinstance(length, str):
-        return _unknown(name, part, length)
-    array, count = part.array, part.chunk_count
-    unknown = ("how generated ranges lie in their files is not evaluated, so not what merges",)
+        return _unknown_cost(name, part, length)
+    if _has_shards(part.array):
+        return _unknown_cost(name, part, "its chunks are shards, too many to be evaluated")
+    count = part.chunk_count
     zarr, *others = READERS
-    seconds, told = None, None
+    seconds, reads = None, None
     if isinstance(part, PartOfArray):
         seconds = place.seconds_of_one(count, count * length, length, zarr.at_once)
-        told = ((count, count * length, length),)
-    if _has_shards(array):
-        return _unknown(name, part, "its chunks are shards, too many to be evaluated")
+        reads = ((count, count * length, length),)
     size = length if count else None
-    readers = [ReaderCost(zarr.name, count, count * length, size, size, seconds, told)]
-    readers += [ReaderCost(each.name, None, None, None, None, None) for each in others]
-    decoded, used = _decoded(array, count, part.place_count)
+    decoded, used = _value_bytes(part.array, count, part.place_count)
     return AccessCost(
         name,
-        array.path,
+        part.array.path,
         part.text,
         count,
         0,
         0,
-        None,
-        None,
-        None,
-        decoded,
-        used,
-        tuple(readers),
-        unknown,
+        decoded=decoded,
+        used=used,
+        readers=(
+            ReaderCost(zarr.name, count, count * length, size, size, seconds, reads),
+            *(ReaderCost(each.name) for each in others),
+        ),
+        unknown=("how generated ranges lie in their files is not evaluated, so not what merges",),
     )
 
 
-def _unknown(name: str, part: PartOfArray | TasksOfArray, why: str) -> AccessCost:
-    none = (None,) * 8
-    readers = _not_known_of_readers()
-    return AccessCost(name, part.array.path, part.text, *none, readers, (why,))
+def _unknown_cost(name: str, part: PartOfArray | TasksOfArray, why: str) -> AccessCost:
+    return AccessCost(name, part.array.path, part.text, unknown=(why,))
 
 
 _TIMES = ("time", "t")
@@ -361,12 +291,12 @@ _STANDARD_NAMES = ("time", "forecast_reference_time")
 
 def groups_of(opened: OpenedSet) -> dict[str, list[ArrayMeta]]:
     """Return the arrays of each group that has some, by the path of the group."""
-    found: dict[str, list[ArrayMeta]] = {}
+    groups: dict[str, list[ArrayMeta]] = {}
     for path in opened.arrays.paths:
         array = opened.arrays.get(path)
         if path and array is not None:
-            found.setdefault(path.rpartition("/")[0], []).append(array)
-    return found
+            groups.setdefault(path.rpartition("/")[0], []).append(array)
+    return groups
 
 
 def opening_cost(
@@ -377,33 +307,31 @@ def opening_cost(
     It reads all of each dimension coordinate to index it, and of each array whose units have
     "since" the first and the last value, to see whether they can be decoded (xarray 2026.9).
     """
-    columns: list[tuple[np.ndarray, ...]] = []
-    held = absent = 0
+    reads = RunningReads(place)
+    inline = absent = 0
     codes: dict[str | None, int] = {}
     coordinates: dict[str, None] = {}
+    columns = [(np.empty(0, np.int64),) * 4]
     for number, part in enumerate(_parts(arrays)):
         grid = ChunkReferences(opened, part.array)
-        if not is_countable(part.array):
-            return _not_known(group, place, f"{part.array.path} is too long to be counted"), ()
-        if not grid.complete:
-            return _not_known(group, place, f"{part.array.path} has too many generated chunks"), ()
+        if not is_countable(part.array) or not grid.complete:
+            is_long = not is_countable(part.array)
+            what = "is too long to be counted" if is_long else "has too many generated chunks"
+            why = f"{part.array.path} {what}"
+            return AccessCost("open", group, "open_dataset", unknown=(why,)), ()
         chunks = grid.chunks
         selected = part.select(chunks.indices)
         absent += part.chunk_count - len(selected.rows)
         rows = selected.rows[chunks.targets[selected.rows] >= 0]
-        held += len(selected.rows) - len(rows)
+        inline += len(selected.rows) - len(rows)
         if len(rows):
             numbers = np.array([codes.setdefault(url, len(codes)) for url in grid.urls], np.int64)
             targets = numbers[chunks.targets[rows]]
-            reads = np.full(len(rows), number)
-            columns.append((reads, targets, chunks.offsets[rows], chunks.lengths[rows]))
+            of_part = np.full(len(rows), number)
+            columns.append((of_part, targets, chunks.offsets[rows], chunks.lengths[rows]))
             coordinates[part.array.path] = None
-    empty = (np.empty(0, np.int64),) * 4
-    merged = RunningReads(place)
-    reads, targets, offsets, lengths = map(np.concatenate, zip(empty, *columns, strict=True))
-    merged.add(reads, targets, offsets, lengths, is_last=True)
-    cost = read_costs("open", group, "open_dataset", merged, held, absent)
-    return cost, tuple(coordinates)
+    reads.add(*map(np.concatenate, zip(*columns, strict=True)), is_last=True)
+    return read_cost("open", group, "open_dataset", reads, inline, absent), tuple(coordinates)
 
 
 def _parts(arrays: Sequence[ArrayMeta]) -> Iterator[PartOfArray]:
@@ -438,22 +366,6 @@ def _says_time(coordinate: ArrayMeta) -> bool:
 def _is_time(array: ArrayMeta) -> bool:
     units = array.attributes.get("units")
     return isinstance(units, str) and "since" in units
-
-
-def _not_known(group: str, place: Connection, why: str) -> AccessCost:
-    cost = read_costs("open", group, "open_dataset", RunningReads(place), 0, 0)
-    readers = tuple(replace(each, requests=None, bytes=None, seconds=None) for each in cost.readers)
-    return replace(
-        cost,
-        chunks=None,
-        held=None,
-        absent=None,
-        files=None,
-        least_requests=None,
-        least_bytes=None,
-        readers=readers,
-        unknown=(why,),
-    )
 
 
 def metadata_elsewhere(opened: OpenedSet) -> int:

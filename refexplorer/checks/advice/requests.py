@@ -2,42 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from refexplorer.checks.advice.connections import (
-    FSSPEC,
-    OBSTORE,
-    OURS,
-    READERS,
-    Connection,
-    MergeRules,
-)
+from refexplorer.checks.advice.connections import OURS, READERS, Connection, MergeRules
 from refexplorer.formats.columns.references import LARGEST, exact_sum
 
-_NEAR = 32
-
-
-@dataclass(frozen=True)
-class Requests:
-    """n requests, in the order of their reads."""
-
-    # The number of the read that each belongs to, ascending, shape ``(n,)`` int64; the files of a
-    # reader that is called for each are reads of their own
-    reads: np.ndarray
-    # targets, starts, ends: What is asked for, shape ``(n,)``; whole numbers of Python where one
-    # does not fit into 64 bits
-    targets: np.ndarray
-    starts: np.ndarray
-    ends: np.ndarray
-
-    @property
-    def sizes(self) -> np.ndarray:
-        """Bytes of each, shape ``(n,)``."""
-        sizes: np.ndarray = self.ends - self.starts
-        return sizes
+_COVER = MergeRules("", "", 0, None, 1)
+"""Merges what touches or overlaps alone, so that each byte is counted once."""
 
 
 class Reads:
@@ -50,265 +24,107 @@ class Reads:
         self, reads: np.ndarray, targets: np.ndarray, offsets: np.ndarray, lengths: np.ndarray
     ) -> None:
         self.count = len(reads)
-        is_whole = offsets < 0
-        self._whole = reads[is_whole], targets[is_whole]
-        columns = reads, targets, offsets, lengths
+        is_one = not reads.any()
+        # one number for a file of a read, in the order of reads
+        files = targets if is_one else reads * (int(targets.max()) + 1) + targets
+        is_range = offsets >= 0
+        self._whole = files[~is_range]
+        columns = files, reads, offsets, lengths
         if self.whole:
-            is_range = ~is_whole
-            columns = reads[is_range], targets[is_range], offsets[is_range], lengths[is_range]
-        self._reads, self._targets, self._starts, self._ends = _ordered(*columns)
-        one_read = not self.whole and not reads.any()
-        self.files = self.least_requests if one_read else len(np.unique(targets))
+            columns = files[is_range], reads[is_range], offsets[is_range], lengths[is_range]
+        self._files, self._reads, self._starts, self._ends = _ordered(*columns)
+        if self.whole:
+            self.least_requests = len(np.unique(files))
+        else:
+            self.least_requests = int(_begins(self._files).sum())
+        self.files = self.least_requests if is_one else len(np.unique(targets))
+        _, starts, ends = self.requests(_COVER)
+        self.least_bytes = exact_sum(ends - starts)
 
     @property
     def whole(self) -> int:
         """How many whole files are read, whose size is not known."""
-        return len(self._whole[0])
-
-    @property
-    def is_one_of_ranges(self) -> bool:
-        """Whether this is a single read, of ranges in 64 bits alone."""
-        return not self.whole and self._starts.dtype != object and not self._reads.any()
-
-    def bounds(self) -> tuple[tuple[int, int, int], tuple[int, int, int], int]:
-        """Return target, start and end of the first and of the last range, and its file's end."""
-        targets, starts, ends = self._targets, self._starts, self._ends
-        first = int(targets[0]), int(starts[0]), int(ends[0])
-        last = int(targets[-1]), int(starts[-1]), int(ends[-1])
-        return first, last, int(ends[np.searchsorted(targets, last[0]) :].max())
-
-    def behind(self, target: int, start: int, end: int) -> Reads:
-        """Return the same ranges behind another one."""
-        columns = self._reads, self._targets, self._starts, self._ends - self._starts
-        row = 0, target, start, end - start
-        return Reads(*(np.append(one, column) for one, column in zip(row, columns, strict=True)))
-
-    @cached_property
-    def bytes(self) -> int:
-        """Bytes of all ranges; those of whole files are not among them."""
-        return exact_sum(self._ends - self._starts)
-
-    @cached_property
-    def least_requests(self) -> int:
-        """One for each file of each read: no merging takes fewer."""
-        if not self.whole:
-            return int(np.count_nonzero(self._is_new))
-        reads = np.concatenate([self._reads, self._whole[0]])
-        targets = np.concatenate([self._targets, self._whole[1]])
-        return _pairs(reads, targets)
-
-    @cached_property
-    def least_bytes(self) -> int:
-        """Bytes that ranges cover, each counted once for each read."""
-        if self._is_plain:
-            gaps = self._gaps
-            return self.bytes - exact_sum(-gaps[gaps < 0])
-        total, last = 0, 0
-        rows = zip(self._is_new.tolist(), self._starts.tolist(), self._ends.tolist(), strict=True)
-        for begins, start, end in rows:
-            last = start if begins else max(last, start)
-            total, last = total + max(end - last, 0), max(last, end)
-        return total
-
-    @cached_property
-    def _is_new(self) -> np.ndarray:
-        """Where another read or target begins, shape ``(n,)`` bool."""
-        begins: np.ndarray = _begins(self._reads) | _begins(self._targets)
-        return begins
-
-    @cached_property
-    def _is_plain(self) -> bool:
-        """Whether of no two ranges of a file one lies inside the other."""
-        if self._starts.dtype == object:
-            return False
-        return bool((self._is_new[1:] | (self._ends[1:] >= self._ends[:-1])).all())
-
-    @cached_property
-    def _gaps(self) -> np.ndarray:
-        """Bytes between each range and the one before; `LARGEST` where a read or target begins."""
-        return _gaps(self._is_new, self._starts, self._ends)
+        return len(self._whole)
 
     def whole_requests(self, rules: MergeRules) -> int:
         """Return how many requests ask for whole files."""
-        if rules.gap is None or rules is OBSTORE:
-            return self.whole
-        return _pairs(*self._whole)
+        return self.whole if rules.gap is None else len(np.unique(self._whole))
 
-    def requests(self, rules: MergeRules) -> Requests:
-        """Return the requests for ranges as a reader makes them."""
+    def requests(self, rules: MergeRules) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the requests for ranges of a reader: numbers of their reads, starts and ends.
+
+        One that merges does not ask for empty ranges.
+        """
+        files, reads, starts, ends = self._files, self._reads, self._starts, self._ends
         if rules.gap is None:
-            return Requests(self._reads, self._targets, self._starts, self._ends)
-        starts, ends, reads, targets = self._starts, self._ends, self._reads, self._targets
-        is_new, gaps = self._is_new, self._gaps if self._is_plain else None
-        if not (kept := self._asked_for(rules)).all():
-            starts, ends, reads, targets = (
-                column[kept] for column in (starts, ends, reads, targets)
-            )
-            is_new = _begins(reads) | _begins(targets)
-            gaps = None if gaps is None else _gaps(is_new, starts, ends)
-        if rules.by_file:
-            reads = np.cumsum(is_new) - 1
-        if gaps is None:
-            return _merged_one_by_one(reads, targets, is_new, starts, ends, rules)
-        first = _first_of_requests(gaps, starts, ends, rules)
-        last = np.append(first[1:], len(starts)) - 1 if len(first) else first
-        return Requests(reads[first], targets[first], starts[first], ends[last])
-
-    def _asked_for(self, rules: MergeRules) -> np.ndarray:
-        """Say which ranges a reader asks for, shape ``(n,)`` bool."""
-        if rules is OURS:
-            return np.asarray(self._starts != self._ends)
-        kept = np.ones(len(self._starts), np.bool_)
-        if rules is not FSSPEC or not self.whole or not len(kept):
-            return kept
-        # it takes the ranges of a file that it reads whole
-        if not self._reads.any() and not self._whole[0].any():
-            kept = ~np.isin(self._targets, self._whole[1])
-        else:
-            whole = set(zip(*(column.tolist() for column in self._whole), strict=True))
-            rows = zip(self._reads.tolist(), self._targets.tolist(), strict=True)
-            kept[:] = [row not in whole for row in rows]
-        return kept
-
-
-def _pairs(reads: np.ndarray, targets: np.ndarray) -> int:
-    """Count the files of each read."""
-    if not reads.any():  # pairs take much more memory to be told apart
-        return len(np.unique(targets))
-    return len(np.unique(np.stack([reads, targets]), axis=1).T)
+            return reads, starts, ends
+        is_asked = np.asarray(starts != ends, np.bool_)
+        if not is_asked.all():
+            files, reads, starts, ends = (each[is_asked] for each in (files, reads, starts, ends))
+        is_new = _begins(files)
+        ends = _reach(is_new, ends)
+        is_first = is_new.copy()
+        is_first[1:] |= (starts[1:] - ends[:-1] > rules.gap).astype(np.bool_)
+        first = np.flatnonzero(is_first)
+        if rules.limit is not None:
+            first = _cut(first, starts, ends, rules.limit)
+        last = np.append(first[1:], len(starts))[: len(first)] - 1
+        return reads[first], starts[first], ends[last]
 
 
 def _begins(column: np.ndarray) -> np.ndarray:
     """Say where another value begins than the one before, shape ``(n,)`` bool."""
-    found = np.ones(len(column), np.bool_)
-    found[1:] = column[1:] != column[:-1]
-    return found
+    is_new = np.ones(len(column), np.bool_)
+    is_new[1:] = column[1:] != column[:-1]
+    return is_new
 
 
 def _ordered(
-    reads: np.ndarray, targets: np.ndarray, offsets: np.ndarray, lengths: np.ndarray
+    files: np.ndarray, reads: np.ndarray, offsets: np.ndarray, lengths: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return reads, targets, starts and ends in the order of a reader that merges."""
+    """Return files, reads, starts and ends in the order of a reader that merges."""
     furthest = int(offsets.max(initial=0)) + int(lengths.max(initial=0))
     if offsets.dtype == object or furthest > LARGEST:
         offsets, lengths = offsets.astype(object), lengths.astype(object)
         ends = offsets + lengths
-        rows = list(zip(reads.tolist(), targets.tolist(), offsets, ends, strict=True))
-        by_row = np.array(sorted(range(len(rows)), key=rows.__getitem__), np.int64)
-        return reads[by_row], targets[by_row], offsets[by_row], ends[by_row]
-    ends = offsets + lengths
-    order = _order(reads, targets, offsets, ends)
-    return reads[order], targets[order], offsets[order], ends[order]
+        rows = list(zip(files.tolist(), offsets, ends, strict=True))
+        order = np.array(sorted(range(len(rows)), key=rows.__getitem__), np.int64)
+    else:
+        ends = offsets + lengths
+        is_same, is_later = files[1:] == files[:-1], offsets[1:] > offsets[:-1]
+        if ((files[1:] > files[:-1]) | (is_same & is_later)).all():  # as they nearly always are
+            return files, reads, offsets, ends
+        order = np.lexsort((ends, offsets, files))
+    return files[order], reads[order], offsets[order], ends[order]
 
 
-def _order(
-    reads: np.ndarray, targets: np.ndarray, starts: np.ndarray, ends: np.ndarray
-) -> np.ndarray | slice:
-    """Return the order by read, target, start and end; nothing is moved where it is in order."""
-    if _is_ascending(reads, targets, starts, ends):
-        return slice(None)
-    if not reads.any():
-        # one key sorts in a quarter of the time of three
-        step = int(starts.max()) + 1
-        if (int(targets.max()) + 1) * step < 2**63:
-            order = np.argsort(targets * step + starts, kind="stable")
-            if _is_ascending(*(column[order] for column in (reads, targets, starts, ends))):
-                return order
-    return np.lexsort((ends, starts, targets, reads))
+def _reach(is_new: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return how far each range of a file and those before it reach."""
+    if (is_new[1:] | (ends[1:] >= ends[:-1])).all():
+        return ends
+    files = np.split(ends, np.flatnonzero(is_new)[1:])
+    return np.concatenate([np.maximum.accumulate(each) for each in files])
 
 
-def _is_ascending(*columns: np.ndarray) -> bool:
-    """Say whether rows are in the order of their first column, of equal ones the next, and on."""
-    equal = np.ones(1, np.bool_)
-    for column in columns:
-        before, after = column[:-1], column[1:]
-        if (equal & (after < before)).any():
-            return False
-        equal = equal & (after == before)
-        if not equal.any():
-            break
-    return True
-
-
-def _gaps(is_new: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    gaps = np.full(len(starts), LARGEST, np.int64)
-    np.subtract(starts[1:], ends[:-1], out=gaps[1:], where=~is_new[1:])
-    return gaps
-
-
-def _first_of_requests(
-    gaps: np.ndarray, starts: np.ndarray, ends: np.ndarray, rules: MergeRules
-) -> np.ndarray:
-    """Return the rows with which requests begin; no range ends before the one before it does."""
-    first = np.flatnonzero(gaps > rules.gap)
-    if rules.most is None or not len(first):
+def _cut(first: np.ndarray, starts: np.ndarray, ends: np.ndarray, limit: int) -> np.ndarray:
+    """Return the rows with which requests begin once those that are too long are cut."""
+    stops = np.append(first[1:], len(starts))[: len(first)]
+    is_long = (ends[stops - 1] - starts[first] > limit) & (stops - first > 1)
+    if not is_long.any():
         return first
-    stops = np.append(first[1:], len(starts))
-    is_long = (ends[stops - 1] - starts[first] > rules.most) & (stops - first > 1)
-    found, begun, stops = [first], first[is_long], stops[is_long]
-    while len(begun):  # all that are too long are cut once, then what is left of them
-        # a range longer than `most` is a request, and takes those that end with it
-        most = np.maximum(starts[begun] + rules.most, ends[begun])
-        rows = _first_beyond(ends, most, begun, stops)
-        left = rows < stops
-        begun, stops = rows[left], stops[left]
-        found.append(begun)
-    return np.sort(np.concatenate(found))
+    rows, reaches = [], ends.tolist()
+    for row, stop in zip(first[is_long].tolist(), stops[is_long].tolist(), strict=True):
+        while row < stop:
+            rows.append(row)
+            # a range longer than the limit is a request, and takes those that end with it
+            row = bisect_right(reaches, max(int(starts[row]) + limit, reaches[row]), row, stop)
+    return np.sort(np.concatenate([first[~is_long], np.array(rows, np.int64)]))
 
 
-def _first_beyond(
-    ends: np.ndarray, most: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> np.ndarray:
-    """Return the first row of each span of rows whose end, in order there, lies beyond a place."""
-    # most requests have few ranges: those are looked at together, of the others half after half
-    near = np.minimum(low[:, None] + np.arange(_NEAR), len(ends) - 1)
-    is_within = ends[near] <= most[:, None]
-    is_further = is_within.all(axis=1)
-    low = np.minimum(low + np.where(is_further, _NEAR, is_within.argmin(axis=1)), high)
-    high = np.where(is_further, high, low)
-    while (is_open := low < high).any():
-        middle = (low + high) // 2
-        is_within = ends[np.minimum(middle, len(ends) - 1)] <= most
-        low = np.where(is_open & is_within, middle + 1, low)
-        high = np.where(is_open & ~is_within, middle, high)
-    return low
-
-
-def _merged_one_by_one(
-    reads: np.ndarray,
-    targets: np.ndarray,
-    is_new: np.ndarray,
-    starts: np.ndarray,
-    ends: np.ndarray,
-    rules: MergeRules,
-) -> Requests:
-    """Merge ranges of which one may lie inside another."""
-    assert rules.gap is not None
-    first: list[int] = []
-    spans: list[tuple[int, int]] = []
-    rows = zip(is_new.tolist(), starts.tolist(), ends.tolist(), strict=True)
-    for row, (begins, start, end) in enumerate(rows):
-        if not begins:
-            begun, last = spans[-1]
-            grown = max(last, end)
-            fits = grown == last or rules.most is None or grown - begun <= rules.most
-            if fits and start - last <= rules.gap:
-                spans[-1] = begun, grown
-                continue
-        first.append(row)
-        spans.append((start, end))
-    found = np.array(spans, starts.dtype).reshape(-1, 2)
-    return Requests(reads[first], targets[first], found[:, 0], found[:, 1])
-
-
-_WAITING = 2**14
-"""Ranges of a file that wait for more of it, so that all are put in order together."""
-_SUMMED = 2**16
-"""Reads from which on times are summed, so that few of them are held."""
-_TOLD = 64
+_LISTED = 64
 """Reads of one access that are told one by one."""
-
-Columns4 = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+_WAITING = 2**16
+"""Ranges of a file that wait for more of it."""
 
 
 class OutOfOrderError(Exception):
@@ -335,119 +151,72 @@ class ReaderCost:
     """
 
     reader: str
-    requests: int | None
-    bytes: int | None
-    smallest: int | None
-    largest: int | None
-    seconds: float | None
+    requests: int | None = None
+    bytes: int | None = None
+    smallest: int | None = None
+    largest: int | None = None
+    seconds: float | None = None
     reads: tuple[tuple[int, int, int], ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenRange:
-    """Bytes of a target to which the next block may add."""
-
-    target: int
-    start: int
-    end: int
-
-
 class RunningReads:
-    """References that are read, of which one block is held at a time.
-
-    Each block is put in order by itself, together with what the one before had of its last file.
-    Where that is much, only the last request is kept, and grows.
-    """
+    """References that are read, of which a block and what its last file has before are held."""
 
     def __init__(self, place: Connection) -> None:
         self.count = self.whole = self.files = self.least_requests = self.least_bytes = 0
         self._tallies = [_RequestTally(rules, place) for rules in READERS]
-        self._waiting: Columns4 | None = None
-        self._is_begun = False
-        self._open: _OpenRange | None = None
-        self._last_target, self._last_range = -1, (0, 0)
+        self._waiting: list[tuple[np.ndarray, ...]] = []  # of the last file, which may go on
+        self._open_target = self._last_target = -1
+        self._last_end = 0
 
-    def add(
-        self,
-        reads: np.ndarray,
-        targets: np.ndarray,
-        offsets: np.ndarray,
-        lengths: np.ndarray,
-        is_last: bool,
-    ) -> None:
-        """Count a block."""
-        columns = reads, targets, offsets, lengths
-        self.count += len(reads)
-        is_only, self._is_begun = is_last and not self._is_begun, True
-        if self._waiting is not None:
-            columns = _joined(self._waiting, columns)
-        self._waiting, goes_on = None, False
-        if not is_last:
-            columns, self._waiting, goes_on = _settled(columns)
-            if not len(columns[0]):
-                return
-        block = Reads(*columns)
-        if is_only:
-            self.whole, self.files = block.whole, block.files
-            self.least_requests, self.least_bytes = block.least_requests, block.least_bytes
-        else:
-            self._follow(block, goes_on)
-        for tally in self._tallies:
-            tally.add(block, goes_on)
-
-    def _follow(self, reads: Reads, goes_on: bool) -> None:
-        """Count the files and the bytes of a block that is not the only one."""
-        if not reads.is_one_of_ranges:
-            raise OutOfOrderError
-        if not reads.count:
+    def add(self, *columns: np.ndarray, is_last: bool) -> None:
+        """Count a block: the numbers of reads, targets, offsets and lengths."""
+        self.count += len(columns[0])
+        self._waiting.append(columns)
+        is_more = not is_last and bool((columns[1] == self._open_target).all())
+        if is_more and sum(len(each[0]) for each in self._waiting) < _WAITING:
             return
-        first, last, furthest = reads.bounds()
-        before = self._open
-        self._open = _OpenRange(last[0], last[1], furthest) if goes_on else None
-        is_same = before is not None and before.target == first[0]
-        if first[0] <= self._last_target and not (is_same and first[1:] >= self._last_range):
+        joined = tuple(map(np.concatenate, zip(*self._waiting, strict=True)))
+        self._waiting = []
+        if not is_last:
+            self._open_target = int(joined[1].max())
+            is_open = _last_request(joined) if is_more else joined[1] == self._open_target
+            self._waiting = [tuple(each[is_open] for each in joined)]
+            joined = tuple(each[~is_open] for each in joined)
+        if len(joined[1]):
+            self._count(Reads(*joined), *joined[1:])
+
+    def _count(
+        self, reads: Reads, targets: np.ndarray, offsets: np.ndarray, lengths: np.ndarray
+    ) -> None:
+        first = int(targets.min())
+        is_same = first == self._last_target
+        is_behind = is_same and offsets[targets == first].min() < self._last_end
+        if first < self._last_target or is_behind:
             raise OutOfOrderError
-        self._last_target, self._last_range = last[0], last[1:]
+        self._last_target = int(targets.max())
+        self._last_end = (offsets + lengths)[targets == self._last_target].max()
+        self.whole += reads.whole
+        self.files += reads.files - is_same
         self.least_requests += reads.least_requests - is_same
-        self.files = self.least_requests
-        if before is not None and is_same:
-            reads = reads.behind(before.target, before.start, before.end)
-            self.least_bytes -= before.end - before.start
         self.least_bytes += reads.least_bytes
+        for tally in self._tallies:
+            tally.add(reads)
 
     def costs(self) -> tuple[ReaderCost, ...]:
         """Return what each reader asks for, once the last block was counted."""
         return tuple(tally.cost() for tally in self._tallies)
 
 
-def _joined(first: Columns4, second: Columns4) -> Columns4:
-    reads, targets, offsets, lengths = map(np.concatenate, zip(first, second, strict=True))
-    return reads, targets, offsets, lengths
-
-
-def _settled(columns: Columns4) -> tuple[Columns4, Columns4 | None, bool]:
-    """Return references that can be counted, those that wait, and whether a counted file goes on.
-
-    Those of the last file wait, unless they are many.
-    """
-    targets = columns[1]
-    if not len(targets):
-        return columns, None, False
-    last = targets.max()
-    if (targets[1:] >= targets[:-1]).all():
-        cut = int(np.searchsorted(targets, last))
-        count = len(targets) - cut
-        now, later = _rows_of(columns, slice(cut)), _rows_of(columns, slice(cut, None))
-    else:
-        is_last = targets == last
-        count = int(np.count_nonzero(is_last))
-        now, later = _rows_of(columns, ~is_last), _rows_of(columns, is_last)
-    return (columns, None, True) if count > _WAITING else (now, later, False)
-
-
-def _rows_of(columns: Columns4, rows: np.ndarray | slice) -> Columns4:
-    reads, targets, offsets, lengths = columns
-    return reads[rows], targets[rows], offsets[rows], lengths[rows]
+def _last_request(columns: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Say which ranges of one file the last request has; all where it cannot be cut off."""
+    offsets, lengths = columns[2:]
+    _, starts, _ = Reads(*columns).requests(OURS)
+    if len(starts) and not (offsets < 0).any():
+        is_last = np.asarray(offsets >= starts[-1], np.bool_)
+        if not is_last.all() and (offsets + lengths)[~is_last].max() <= starts[-1]:
+            return is_last
+    return np.ones(len(offsets), np.bool_)
 
 
 class _RequestTally:
@@ -455,91 +224,47 @@ class _RequestTally:
 
     def __init__(self, rules: MergeRules, place: Connection) -> None:
         self._rules, self._place = rules, place
-        self._count = self._bytes = self._largest = 0
-        self._smallest: int | None = None
-        self._whole: int | None = None
-        self._open: tuple[_OpenRange, int] | None = None
-        self._last_read = -1
+        self._whole = self._bytes = 0
         # of each read: requests, their bytes, those of the largest
         self._reads: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        self._held_reads = 0
-        self._seconds: float | None = None
+        self._smallest: list[int] = []
 
-    def add(self, reads: Reads, goes_on: bool) -> None:
-        """Count the requests for a block, but for the last one if its file goes on."""
-        if reads.whole:
-            self._whole = reads.whole_requests(self._rules)
-        first_read = self._last_read + 1
-        if self._open is not None:
-            span, first_read = self._open
-            reads, self._open = reads.behind(span.target, span.start, span.end), None
-        found = reads.requests(self._rules)
-        if not len(found.starts):
+    def add(self, reads: Reads) -> None:
+        """Count the requests for a block."""
+        self._whole += reads.whole_requests(self._rules)
+        numbers, starts, ends = reads.requests(self._rules)
+        sizes = ends - starts
+        if not len(sizes):
             return
-        numbers = found.reads + first_read if self._rules.by_file else found.reads
-        sizes = found.sizes
-        if goes_on and self._rules.gap is not None:
-            span = _OpenRange(int(found.targets[-1]), int(found.starts[-1]), int(found.ends[-1]))
-            self._open = span, int(numbers[-1])
-            numbers, sizes = numbers[:-1], sizes[:-1]
-        if len(sizes):
-            self._count_requests(numbers, sizes)
-
-    def _count_requests(self, numbers: np.ndarray, sizes: np.ndarray) -> None:
-        self._count += len(sizes)
-        self._bytes += (size := exact_sum(sizes))
-        smallest, largest = int(sizes.min()), int(sizes.max())
-        self._smallest = smallest if self._smallest is None else min(self._smallest, smallest)
-        self._largest = max(self._largest, largest)
-        if numbers[0] == numbers[-1]:
-            found = np.array([len(sizes)]), np.array([float(size)]), np.array([float(largest)])
-        else:
-            starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
-            weights = sizes.astype(float)
-            found = (
-                np.diff(np.append(starts, len(sizes))),
-                np.add.reduceat(weights, starts),
-                np.maximum.reduceat(weights, starts),
-            )
-        if self._reads and numbers[0] == self._last_read:
-            last = self._reads[-1]
-            last[0][-1] += found[0][0]
-            last[1][-1] += found[1][0]
-            last[2][-1] = max(last[2][-1], found[2][0])
-            found = found[0][1:], found[1][1:], found[2][1:]
-        self._last_read = int(numbers[-1])
-        if len(found[0]):
-            self._reads.append(found)
-            self._held_reads += len(found[0])
-        if self._held_reads > _SUMMED and len(self._reads) > 1:
-            self._sum()
-
-    def _sum(self) -> None:
-        """Take the times of all reads together but those that came last."""
-        *before, last = self._reads
-        self._seconds = (self._seconds or 0.0) + self._time(before)
-        self._reads, self._held_reads = [last], len(last[0])
-
-    def _time(self, reads: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> float:
-        requests, sizes, largest = map(np.concatenate, zip(*reads, strict=True))
-        return self._place.seconds(requests, sizes, largest, self._rules.at_once)
+        self._bytes += exact_sum(sizes)
+        self._smallest.append(int(sizes.min()))
+        starts = np.flatnonzero(_begins(numbers))  # of reads
+        weights = sizes.astype(float)
+        counts = np.diff(np.append(starts, len(sizes)))
+        sums, largest = np.add.reduceat(weights, starts), np.maximum.reduceat(weights, starts)
+        self._reads.append((counts, sums, largest))
 
     def cost(self) -> ReaderCost:
         """Return what was counted."""
-        name = self._rules.name
-        if self._whole is not None:
-            return ReaderCost(name, self._count + self._whole, None, None, None, None)
-        if not self._count:
-            return ReaderCost(name, 0, 0, None, None, 0.0, ())
-        told: tuple[tuple[int, int, int], ...] | None = None
-        if self._held_reads == 1 and self._seconds is None:
-            numbers = self._count, self._bytes, self._largest
-            seconds, told = self._place.seconds_of_one(*numbers, self._rules.at_once), (numbers,)
-        else:
-            seconds = (self._seconds or 0.0) + self._time(self._reads)
-            if self._held_reads <= _TOLD and self._seconds is None:
-                rows = zip(*map(np.concatenate, zip(*self._reads, strict=True)), strict=True)
-                told = tuple((int(count), int(size), int(most)) for count, size, most in rows)
-        return ReaderCost(
-            name, self._count, self._bytes, self._smallest, self._largest, seconds, told
-        )
+        name, rules = self._rules.name, self._rules
+        if not self._reads:
+            is_known = not self._whole
+            return ReaderCost(name, self._whole, *((0, None, None, 0.0, ()) if is_known else ()))
+        columns = map(np.concatenate, zip(*self._reads, strict=True))
+        counts, sizes, largest = columns
+        count = int(counts.sum())
+        if self._whole:
+            return ReaderCost(name, count + self._whole)
+        if len(self._reads) > 1:  # blocks of one read
+            counts, sizes, largest = (
+                np.array([each]) for each in (count, float(self._bytes), largest.max())
+            )
+        reads: tuple[tuple[int, int, int], ...] | None = None
+        if len(counts) == 1:
+            reads = ((count, self._bytes, int(largest[0])),)
+        elif len(counts) <= _LISTED:
+            rows = zip(counts, sizes, largest, strict=True)
+            reads = tuple((int(n), int(size), int(most)) for n, size, most in rows)
+        seconds = self._place.seconds(counts, sizes, largest, rules.at_once)
+        most = int(largest.max())
+        return ReaderCost(name, count, self._bytes, min(self._smallest), most, seconds, reads)

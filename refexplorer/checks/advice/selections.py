@@ -16,11 +16,12 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 
 Places = Sequence["int | slice"]
 TaskChunks = Mapping[str, int]
+Access = Places | TaskChunks | str
+"""An index or slice for each dimension, or lengths of tasks by their names, or either as text."""
 _COUNTED = 2**53
 """Values along a dimension, and of a chunk, that are counted in 64 bits."""
-_INDEX = re.compile(r"\s*(?:(-?\d+)|(-?\d*)\s*:\s*(-?\d*)\s*(?::\s*(-?\d*))?)\s*")
-# all numbers of 18 digits fit into 63 bits
-_DIGITS = 18
+_NUMBER = r"\s*-?\d{1,18}\s*"  # so many digits fit into 63 bits
+_INDEX = re.compile(rf"{_NUMBER}|(?:{_NUMBER}|\s*)(?::(?:{_NUMBER}|\s*)){{1,2}}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,8 @@ class PartOfArray:
     def touches(self, axis: int, numbers: np.ndarray) -> np.ndarray:
         """Return how often chunks at some places along a dimension are read, int64."""
         places, step = self.places[axis], self.array.chunks[axis]
-        found: np.ndarray = (_places_of_chunks(places, step, numbers) > 0).astype(np.int64)
-        return found
+        counts: np.ndarray = (_places_of_chunks(places, step, numbers) > 0).astype(np.int64)
+        return counts
 
     def select(self, indices: np.ndarray) -> NeededChunks:
         """Return the chunks that it needs, of those at some indices, shape ``(n, rank)``."""
@@ -65,20 +66,20 @@ class PartOfArray:
         for axis, (places, step) in enumerate(zip(self.places, self.array.chunks, strict=True)):
             column, extent = indices[rows, axis], place_count(places)
             if extent == self.array.shape[axis]:
-                rest = extent % step
-                is_cut = column == extent // step if rest else np.zeros(0, np.bool_)
-                weights = weights * (np.where(is_cut, rest, step) if is_cut.any() else step)
+                remaining = extent % step
+                is_cut = column == extent // step if remaining else np.zeros(0, np.bool_)
+                weights = weights * (np.where(is_cut, remaining, step) if is_cut.any() else step)
                 continue
             if extent == 1:  # the usual case, told without arithmetic
-                found = (column == places[0] // step).astype(np.int8)
+                counts = (column == places[0] // step).astype(np.int8)
             else:
-                found = _places_of_chunks(places, step, column)
-            kept = found > 0
-            if not kept.all():
-                rows = np.flatnonzero(kept) if isinstance(rows, slice) else rows[kept]
-                weights = weights[kept] if isinstance(weights, np.ndarray) else weights
-                found = found[kept]
-            weights = weights * found.astype(np.int64)
+                counts = _places_of_chunks(places, step, column)
+            is_needed = counts > 0
+            if not is_needed.all():
+                rows = np.flatnonzero(is_needed) if isinstance(rows, slice) else rows[is_needed]
+                weights = weights[is_needed] if isinstance(weights, np.ndarray) else weights
+                counts = counts[is_needed]
+            weights = weights * counts.astype(np.int64)
         if isinstance(rows, slice):
             rows = np.arange(len(indices))
         if not isinstance(weights, np.ndarray):
@@ -113,8 +114,8 @@ class TasksOfArray:
         """Return how many tasks read chunks at some places along a dimension, int64."""
         extent, step = self.array.shape[axis], self.array.chunks[axis]
         starts, length = numbers * step, self.lengths[axis]
-        found: np.ndarray = (np.minimum(starts + step, extent) - 1) // length - starts // length + 1
-        return found
+        count: np.ndarray = (np.minimum(starts + step, extent) - 1) // length - starts // length + 1
+        return count
 
     def select(self, indices: np.ndarray) -> NeededChunks:
         """Return the chunks that the tasks need, of those at some indices."""
@@ -128,13 +129,13 @@ class TasksOfArray:
             stops = np.minimum(starts + step, extent)
             first, last = starts // length, (stops - 1) // length
             times = last - first + 1
-            again = np.repeat(np.arange(len(rows)), times)
-            nth = np.arange(len(again)) - np.repeat(np.cumsum(times) - times, times)
-            task = first[again] + nth
-            low = np.maximum(starts[again], task * length)
-            high = np.minimum(stops[again], (task + 1) * length)
-            rows, weights = rows[again], weights[again] * (high - low)
-            reads = reads[again] * -(-extent // length) + task
+            repeated = np.repeat(np.arange(len(rows)), times)
+            nth = np.arange(len(repeated)) - np.repeat(np.cumsum(times) - times, times)
+            task = first[repeated] + nth
+            low = np.maximum(starts[repeated], task * length)
+            high = np.minimum(stops[repeated], (task + 1) * length)
+            rows, weights = rows[repeated], weights[repeated] * (high - low)
+            reads = reads[repeated] * -(-extent // length) + task
         return NeededChunks(rows, np.unique(reads, return_inverse=True)[1], weights)
 
 
@@ -147,8 +148,8 @@ def _places_of_chunks(places: range, step: int, indices: np.ndarray) -> np.ndarr
     high = np.minimum((indices + 1) * step, ordered[-1] + 1)
     before = -((ordered.start - low) // ordered.step)
     after = -((ordered.start - high) // ordered.step)
-    found: np.ndarray = np.maximum(after - before, 0)
-    return found
+    counts: np.ndarray = np.maximum(after - before, 0)
+    return counts
 
 
 def _reads_along(extent: int, step: int, length: int) -> int:
@@ -174,7 +175,7 @@ def part_of(array: ArrayMeta, part: Places) -> PartOfArray:
         raise RefexplorerError(f"{name} has {rank} dimensions, not {len(part)}.")
     parts = [*part, *[slice(None)] * (rank - len(part))]
     places = tuple(map(places_along, parts, array.shape))
-    return PartOfArray(array, places, f"[{', '.join(map(_text, parts))}]")
+    return PartOfArray(array, places, f"[{', '.join(map(_index_text, parts))}]")
 
 
 def tasks_of(array: ArrayMeta, chunks: TaskChunks) -> TasksOfArray:
@@ -182,16 +183,16 @@ def tasks_of(array: ArrayMeta, chunks: TaskChunks) -> TasksOfArray:
     names = array.dimensions or ()
     for name, length in chunks.items():
         if name not in names:
-            known = ", ".join(names) or "no names"
+            names_text = ", ".join(names) or "no names"
             raise RefexplorerError(
-                f"{array.path or 'the root array'} has no dimension {name!r}; it has {known}."
+                f"{array.path or 'the root array'} has no dimension {name!r}; it has {names_text}."
             )
         if length < 1 and length != -1:
             raise RefexplorerError(f"{length} is not a length of tasks along {name}.")
-    given = [chunks.get(name, -1) for name in names] or [-1] * len(array.shape)
+    by_axis = [chunks.get(name, -1) for name in names] or [-1] * len(array.shape)
     lengths = tuple(
         max(extent, 1) if length == -1 else length
-        for length, extent in zip(given, array.shape, strict=True)
+        for length, extent in zip(by_axis, array.shape, strict=True)
     )
     return TasksOfArray(array, lengths, f"chunks={dict(chunks)}")
 
@@ -199,21 +200,22 @@ def tasks_of(array: ArrayMeta, chunks: TaskChunks) -> TasksOfArray:
 def parse_part(text: str) -> tuple[int | slice, ...]:
     """Return the indices and slices of a text such as ``"0, 10:20, ::2"``."""
     parts: list[int | slice] = []
-    for piece in text.split(",") if text.strip() else ():
+    for piece in map(str.strip, text.split(",") if text.strip() else ()):
         match = _INDEX.fullmatch(piece)
-        if match is None or max(map(len, filter(None, match.groups())), default=0) > _DIGITS:
-            raise RefexplorerError(
-                f"{piece.strip()!r} is neither an index nor a slice such as 10:20."
-            )
-        index, *bounds = match.groups()
-        if index is None:
-            start, stop, step = (int(bound) if bound and bound != "-" else None for bound in bounds)
-            if step == 0:
-                raise RefexplorerError(f"{piece.strip()!r} has a step of 0.")
-            parts.append(slice(start, stop, step))
-        else:
-            parts.append(int(index))
+        if match is None:
+            raise RefexplorerError(f"{piece!r} is neither an index nor a slice such as 10:20.")
+        numbers = [int(each) if each.strip() else None for each in piece.split(":")]
+        if numbers[2:] == [0]:
+            raise RefexplorerError(f"{piece!r} has a step of 0.")
+        parts.append(int(piece) if len(numbers) == 1 else slice(*numbers))
     return tuple(parts)
+
+
+def access_of(array: ArrayMeta, access: Access) -> PartOfArray | TasksOfArray:
+    """Return what is asked of an array."""
+    if isinstance(access, str):
+        return parse_access(array, access)
+    return tasks_of(array, access) if isinstance(access, Mapping) else part_of(array, access)
 
 
 def parse_access(array: ArrayMeta, text: str) -> PartOfArray | TasksOfArray:
@@ -223,12 +225,12 @@ def parse_access(array: ArrayMeta, text: str) -> PartOfArray | TasksOfArray:
     pairs = [each.partition("=") for each in text.split(",")]
     lengths = {name.strip(): length.strip() for name, _, length in pairs}
     for name, length in lengths.items():
-        if not re.fullmatch(r"-?\d+", length, re.ASCII) or len(length) > _DIGITS:
+        if not re.fullmatch(_NUMBER, length, re.ASCII):
             raise RefexplorerError(f"{length!r} is not a length of Dask's chunks along {name}.")
     return tasks_of(array, {name: int(length) for name, length in lengths.items()})
 
 
-def _text(part: int | slice) -> str:
+def _index_text(part: int | slice) -> str:
     if not isinstance(part, slice):
         return str(part)
     bounds = ["" if bound is None else str(bound) for bound in (part.start, part.stop)]

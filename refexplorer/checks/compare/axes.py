@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from refexplorer.checks.compare.cf import is_time, times, unpacked
-from refexplorer.checks.compare.held import HeldArray
+from refexplorer.checks.compare.inline import InlineArray
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.formats.datafiles.data_file import Unread
 
@@ -62,7 +62,7 @@ class FileAxis:
         return found
 
 
-def of_held(ours: SetArray, held: HeldArray) -> Iterator[OddSteps]:
+def of_held(ours: SetArray, held: InlineArray) -> Iterator[OddSteps]:
     """Yield what is odd in a coordinate that the set holds as a whole."""
     if not _is_coordinate(ours) or not held.known.all() or held.values.dtype.kind not in "iuf":
         return

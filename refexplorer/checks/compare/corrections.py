@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.checks.compare.held import MatchedFile
+from refexplorer.checks.compare.inline import MatchedFile
 from refexplorer.checks.compare.metadata import PACKING_FIELDS
 from refexplorer.checks.compare.origins import CertainOrigins
 from refexplorer.checks.compare.placing import FileReferences, aligned, expected, is_cut
 from refexplorer.checks.compare.set_array import SetArray
-from refexplorer.checks.records import WHOLE, Finding, Remade, Said
+from refexplorer.checks.records import WHOLE, FileValue, Finding, Remade
 from refexplorer.formats.datafiles.data_file import FileArray, Unread
 
 _NONE = FileReferences(*(np.empty(0, np.int64) for _ in range(3)))
@@ -100,12 +100,12 @@ def _references(
     )
 
 
-def _said(ours: SetArray, native: FileArray, causes: set[str]) -> Iterable[Said]:
+def _said(ours: SetArray, native: FileArray, causes: set[str]) -> Iterable[FileValue]:
     """Yield what the file says of the fields that differ, as JSON; null removes an attribute."""
     for cause in sorted(causes):
         try:
             value = _plain(_value(cause, ours, native))
-            yield Said(cause, json.dumps(value, sort_keys=True, allow_nan=False))
+            yield FileValue(cause, json.dumps(value, sort_keys=True, allow_nan=False))
         except (Unread, TypeError, ValueError):
             continue
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from refexplorer.checks.compare.cf import is_time, times, unpacked
 from refexplorer.checks.compare.corrections import remade
-from refexplorer.checks.compare.held import HeldValues, MatchedFile
-from refexplorer.checks.compare.held_compared import compare_held
+from refexplorer.checks.compare.held_compared import compare_inline
+from refexplorer.checks.compare.inline import InlineValues, MatchedFile
 from refexplorer.checks.compare.metadata import (
     Differing,
     is_filled_alike,
@@ -59,7 +59,7 @@ class FileComparison:
         self,
         file: DataFile,
         arrays: Mapping[str, SetArray],
-        held: HeldValues,
+        held: InlineValues,
         record: Record,
         references: Mapping[str, FileReferences],
         remake: bool = False,
@@ -323,7 +323,9 @@ class FileComparison:
         if native is None:
             return None
         record = self._new(path, native)
-        return record if compare_held(self._matched, self._origins, path, native, record) else None
+        return (
+            record if compare_inline(self._matched, self._origins, path, native, record) else None
+        )
 
     def _note_axis(self, group: NativeReferences, record: Record) -> None:
         """Note how the values of a coordinate go, if the files are joined along it."""

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from refexplorer.checks.compare.cf import calendar_of, is_time
-from refexplorer.checks.compare.held import (
+from refexplorer.checks.compare.inline import (
     ComparedValues,
-    HeldArray,
+    InlineArray,
     MatchedFile,
     compared,
     first_difference,
@@ -27,7 +27,7 @@ from refexplorer.checks.records import UNCOMPARED, Finding, Record
 from refexplorer.formats.datafiles.data_file import FileArray, Unread
 
 
-def compare_held(
+def compare_inline(
     matched: MatchedFile, origins: Origins, path: str, native: FileArray, record: Record
 ) -> bool:
     """Compare what the set holds of an array with a file."""
@@ -83,7 +83,7 @@ def _has_same_calendar(ours: SetArray, native: FileArray, record: Record) -> boo
 def _unlike(
     ours: SetArray,
     native: FileArray,
-    held: HeldArray,
+    held: InlineArray,
     lie: Alignment,
     origin: np.ndarray,
     found: ComparedValues,

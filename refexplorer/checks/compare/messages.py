@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from refexplorer.checks.compare.cf import is_time, times
-from refexplorer.checks.compare.held import HELD_ELEMENTS, HeldArray, HeldValues
+from refexplorer.checks.compare.inline import INLINE_ELEMENTS, InlineArray, InlineValues
 from refexplorer.checks.compare.metadata import said, same_value
 from refexplorer.checks.compare.placing import (
     MOVED,
@@ -31,11 +31,11 @@ from refexplorer.checks.compare.set_array import NOWHERE, FileLayout, FoundChunk
 from refexplorer.checks.records import (
     WHOLE,
     FileObjects,
+    FileValue,
     Finding,
     ObjectRow,
     Record,
     Remade,
-    Said,
     numbers_bytes,
 )
 from refexplorer.checks.states import ObjectState
@@ -68,7 +68,7 @@ def name_of(ours: SetArray) -> Any:
     return ours.attribute("GRIB_shortName") or codec_of(ours).get("var")
 
 
-def told(mine: SetArray, held: HeldArray, name: str) -> np.ndarray | None:
+def told(mine: SetArray, held: InlineArray, name: str) -> np.ndarray | None:
     """Return a coordinate that the set holds as messages count it; None if of another kind."""
     units = mine.attribute("units")
     if held.values.dtype.kind not in "iuf":
@@ -137,7 +137,7 @@ class MessageComparison:
         self,
         file: DataFile,
         arrays: Mapping[str, SetArray],
-        held: HeldValues,
+        held: InlineValues,
         record: Record,
         references: Mapping[str, FileReferences],
         remake: bool = False,
@@ -274,9 +274,9 @@ class MessageComparison:
         units = {self._filed.arrays[place].attributes.get("units") for place in wanted.values()}
         causes = {each.cause for each in record.findings}
         if "units" in causes and len(units) == 1:
-            made.said.append(Said("units", json.dumps(units.pop())))
+            made.said.append(FileValue("units", json.dumps(units.pop())))
         if "dtype" in causes:
-            made.said.append(Said("dtype", json.dumps(np.dtype(codec_of(ours)["dtype"]).str)))
+            made.said.append(FileValue("dtype", json.dumps(np.dtype(codec_of(ours)["dtype"]).str)))
         return made
 
     def _of_reference(
@@ -380,7 +380,7 @@ class MessageComparison:
     def _compare_grid(self, path: str, name: str, native: FileArray) -> None:
         """Compare latitudes or longitudes, of the first message only: they are of a grid."""
         mine = self._held.arrays[path].values
-        if self._seen.get(path) or prod(native.shape) > HELD_ELEMENTS or len(native.shape) != 2:
+        if self._seen.get(path) or prod(native.shape) > INLINE_ELEMENTS or len(native.shape) != 2:
             return
         try:
             whole = self._file.values(f"{native.name}/{name}", (slice(None), slice(None)))
@@ -405,7 +405,7 @@ class MessageComparison:
 
 
 def _both(
-    mine: SetArray, held: HeldArray, place: tuple[int, ...], native: FileArray, name: str
+    mine: SetArray, held: InlineArray, place: tuple[int, ...], native: FileArray, name: str
 ) -> tuple[float, float] | None:
     """Return a value that the set holds, and that of the message; None if they are of two kinds."""
     theirs, values = native.attributes.get(name), told(mine, held, name)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from refexplorer.checks.compare.held import MatchedFile, compared, marked
+from refexplorer.checks.compare.inline import MatchedFile, compared, marked
 from refexplorer.checks.compare.placing import (
     Alignment,
     FileReferences,

@@ -22,7 +22,7 @@ from refexplorer.formats.datafiles.data_file import (
 )
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-NOWHERE = -1
+NOWHERE = -1  # in place of a position: no chunk of the file has this range
 
 
 @dataclass(frozen=True)

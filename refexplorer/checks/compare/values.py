@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.compare.files import FileComparison
-from refexplorer.checks.compare.held import compared, marked
+from refexplorer.checks.compare.inline import compared, marked
 from refexplorer.checks.compare.messages import MessageComparison
 from refexplorer.checks.compare.metadata import said as text_of
 from refexplorer.checks.compare.set_array import SetArray

@@ -23,7 +23,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 
 BATCH_BYTES = 2**26
 """Encoded bytes that are held at a time; a whole file, of unknown size, comes by itself."""
-BATCH_CHUNKS = 256
+BATCH_CHUNKS = 256  # so that small chunks are reported and stopped in time, too
 # 128 bits, so that no two of millions of chunks meet by chance
 _DIGEST = 16
 
@@ -76,7 +76,7 @@ def _of_bytes(data: bytes, path: str, steps_of: Callable[[str], list[Step]]) -> 
     label = ""
     try:
         for step in steps_of(path):
-            label = f"{step.label}: "
+            label = f"{step.stage.label}: "
             values = step.run(values)
     except Exception as error:  # a codec raises what it likes
         return DecodedChunk(UNDECODABLE, message=f"{label}{error_text(error)}")

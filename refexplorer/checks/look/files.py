@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.compare.files import FileComparison
-from refexplorer.checks.compare.held import HeldValues
+from refexplorer.checks.compare.inline import InlineValues
 from refexplorer.checks.compare.messages import FORM as GRIB
 from refexplorer.checks.compare.messages import MessageComparison
 from refexplorer.checks.compare.placing import FileReferences
@@ -25,7 +25,7 @@ from refexplorer.checks.look.targets import (
     past_end,
     versions_asked,
 )
-from refexplorer.checks.plan.parts import Part, coded
+from refexplorer.checks.parts import Part, coded
 from refexplorer.checks.records import (
     DIFFERS,
     FAILED,
@@ -50,7 +50,7 @@ from refexplorer.formats.icechunk.history import Recorded
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import protocol_of
 from refexplorer.io.fetch.background import Stopped, wait_for
-from refexplorer.io.fetch.failures import NotThere
+from refexplorer.io.fetch.failures import NotFoundError
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.opening import open_native
 from refexplorer.spec.codes import CODES, Severity
@@ -98,7 +98,7 @@ class Verifier:
     # For fsspec; never shown and never written
     storage_options: Mapping[str, Any] = field(repr=False)
     arrays: Mapping[str, SetArray]  # All arrays of the set, by path
-    held: HeldValues  # The values that the set holds itself
+    held: InlineValues  # The values that the set holds itself
     bare: frozenset[str] = frozenset()  # The arrays that have no reference at all
     remake: bool = False  # Say of what is wrong how it should be
     served: bool = False  # As `AccessPolicy` has it
@@ -164,7 +164,7 @@ class Verifier:
         else:
             try:
                 file = open_native(targets, url)
-            except NotThere as error:
+            except NotFoundError as error:
                 is_unwritten = self.unlisted is not None and url.startswith(self.unlisted)
                 yield from (
                     _uncompared(rows, UNCOMPARED, UNWRITTEN, LedgerState.EMPTY)

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from refexplorer.checks.look.audit_states import GOOD, PAST_END, STATES, TargetState
 from refexplorer.checks.look.chunks import DecodedChunk, decoded
-from refexplorer.checks.plan.parts import OVERLAPS, Part
+from refexplorer.checks.parts import OVERLAPS, Part
 from refexplorer.core.errors import AccessError
 from refexplorer.core.limits import Limits
 from refexplorer.core.masking import masked_url
@@ -25,10 +25,10 @@ from refexplorer.formats.columns.references import LARGEST, RANGE, URL
 from refexplorer.formats.icechunk.history import RecordedVersion
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.fetch.background import wait_for
-from refexplorer.io.fetch.failures import AS_S3, Denied, Facts, NotThere, cause
+from refexplorer.io.fetch.failures import AS_S3, DeniedByServer, Facts, NotFoundError, cause
 from refexplorer.io.fetch.targets import Targets
 
-_SHOWN = 60
+_SHOWN = 60  # characters of an ETag: a server may send any text
 
 
 def difference(
@@ -162,9 +162,9 @@ async def ask(targets: Targets, url: str | None, unlisted: str | None = None) ->
             said = f"{words[:1].upper()}{words[1:]}."
             if unlisted is None or not url.startswith(unlisted):
                 return Answer(None, said)
-            if isinstance(error, NotThere):
+            if isinstance(error, NotFoundError):
                 return Answer(None, UNWRITTEN, unwritten=True)
-            return Answer(None, f"{said} {AS_S3}" if isinstance(error, Denied) else said)
+            return Answer(None, f"{said} {AS_S3}" if isinstance(error, DeniedByServer) else said)
     except AccessError as error:
         return Answer(None, str(error), forbidden=True, grant=error.grant or None)
 

@@ -10,12 +10,12 @@ from refexplorer.checks.report_page import bar, number, report_page, titled
 from refexplorer.core.text import code, items, shown
 
 if TYPE_CHECKING:
-    from refexplorer.checks.plan.references import LostFiles
+    from refexplorer.checks.references import LostFiles
     from refexplorer.checks.render.audit_summary import ArrayAudit, AuditSummary
 
 SHOWN = 50
 """Problems and record files that are listed."""
-_CHARS = 200
+_CHARS = 200  # characters of a name: a file may hold any text
 
 
 def page(summary: AuditSummary) -> str:

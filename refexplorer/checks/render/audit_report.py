@@ -15,14 +15,14 @@ import pyarrow.parquet as pq
 
 from refexplorer.checks.look.audit_states import STATES
 from refexplorer.checks.look.targets import RESULTS, difference
-from refexplorer.checks.plan.parts import coded, places_of
-from refexplorer.checks.plan.references import LostFiles
+from refexplorer.checks.parts import coded, places_of
+from refexplorer.checks.references import LostFiles
 from refexplorer.checks.render.audit_html import SHOWN, page
 from refexplorer.checks.render.audit_summary import AuditSummary
 from refexplorer.checks.render.audit_tally import COUNTED, Tally
 from refexplorer.checks.render.audited_targets import TARGET_COLUMNS, target_table
 from refexplorer.checks.report_page import write_report
-from refexplorer.checks.run.results import PARQUET, ResultStore, seen_table
+from refexplorer.checks.results import PARQUET, ResultStore, seen_table
 from refexplorer.core.errors import LimitError
 from refexplorer.core.masking import KEYS, masked, masked_url
 from refexplorer.core.text import escape
@@ -32,7 +32,7 @@ from refexplorer.io.access.urls import protocol_of
 from refexplorer.io.fetch.failures import Facts
 from refexplorer.refset.chunk_grid import DENSE_CHUNKS
 
-_CHARS = 200
+_CHARS = 200  # characters of a URL: a file may hold any text
 FILES = pa.schema(
     {
         "file": pa.string(),
@@ -119,7 +119,7 @@ class Audit:
         Returns
         -------
         pyarrow.Table
-            As `refexplorer.checks.plan.references.LostFile` has them; the first thousand.
+            As `refexplorer.checks.references.LostFile` has them; the first thousand.
         """
         return pa.Table.from_pylist([asdict(file) for file in self.summary.lost.files], FILES)
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from refexplorer.checks.look.audit_states import SHORT_WORDS, STATE_WORDS, TARGET_WORDS, TargetState
-from refexplorer.checks.plan.references import LostFiles
+from refexplorer.checks.references import LostFiles
 from refexplorer.checks.render.audit_html import SHOWN, summary_html
 from refexplorer.core.masking import masks_repr
 from refexplorer.core.text import counted, escape, size_text
 
-_CHARS = 200
+_CHARS = 200  # characters of a name: a file may hold any text
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,13 @@ from refexplorer.checks.look.audit_states import (
     UNREACHABLE,
     UNWRITTEN,
 )
-from refexplorer.checks.plan.parts import OVERLAPS, coded, places_of
+from refexplorer.checks.parts import OVERLAPS, coded, places_of
 from refexplorer.checks.render.audit_summary import ArrayAudit, AuditProblem
 from refexplorer.formats.columns.arrow import flags_of
 from refexplorer.formats.columns.references import LARGEST, exact_sum
 
-KEPT_PROBLEMS = 1000
-KEPT_GRANTS = 100
+KEPT_PROBLEMS = 1000  # problems with their message; the rest are counted
+KEPT_GRANTS = 100  # places that the advice names; the rest are counted
 COUNTED = (
     "key", "array", "number", "target", "offset", "length", "state", "overlap", "decoded_bytes",
     "message", "target_size", "etag", "modified", "grant",

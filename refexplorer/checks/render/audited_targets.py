@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.look.audit_states import STATES, TARGET_STATE_OF, TARGET_STATES
-from refexplorer.checks.plan.parts import places_of
+from refexplorer.checks.parts import places_of
 from refexplorer.formats.columns.arrow import number_column
 
 TARGET_COLUMNS = ("number", "target", "state", "message", "target_size", "etag", "modified")

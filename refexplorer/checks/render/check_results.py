@@ -13,8 +13,8 @@ from refexplorer.checks.report_page import report_page, write_report
 from refexplorer.core.masking import masks_repr
 from refexplorer.core.text import code, counted, escape, shown, size_text, table
 
-_SHOWN = 200
-_URL_SHOWN = 120
+_SHOWN = 200  # rows of the HTML table
+_URL_SHOWN = 120  # characters of a URL: a file may hold any text
 
 
 _INSIDE = "with all ranges inside the file"

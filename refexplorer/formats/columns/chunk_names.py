@@ -26,10 +26,10 @@ from refexplorer.formats.columns.spans import (
 )
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-_MOST_LAYOUTS = 16
+_MOST_LAYOUTS = 16  # names with more layouts are read one by one
 _FEWEST = 256
 """Fewer names are read one layout after the other in no less time than in the usual way."""
-_LONGEST = 512
+_LONGEST = 512  # characters of a name that has a layout
 
 
 class _NameLayout(NamedTuple):
@@ -228,6 +228,12 @@ def in_blocks(keys: pa.LargeStringArray, rows: np.ndarray) -> Iterator[tuple[int
             yield start, keys.slice(run.start, len(part))
         else:
             yield start, keys.take(number_column(part))
+
+
+def last_parts(keys: pa.LargeStringArray) -> pa.LargeStringArray:
+    """Return keys from their last slash on, which is with them."""
+    spans = spans_of(keys)
+    return Spans(spans.data, spans.last_marks(ord("/")), spans.ends).texts()
 
 
 def _after(names: pa.LargeStringArray, skip: int) -> Spans:

@@ -24,7 +24,7 @@ from refexplorer.formats.columns.arrow import (
 from refexplorer.formats.columns.spans import spans_of
 from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
 
-LARGEST = 2**63 - 1
+LARGEST = 2**63 - 1  # int64, which columns have; larger offsets and lengths are kept beside them
 # halves of 32 bits: the sum of 2^31 of them fits into 63
 _HALF = 32
 

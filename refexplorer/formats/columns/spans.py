@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from refexplorer.formats.columns.arrow import number_column, text_column
 
-BLOCK = 2**15
+BLOCK = 2**15  # bytes whose intermediate arrays stay in the processor's cache
 # texts are compared and hashed as 64-bit numbers, eight characters at a time
 WORD = 8
 # all numbers of 18 digits fit into 63 bits
@@ -158,7 +158,8 @@ class Spans(NamedTuple):
         if not len(self.starts):
             return text_column([])
         bounds = np.stack([self.starts, self.ends], axis=1).ravel()
-        column = _column_between(bounds, pa.py_buffer(self.data))
+        buffers = [None, pa.py_buffer(bounds), pa.py_buffer(self.data)]
+        column = pa.Array.from_buffers(pa.large_string(), len(bounds) - 1, buffers)
         return column.take(number_column(np.arange(0, len(bounds), 2)))
 
     def numbers(self) -> tuple[np.ndarray, np.ndarray]:
@@ -237,22 +238,6 @@ def spans_of(column: pa.LargeStringArray) -> Spans:
     if offsets[0]:
         offsets = offsets - offsets[0]
     return Spans(found, offsets[:-1], offsets[1:])
-
-
-def runs_of(
-    column: pa.LargeStringArray, firsts: np.ndarray, ends: np.ndarray
-) -> pa.LargeStringArray:
-    """Return texts that follow each other as one text, where they lie."""
-    _, bounds, data = column.buffers()
-    if not len(firsts) or data is None:
-        return text_column([""] * max(2 * len(firsts) - 1, 0))
-    offsets = np.frombuffer(bounds, np.int64, len(column) + 1, column.offset * 8)
-    return _column_between(np.stack([offsets[firsts], offsets[ends]], axis=1).ravel(), data)
-
-
-def _column_between(bounds: np.ndarray, data: pa.Buffer) -> pa.LargeStringArray:
-    buffers = [None, pa.py_buffer(bounds), data]
-    return pa.Array.from_buffers(pa.large_string(), len(bounds) - 1, buffers)
 
 
 def chunk_numbers(names: Spans, separator: str, rank: int) -> tuple[np.ndarray, np.ndarray]:

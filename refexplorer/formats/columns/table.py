@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -27,9 +26,7 @@ _FACTOR = secrets.randbits(64) | 1
 _MASK = 2**64 - 1
 _HALF = 32
 """A product changes no bit below those that differ, so high bits are mixed into low ones."""
-_LONG = 512
-_TWO_THREADS = 2**17
-"""Numbers from which sorting halves side by side takes less time than a thread to start."""
+_LONG = 512  # longer keys are hashed by blake2b: see `hash_of`
 
 
 class KeyIndex:
@@ -46,7 +43,7 @@ class KeyIndex:
             hashes = _hashes(keys.slice(start, block)) & self._high
             rows = np.arange(start, start + len(hashes), dtype=np.uint64)
             self._marks[start : start + block] = hashes | rows
-        _sort(self._marks)
+        self._marks.sort()
 
     def __reduce__(self) -> tuple[type[KeyIndex], tuple[pa.LargeStringArray]]:
         return KeyIndex, (self._keys,)  # another process has another factor, and other hashes
@@ -100,22 +97,6 @@ class KeyIndex:
             row = self.find(keys[position].as_py())
             rows[position] = -1 if row is None else row
         return rows
-
-
-def _sort(numbers: np.ndarray) -> None:
-    """Sort in place, one half in a second thread, which numpy lets run: 0.6 of the time."""
-    if len(numbers) < _TWO_THREADS:
-        numbers.sort()
-        return
-    half = len(numbers) // 2
-    try:
-        with ThreadPoolExecutor(1, "refexplorer-sort") as executor:
-            other = executor.submit(numbers[:half].sort)
-            numbers[half:].sort()
-            other.result()
-    except RuntimeError:  # no thread can be started here, as in a browser
-        half = 0
-    numbers.sort(kind="stable" if half else None)  # timsort merges what is sorted
 
 
 def hash_of(key: bytes) -> int:

@@ -19,7 +19,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from refexplorer.core.errors import LeftOutWarning, SourceError
 from refexplorer.core.files import Progress
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 
 SECONDS = 60
 """Time for a small file; waiting for a server does not count."""
-_SECONDS_PER_MIB = 10
+_SECONDS_PER_MIB = 10  # and for each MiB of the file
 _MEMORY, _MEMORY_PER_BYTE = 2**28, 100
 """What the references to a file may take: no sound file comes near."""
-_CHILDREN = 8
+_CHILDREN = 8  # files that are read at once
 _BETWEEN = 0.1
 """Seconds between two messages of how far it is."""
 _NAME = __spec__.name if __spec__ else __name__
@@ -110,15 +110,15 @@ def made_references(file: DataFileSource, progress: Progress | None) -> MadeRefe
     """Return references; `progress` is called with bytes that were read, and all."""
     if is_child() or not _can_confine():
         return _unpacked(_made_here(file, progress), file.url)
-    said, data = _answer(file, progress)
-    for sentence in said["warned"]:
+    reply, data = _answer(file, progress)
+    for sentence in reply["warned"]:
         warnings.warn(sentence, LeftOutWarning, stacklevel=2)
-    if "missing" in said:
-        raise ImportError(said["missing"])
-    if "failed" in said:
-        raise _failed(file, said["failed"])
+    if "missing" in reply:
+        raise ImportError(reply["missing"])
+    if "failed" in reply:
+        raise _failed(file, reply["failed"])
     try:
-        made = _unpacked(_PlainReferences(*_PlainUnpickler(io.BytesIO(data)).load()), file.url)
+        made = _unpacked(_PlainReferences(*plain_loads(data)), file.url)
     except Exception:  # a damaged process may answer anything
         raise _failed(file, "the process that read its metadata gave no references") from None
     return made
@@ -151,14 +151,14 @@ def _made_here(file: DataFileSource, progress: Progress | None) -> _PlainReferen
 def _answer(file: DataFileSource, progress: Progress | None) -> tuple[Head, bytes]:
     """Return what a child answers."""
 
-    def hear(said: Head) -> bytes | None:
-        if "done" in said:
+    def hear(reply: Head) -> bytes | None:
+        if "done" in reply:
             if progress is not None:
-                progress(said["done"], file.size)
+                progress(reply["done"], file.size)
             return None
-        start, end = said["read"]
+        start, end = reply["read"]
         file.stream.seek(start)
-        return _whole(file.stream, end - start)
+        return file.stream.read(end - start)
 
     seconds = SECONDS + _SECONDS_PER_MIB * file.size / 2**20
     tells = progress is not None
@@ -201,19 +201,14 @@ def _can_confine() -> bool:
     return False
 
 
-def _whole(stream: BinaryIO, size: int) -> bytes:
-    """Return as many bytes as are asked for, if there are: a raw stream may give fewer at once."""
-    found = bytearray()
-    while len(found) < size and (more := stream.read(size - len(found))):
-        found += more
-    return bytes(found)
-
-
 class _PlainUnpickler(pickle.Unpickler):
-    """Reads texts, numbers, lists and dicts alone: a damaged process may answer anything."""
-
     def find_class(self, module_name: str, global_name: str) -> Any:
         raise pickle.UnpicklingError(f"{module_name}.{global_name} is no reference")
+
+
+def plain_loads(data: bytes) -> Any:
+    """Read texts, numbers, lists and dicts alone: a damaged process may answer anything."""
+    return _PlainUnpickler(io.BytesIO(data)).load()
 
 
 _children = Children(_NAME, _CHILDREN)
@@ -221,7 +216,7 @@ _children = Children(_NAME, _CHILDREN)
 
 def _work(head: Head, data: bytes, answering: Answering) -> None:
     limit_memory(OWN_MEMORY + _MEMORY + _MEMORY_PER_BYTE * head["bytes"])
-    said: Head = {}
+    reply: Head = {}
     made = b""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -231,11 +226,11 @@ def _work(head: Head, data: bytes, answering: Answering) -> None:
         except MemoryError:
             raise
         except ImportError as error:
-            said["missing"] = str(error)
+            reply["missing"] = str(error)
         except Exception as error:  # `_UnmakeableError`, or that of a read
-            said["failed"] = str(error).rstrip(". ") or type(error).__name__
+            reply["failed"] = str(error).rstrip(". ") or type(error).__name__
     kept = [each for each in caught if issubclass(each.category, LeftOutWarning)]
-    answering.answer(said | {"warned": [str(each.message) for each in kept]}, made)
+    answering.answer(reply | {"warned": [str(each.message) for each in kept]}, made)
 
 
 def _made(head: Head, answering: Answering) -> _PlainReferences:
@@ -275,7 +270,7 @@ def _plain_references(stream: WatchedStream, kind: str) -> _PlainReferences:
     except (ImportError, MemoryError):
         raise
     except Exception as error:  # each library has errors of its own
-        stream.raise_again()
+        stream.reraise()
         raise _UnmakeableError(_clause(error)) from None
     finally:
         stream.forget()
@@ -289,7 +284,7 @@ def _references(stream: WatchedStream, kind: str) -> _PlainReferences:
         made = _reference_maker(kind)(file)
     finally:
         file.close()
-    stream.raise_again()  # some libraries pass over what a read raises
+    stream.reraise()  # some libraries pass over what a read raises
     if made.left_out and not any(key.endswith("/.zarray") for key in made.documents):
         raise _UnmakeableError(f"nothing in it can be referenced: {left_out_text(made.left_out)}")
     return _PlainReferences(
@@ -315,11 +310,8 @@ def _clause(error: BaseException) -> str:
 
 def reader(kind: str, stream: object) -> DataFile:
     """Return the reader of a kind of file, one of `READERS`, which a stream has."""
-    from refexplorer.formats.datafiles.data_file import StreamBlocks
-
     module, name = READERS[kind]
-    given = StreamBlocks(cast("IO[bytes]", stream)) if kind == "netcdf3" else stream
-    found: DataFile = getattr(import_module(f"{__package__}.{module}"), name)(given)
+    found: DataFile = getattr(import_module(f"{__package__}.{module}"), name)(stream)
     return found
 
 

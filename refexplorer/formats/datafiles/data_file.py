@@ -4,51 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import IO, Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from refexplorer.core.text import escape
 
-_SHOWN = 5
+_SHOWN = 5  # names in the sentence about what was left out
 
 
 NO_PLAIN_FORM = "It is of a type without a plain form"
 """How the reason begins why an attribute is not read that JSON, and netCDF, have no type for."""
-
-
-class BlockSource(Protocol):
-    """An open file that is read in blocks, wherever it is."""
-
-    size: int
-
-    def read_at(self, start: int, end: int) -> bytes:
-        """Return the bytes from ``start`` up to ``end``."""
-
-    def begin_values(self) -> None:
-        """Lift what limits the reading of metadata."""
-
-    def close(self) -> None:
-        """Close the file."""
-
-
-class StreamBlocks:
-    """A seekable stream as a `BlockSource`; closing it leaves the stream open."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self.size = stream.seek(0, 2)
-
-    def read_at(self, start: int, end: int) -> bytes:
-        """Return the bytes from ``start`` up to ``end``."""
-        self._stream.seek(start)
-        return self._stream.read(min(end, self.size) - min(start, self.size))
-
-    def begin_values(self) -> None:
-        """Do nothing: the reading of metadata has no limit here."""
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 UnreadReason = Literal["damaged", "format", "library", "cost", "expression"]
@@ -77,6 +43,12 @@ def left_out_text(left_out: Mapping[str, object]) -> str:
     ]
     more = f" and {len(left_out) - _SHOWN:,} more" if len(left_out) > _SHOWN else ""
     return ", ".join(shown) + more
+
+
+def error_text(error: BaseException) -> str:
+    """Return the first line of an error of a library, without a full stop."""
+    text = str(error).strip().partition("\n")[0] or type(error).__name__
+    return escape(text.rstrip("."), 300)
 
 
 def why_of(error: BaseException) -> UnreadReason:
@@ -178,20 +150,19 @@ class DataFile(Protocol):
 
     form: str
     """``"HDF5"``, ``"NetCDF3"``, ``"TIFF"``, ``"GRIB"``, ``"FITS"`` or ``"Zarr"``."""
+    declared: int | None = None
+    """How many objects the file has by the counts in its headers, which `objects` does not use.
 
-    @property
-    def declared(self) -> int | None:
-        """How many objects the file has by the counts in its headers, which `objects` does not use.
-
-        None where the format has no such count. GRIB and FITS have none, but what `objects` yields,
-        gaps among them, covers the file from its first to its last byte.
-        """
+    None where the format has no such count. GRIB and FITS have none, but what `objects` yields,
+    gaps among them, covers the file from its first to its last byte.
+    """
 
     def objects(self) -> Iterator[FileObject]:
         """Yield everything in the file, also what has no byte ranges or cannot be read."""
 
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the attributes of all groups by path; the root is ``""``."""
+        """Return the attributes of all groups by path; the root, ``""``, has none by default."""
+        return {"": {}}
 
     def names(self) -> tuple[str, ...]:
         """Return the paths of all arrays, those of groups within groups too.
@@ -202,6 +173,7 @@ class DataFile(Protocol):
 
     def other_names(self) -> Mapping[str, str]:
         """Return further names of arrays, such as links, and the name in `names` of each."""
+        return {}
 
     def array(self, name: str) -> FileArray:
         """Return the metadata of an array, by any of its names."""
@@ -213,12 +185,11 @@ class DataFile(Protocol):
         """Read values with the library of the format, neither masked nor scaled."""
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; one that was opened by somebody else stays open."""
+        return
 
 
 class SizedDataFile(DataFile, Protocol):
     """A data file of which the size is known."""
 
-    @property
-    def size(self) -> int:
-        """Bytes of the file."""
+    size: int  # In bytes

@@ -18,16 +18,18 @@ from astropy.io import fits
 
 from refexplorer.core.text import escape
 from refexplorer.formats.datafiles.data_file import (
+    DataFile,
     FileArray,
     FileChunks,
     FileFilter,
     FileObject,
     Unread,
+    error_text,
     gaps,
     why_of,
 )
 
-EXTENSIONS = 10_000
+EXTENSIONS = 10_000  # a header of 2,880 bytes is enough for one, so a file may hold any number
 _TYPES = {8: "u1", 16: ">i2", 32: ">i4", 64: ">i8", -32: ">f4", -64: ">f8"}
 _INTEGERS = (8, 16, 32, 64)
 """``BITPIX`` of whole numbers."""
@@ -35,11 +37,10 @@ _VARYING = re.compile(r"\d*[PQ]")
 _COMMENTS = frozenset({"COMMENT", "HISTORY", ""})
 
 
-class FitsFile:
+class FitsFile(DataFile):
     """A FITS file."""
 
     form = "FITS"
-    declared = None
 
     def __init__(self, file: IO[bytes]) -> None:
         self._bytes = file
@@ -60,7 +61,9 @@ class FitsFile:
         except Exception as error:  # astropy raises what it meets in broken headers
             if isinstance(error, Unread):
                 raise
-            raise Unread(why_of(error), f"astropy cannot open the file: {_said(error)}.") from error
+            raise Unread(
+                why_of(error), f"astropy cannot open the file: {error_text(error)}."
+            ) from error
 
     def _list(self) -> None:
         for number, part in enumerate(self._file):
@@ -101,10 +104,6 @@ class FitsFile:
             yield FileObject(name, "array", shape, stored, barrier)
         yield from gaps(self._ends, self._bytes.seek(0, 2))
 
-    def groups(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the root, without attributes: headers are those of extensions."""
-        return {"": {}}
-
     def array(self, name: str) -> FileArray:
         """Return the metadata of an image or a table of numbers."""
         name = self._numbers.get(name, name)
@@ -116,7 +115,7 @@ class FitsFile:
             raise
         except Exception as error:
             raise Unread(
-                why_of(error), f"astropy cannot read {escape(name)}: {_said(error)}."
+                why_of(error), f"astropy cannot read {escape(name)}: {error_text(error)}."
             ) from error
         scaled = _is_scaled(part)
         attributes = {
@@ -169,7 +168,7 @@ class FitsFile:
             return np.frombuffer(data, array.dtype)[::step]
         except (OSError, ValueError, TypeError, LookupError) as error:
             raise Unread(
-                "damaged", f"astropy cannot read the values of {escape(name)}: {_said(error)}."
+                "damaged", f"astropy cannot read the values of {escape(name)}: {error_text(error)}."
             ) from error
 
     def close(self) -> None:
@@ -250,8 +249,3 @@ def _values(name: str, part: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
     if dtype.itemsize != header["NAXIS1"]:
         raise Unread("expression", f"The rows of {escape(name)} have a type that NumPy has not.")
     return dtype, (int(header["NAXIS2"]),)
-
-
-def _said(error: BaseException) -> str:
-    words = str(error).strip().partition("\n")[0] or type(error).__name__
-    return escape(words.rstrip("."), 300)

@@ -18,6 +18,7 @@ import numpy as np
 
 from refexplorer.core.text import escape
 from refexplorer.formats.datafiles.data_file import (
+    DataFile,
     FileArray,
     FileChunks,
     FileFilter,
@@ -27,7 +28,7 @@ from refexplorer.formats.datafiles.data_file import (
     gaps,
 )
 
-MESSAGES = 100_000
+MESSAGES = 100_000  # so that a file of very many tiny messages ends
 _MAGIC = b"GRIB"
 _GAP = 2**16
 """Bytes between two messages in which the next one is looked for at a time."""
@@ -52,6 +53,7 @@ _NOT_FIRST = Unread(
 )
 _REGULAR = frozenset({"regular_ll", "regular_gg"})
 _LEVEL_UNITS = {"isobaricInhPa": "hPa", "isobaricInPa": "Pa", "heightAboveGround": "m"}
+# numbers of sections, and the bitmap "as defined before" (GRIB 2)
 _BITMAP, _DATA, _BITMAP_BEFORE = 6, 7, 254
 _HEAD, _END = 16, b"7777"
 _WHY: Mapping[tuple[type[Exception], ...], UnreadReason] = {
@@ -96,11 +98,10 @@ class GribField:
     attributes: Mapping[str, Any]  # As cfgrib gives them
 
 
-class GribFile:
+class GribFile(DataFile):
     """A GRIB file."""
 
     form = "GRIB"
-    declared = None
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -112,10 +113,6 @@ class GribFile:
     def names(self) -> tuple[str, ...]:
         """Return the numbers of all messages; further fields of a message have other labels."""
         return tuple(map(str, range(len(self._places))))
-
-    def other_names(self) -> Mapping[str, str]:
-        """Return no other names."""
-        return {}
 
     def objects(self) -> Iterator[FileObject]:
         """Yield all fields of all messages, and the bytes that belong to none."""
@@ -131,10 +128,6 @@ class GribFile:
             yield FileObject(label, "array", shape, self._place(label)[1], barrier, title)
         size = self._file.seek(0, 2)
         yield from gaps(((start, start + length) for start, length in self._places), size)
-
-    def groups(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the root, without attributes."""
-        return {"": {}}
 
     def field_names(self) -> Iterator[str]:
         """Yield the labels of all fields of all messages."""
@@ -220,9 +213,6 @@ class GribFile:
                 if _get(message, "bitmapPresent", int):
                     values[values == eccodes.codes_get(message, "missingValue", float)] = np.nan
             return values.reshape(_shape(message))[selection]
-
-    def close(self) -> None:
-        """Do nothing: the file is closed by who opened it."""
 
     def _place(self, name: str) -> tuple[int, int]:
         number = name.partition(".")[0]

@@ -18,7 +18,7 @@ import numpy as np
 from refexplorer.formats.datafiles.data_file import FileChunks, Unread
 from refexplorer.formats.datafiles.grib import GribField, GribFile
 from refexplorer.formats.datafiles.references import INLINE_BYTES, DataFileReferences
-from refexplorer.formats.datafiles.zarr_terms import array_documents, inline_text
+from refexplorer.formats.datafiles.zarr_terms import array_documents, base64_text, index_text
 
 _AXES = ("number", "time", "step", "level")
 _TEXTS = {
@@ -219,8 +219,8 @@ def _data(
     )
     for each in held:
         values = file.values(each.label, tuple(slice(0, n) for n in each.shape))
-        text = inline_text(np.ascontiguousarray(values, "<f8"))
-        documents[f"{key}/{'.'.join(map(str, places[each.label]))}"] = text
+        text = base64_text(np.ascontiguousarray(values, "<f8").tobytes())
+        documents[f"{key}/{index_text(places[each.label])}"] = text
     referenced = [each for each in variable.fields if each not in held]
     if referenced:
         chunks[key] = _chunk([places[each.label] for each in referenced], referenced)
@@ -242,8 +242,8 @@ def _chunk(places: Sequence[tuple[int, ...]], fields: Sequence[GribField]) -> Fi
 def _inline(
     key: str, values: np.ndarray, dimensions: list[str], attributes: Mapping[str, Any]
 ) -> dict[str, str]:
-    place = ".".join("0" * values.ndim) or "0"
+    place = index_text((0,) * values.ndim)
     documents = array_documents(
         key, values.shape, values.shape, values.dtype.str, [], dimensions, attributes
     )
-    return documents | {f"{key}/{place}": inline_text(values)}
+    return documents | {f"{key}/{place}": base64_text(values.tobytes())}

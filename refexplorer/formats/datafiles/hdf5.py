@@ -18,6 +18,7 @@ from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5p, h5r, h5s, h5t, h5z
 
 from refexplorer.core.text import escape
 from refexplorer.formats.datafiles.data_file import (
+    DataFile,
     FileArray,
     FileChunks,
     FileObject,
@@ -50,7 +51,7 @@ _ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, OverflowError
 """What h5py raises of a broken file; it has no error of its own."""
 
 
-class Hdf5File:
+class Hdf5File(DataFile):
     """An HDF5 file."""
 
     form = "HDF5"
@@ -64,7 +65,7 @@ class Hdf5File:
             self._userblock = self._file.get_create_plist().get_userblock()
             self._list()
         except _ERRORS as error:
-            raise Unread("damaged", f"HDF5 cannot open the file: {_said(error)}.") from error
+            raise Unread("damaged", f"HDF5 cannot open the file: {_error_text(error)}.") from error
 
     def _list(self) -> None:
         """Find all links, and open what they lead to."""
@@ -101,7 +102,7 @@ class Hdf5File:
             if not folder:
                 raise
             path = _text(folder[:-1])
-            words = f"HDF5 cannot list the group {escape(path)}: {_said(error)}."
+            words = f"HDF5 cannot list the group {escape(path)}: {_error_text(error)}."
             self._datasets[path] = Unread("damaged", words)
             del self._groups[path]
         self._count += len(links)
@@ -138,7 +139,7 @@ class Hdf5File:
         try:
             return h5o.open(group, name)
         except _ERRORS as error:
-            return Unread("damaged", f"HDF5 cannot open {escape(path)}: {_said(error)}.")
+            return Unread("damaged", f"HDF5 cannot open {escape(path)}: {_error_text(error)}.")
 
     def _dataset(self, name: str) -> tuple[str, h5d.DatasetID]:
         """Return the path in `names` and what is there."""
@@ -187,7 +188,7 @@ class Hdf5File:
         except Unread as error:
             return FileObject(path, "array", shape, stored, error)
         except _ERRORS as error:
-            words = f"HDF5 cannot read {escape(path)}: {_said(error)}."
+            words = f"HDF5 cannot read {escape(path)}: {_error_text(error)}."
             return FileObject(path, "array", shape, stored, Unread("damaged", words))
         return FileObject(path, "array", shape, stored)
 
@@ -203,7 +204,9 @@ class Hdf5File:
                 self._arrays[path] = self._described(path, dataset)
             return self._arrays[path]
         except _ERRORS as error:
-            raise Unread("damaged", f"HDF5 cannot read {escape(path)}: {_said(error)}.") from error
+            raise Unread(
+                "damaged", f"HDF5 cannot read {escape(path)}: {_error_text(error)}."
+            ) from error
 
     def _described(self, path: str, dataset: h5d.DatasetID) -> FileArray:
         plist = dataset.get_create_plist()
@@ -246,7 +249,7 @@ class Hdf5File:
                 else:
                     attributes[name] = plain(attribute_value(attribute))
             except _ERRORS as error:
-                unread[name] = f"HDF5 cannot read it: {_said(error)}."
+                unread[name] = f"HDF5 cannot read it: {_error_text(error)}."
             except Unread as error:
                 unread[name] = str(error)
         if count > ATTRIBUTES:
@@ -306,7 +309,7 @@ class Hdf5File:
         except _ERRORS as error:
             raise Unread(
                 "damaged",
-                f"HDF5 cannot read where the chunks of {escape(path)} are: {_said(error)}.",
+                f"HDF5 cannot read where the chunks of {escape(path)} are: {_error_text(error)}.",
             ) from error
 
     def _located(self, path: str, dataset: h5d.DatasetID) -> FileChunks:
@@ -347,7 +350,7 @@ class Hdf5File:
         except _ERRORS as error:
             raise Unread(
                 _why_undecoded(dataset),
-                f"HDF5 cannot read the values of {escape(path)}: {_said(error)}.",
+                f"HDF5 cannot read the values of {escape(path)}: {_error_text(error)}.",
             ) from error
 
     def close(self) -> None:
@@ -393,7 +396,7 @@ def _text(name: bytes) -> str:
     return name.decode("utf-8", "surrogateescape")
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """Return the first line of an error of h5py, without a full stop."""
     text = str(error.args[0]) if error.args else type(error).__name__
     return escape(text.strip().partition("\n")[0].rstrip("."), 300)

@@ -19,11 +19,12 @@ from refexplorer.formats.datafiles.data_file import (
     FileArray,
     FileChunks,
     FileObject,
+    SizedDataFile,
     Unread,
 )
 
 if TYPE_CHECKING:
-    from refexplorer.formats.datafiles.data_file import BlockSource
+    from refexplorer.formats.datafiles.streams import SeekableBytes
 
 HEADER_BYTES = 2**24
 """A header of more is none that anybody writes."""
@@ -31,6 +32,7 @@ _TYPES = {
     1: "i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8",
     7: "u1", 8: ">u2", 9: ">u4", 10: ">i8", 11: ">u8",
 }  # fmt: skip
+# tags of the lists in a header (the classic format)
 _DIMENSIONS, _VARIABLES, _ATTRIBUTES = 10, 11, 12
 _STREAMING = {4: 2**32 - 1, 8: 2**64 - 1}
 """The number of records of a file that was not closed, by the bytes of the number."""
@@ -46,13 +48,13 @@ class _Variable:
     size: int
 
 
-class NetCdf3File:
+class NetCdf3File(SizedDataFile):
     """A NetCDF3 file."""
 
     form = "NetCDF3"
 
-    def __init__(self, file: BlockSource) -> None:
-        self._file = file
+    def __init__(self, file: SeekableBytes) -> None:
+        self._file, self.size = file, file.size
         try:
             self._read(_Header(file))
         except (ValueError, LookupError, OverflowError) as error:
@@ -73,18 +75,9 @@ class NetCdf3File:
             records = (self._file.size - first) // max(self._record_size, 1)
         self._variables = {each.array.name: _with_records(each, records) for each in found}
 
-    @property
-    def size(self) -> int:
-        """Bytes of the file."""
-        return self._file.size
-
     def names(self) -> tuple[str, ...]:
         """Return the names of all variables."""
         return tuple(self._variables)
-
-    def other_names(self) -> Mapping[str, str]:
-        """Return no further names: there are no links."""
-        return {}
 
     def objects(self) -> Iterator[FileObject]:
         """Yield all variables; two of the same name, which no sound file has, are one."""
@@ -150,7 +143,7 @@ class NetCdf3File:
 class _Header:
     """Reads a header from its start."""
 
-    def __init__(self, file: BlockSource) -> None:
+    def __init__(self, file: SeekableBytes) -> None:
         self._file, self._at = file, 4
         version = file.read_at(3, 4)[0]
         self.width = 8 if version == 5 else 4

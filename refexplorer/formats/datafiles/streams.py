@@ -1,4 +1,4 @@
-"""What the packages that know data files read from: any file, counted, and told to stop."""
+"""Streams that packages for data files read from: counted, and stopped on request."""
 
 from __future__ import annotations
 
@@ -14,10 +14,6 @@ from refexplorer.core.files import Progress
 
 BLOCK = 2**17
 """Bytes of one request at least: metadata of a file lies in many small pieces, often near."""
-_KEPT = 128
-"""Blocks in memory; packages come back to those that they have read."""
-_LONGEST = 2**24
-"""Bytes of one request at most."""
 
 Fetch = Callable[[int, int], bytes]
 """Returns the bytes from the first number to the second."""
@@ -50,32 +46,43 @@ class SeekableBytes(io.RawIOBase):
         """Return the bytes from `start` to `end`, or as many of them as there are."""
         raise NotImplementedError
 
-    def readable(self) -> bool:  # noqa: D102
+    def begin_values(self) -> None:
+        """Lift what limits the reading of metadata, if anything does."""
+
+    def readable(self) -> bool:
         return True
 
-    def seekable(self) -> bool:  # noqa: D102
+    def seekable(self) -> bool:
         return True
 
-    def tell(self) -> int:  # noqa: D102
+    def tell(self) -> int:
         return self._position
 
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:  # noqa: D102
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size}[whence]
         if start + offset < 0:
             raise ValueError(f"The position would be {start + offset}.")
         self._position = start + offset
         return self._position
 
-    def readinto(self, buffer: object) -> int:  # noqa: D102
-        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
-        data = self.read_at(self._position, self._position + len(view))
-        view[: len(data)] = data
+    def read(self, size: int = -1) -> bytes:
+        """Return bytes; no more memory is taken than the file has."""
+        data = self.read_at(self._position, self.size if size < 0 else self._position + size)
         self._position += len(data)
+        return data
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
+        data = self.read(len(view))
+        view[: len(data)] = data
         return len(data)
 
 
 class RangeStream(SeekableBytes):
     """A file whose bytes somebody else fetches, read in blocks."""
+
+    kept, longest = 128, 2**24
+    """Blocks in memory, as packages come back to those that they have read; bytes of a request."""
 
     def __init__(
         self, fetch: Fetch, size: int, name: str, most: int = sys.maxsize, block: int = BLOCK
@@ -86,7 +93,7 @@ class RangeStream(SeekableBytes):
         self._fetch, self._name, self._most, self._block = fetch, name, most, block
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
 
-    def read_at(self, start: int, end: int) -> bytes:  # noqa: D102
+    def read_at(self, start: int, end: int) -> bytes:
         end, parts = min(end, self.size), list[bytes]()
         while start < end:
             number = start // self._block
@@ -100,7 +107,7 @@ class RangeStream(SeekableBytes):
     def _load(self, first: int, stop: int) -> None:
         """Fetch blocks that are not held, as many as are asked for in one request."""
         last, size = first + 1, self._block
-        most = min(-(-stop // size), first + _LONGEST // size)
+        most = min(-(-min(stop, self.size) // size), first + self.longest // size)
         while last < most and last not in self._blocks:
             last += 1
         start, end = first * size, min(last * size, self.size)
@@ -117,60 +124,43 @@ class RangeStream(SeekableBytes):
                 f"{self._name} cannot be read: {len(data):,} bytes came for the {end - start:,} "
                 f"from {start:,}."
             )
-        for number in range(first, last):
-            place = (number - first) * size
-            self._blocks[number] = data[place : place + size]
-        while len(self._blocks) > max(_KEPT, last - first):
+        self._keep(first, data)
+        while len(self._blocks) > max(self.kept, last - first):
             self._blocks.popitem(last=False)
 
+    def _keep(self, first: int, data: bytes) -> None:
+        for place in range(0, len(data), self._block):
+            self._blocks[first + place // self._block] = data[place : place + self._block]
 
-class WatchedStream(io.RawIOBase):
+
+class WatchedStream(SeekableBytes):
     """A file that tells how far it was read, and keeps what ended the reading.
 
-    Libraries of C turn what is raised in a read into errors of their own: `raise_again` raises
-    the first of them as it was.
+    Libraries of C turn what is raised in a read into errors of their own: `reraise` raises the
+    first of them as it was.
     """
 
     def __init__(self, inner: BinaryIO, size: int, progress: Progress | None) -> None:
         super().__init__()
         self.size = size
-        self._inner = inner
-        self._progress = progress
+        self._inner, self._progress = inner, progress
         self._read = 0
         self._raised: BaseException | None = None
 
-    def readable(self) -> bool:  # noqa: D102
-        return True
-
-    def seekable(self) -> bool:  # noqa: D102
-        return True
-
-    def tell(self) -> int:  # noqa: D102
-        return self._inner.tell()
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:  # noqa: D102
-        return self._inner.seek(offset, whence)
-
-    def read(self, size: int = -1) -> bytes | None:
-        """Return bytes; no more memory is taken than the file has."""
-        left = max(self.size - self.tell(), 0)
-        return super().read(left if size < 0 else min(size, left))
-
-    def readinto(self, buffer: object) -> int:  # noqa: D102
-        view, done = memoryview(buffer).cast("B"), 0  # type: ignore[arg-type]
-        self.raise_again()
+    def read_at(self, start: int, end: int) -> bytes:
+        self.reraise()
         try:
-            while done < len(view) and (count := self._inner.readinto(view[done:])):  # type: ignore[attr-defined]
-                done += count
-            self._read += done
+            self._inner.seek(start)
+            data = self._inner.read(max(min(end, self.size) - start, 0))
+            self._read += len(data)
             if self._progress is not None:
                 self._progress(min(self._read, self.size), self.size)
         except BaseException as error:
             self._raised = error
             raise
-        return done
+        return data
 
-    def raise_again(self) -> None:
+    def reraise(self) -> None:
         """Raise what a read raised."""
         if self._raised is not None:
             raise self._raised

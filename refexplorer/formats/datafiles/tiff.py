@@ -14,13 +14,15 @@ from typing import IO, Any, Literal
 import numpy as np
 import tifffile
 
-from refexplorer.core.text import counted, escape
+from refexplorer.core.text import counted
 from refexplorer.formats.datafiles.data_file import (
+    DataFile,
     FileArray,
     FileChunks,
     FileFilter,
     FileObject,
     Unread,
+    error_text,
     why_of,
 )
 
@@ -46,7 +48,7 @@ _COMPRESSORS = {
     52546: "imagecodecs_jpegxl",
 }
 """As tifffile names them in reference sets; those are left out that need settings of the page."""
-_SUBIFDS = 330
+_SUBIFDS = 330  # number of the TIFF tag
 _NODATA = 42113
 """The tag of GDAL that names the value of missing ones."""
 _DELTA = {2: 1, 34892: 2, 34893: 4}
@@ -54,7 +56,7 @@ _FLOAT = {3: 1, 34894: 2, 34895: 4}
 """Predictors, and the distance of the values that they subtract."""
 
 
-class TiffFile:
+class TiffFile(DataFile):
     """A TIFF file."""
 
     form = "TIFF"
@@ -68,7 +70,7 @@ class TiffFile:
             self._places = set(_directories(file))
         except Exception as error:  # tifffile raises what it meets in broken tags
             raise Unread(
-                why_of(error), f"tifffile cannot open the file: {_said(error)}."
+                why_of(error), f"tifffile cannot open the file: {error_text(error)}."
             ) from error
         if not self._levels:
             raise Unread("damaged", "tifffile finds no image in the file.")
@@ -124,7 +126,7 @@ class TiffFile:
         try:
             return self._described(name, series)
         except _ERRORS as error:
-            raise Unread("damaged", f"tifffile cannot read {name}: {_said(error)}.") from error
+            raise Unread("damaged", f"tifffile cannot read {name}: {error_text(error)}.") from error
 
     def _described(self, name: str, series: Any) -> FileArray:
         page = series.keyframe
@@ -164,7 +166,7 @@ class TiffFile:
                 self._chunks[array.name] = _located(array, self._levels[array.name])
             return self._chunks[array.name]
         except _ERRORS as error:
-            raise Unread("damaged", f"tifffile cannot read {name}: {_said(error)}.") from error
+            raise Unread("damaged", f"tifffile cannot read {name}: {error_text(error)}.") from error
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         """Read values; errors as of `array`."""
@@ -179,7 +181,7 @@ class TiffFile:
                 return np.asarray(opened[selection])
         except Exception as error:  # codecs raise what they like
             raise Unread(
-                why_of(error), f"tifffile cannot read the values of {name}: {_said(error)}."
+                why_of(error), f"tifffile cannot read the values of {name}: {error_text(error)}."
             ) from error
 
     def close(self) -> None:
@@ -314,8 +316,3 @@ def _filters(
         return tuple(found)
     name = _COMPRESSORS.get(int(page.compression))
     return None if name is None else (*found, FileFilter(name))
-
-
-def _said(error: BaseException) -> str:
-    words = str(error).strip().partition("\n")[0] or type(error).__name__
-    return escape(words.rstrip("."), 300)

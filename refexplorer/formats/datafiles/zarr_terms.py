@@ -222,11 +222,6 @@ def json_fill(dtype: np.dtype[Any], value: Any) -> Any:
     return value
 
 
-def inline_text(values: np.ndarray) -> str:
-    """Return values as a reference that holds them."""
-    return base64_text(values.tobytes())
-
-
 def base64_text(data: bytes) -> str:
     """Return bytes as an inline reference."""
     return "base64:" + base64.b64encode(data).decode()

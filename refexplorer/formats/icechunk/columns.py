@@ -6,7 +6,6 @@ virtual chunk container.
 
 from __future__ import annotations
 
-import base64
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
@@ -22,6 +21,7 @@ from refexplorer.core.limits import Limits
 from refexplorer.formats.columns.arrow import flags_of, number_column, text_column, text_scalar
 from refexplorer.formats.columns.entries import EntriesBuilder
 from refexplorer.formats.columns.references import joined
+from refexplorer.formats.datafiles.zarr_terms import base64_text
 
 if TYPE_CHECKING:
     from icechunk import IcechunkStore, Repository, Session
@@ -153,7 +153,7 @@ def _add(
         located(text_column(paths), kinds, start),
         offsets,
         lengths,
-        {row: f"base64:{base64.b64encode(data).decode()}" for row, data in inline.items()},
+        {row: base64_text(data) for row, data in inline.items()},
     )
     return Counter({KINDS[kind]: count for kind, count in found.items()})
 
@@ -173,11 +173,13 @@ def located(paths: pa.LargeStringArray, kinds: np.ndarray, start: str) -> pa.Lar
 
 def outside(urls: pa.LargeStringArray, starts: list[str]) -> pa.LargeStringArray:
     """Return the URLs that begin with none of some starts, and are not empty as of inline data."""
-    rest = urls.filter(pc.not_equal(urls, ""))
+    remaining = urls.filter(pc.not_equal(urls, ""))
     for start in starts:
-        held = flags_of(pc.starts_with(rest, start)) if len(rest) else np.empty(0, np.bool_)
-        rest = rest.take(number_column(np.flatnonzero(~held)))
-    return rest
+        held = (
+            flags_of(pc.starts_with(remaining, start)) if len(remaining) else np.empty(0, np.bool_)
+        )
+        remaining = remaining.take(number_column(np.flatnonzero(~held)))
+    return remaining
 
 
 Answer = TypeVar("Answer")
@@ -199,8 +201,8 @@ class SnapshotNode:
 
 def nodes_of(repository: Repository, session: Session, name: str) -> list[SnapshotNode]:
     """Return the nodes of a snapshot; Icechunk 1 tells them as JSON text, 2 as a dict."""
-    told: Any = awaited(_inspected(repository, session))
-    snapshot: dict[str, Any] = json.loads(told) if isinstance(told, str) else told
+    inspected: Any = awaited(_inspected(repository, session))
+    snapshot: dict[str, Any] = json.loads(inspected) if isinstance(inspected, str) else inspected
     return [_node(node, name) for node in snapshot["nodes"]]
 
 

@@ -6,13 +6,10 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 from refexplorer.core.errors import SourceError
 from refexplorer.core.masking import masks_repr
-
-TargetKind: TypeAlias = Literal["native", "virtual"]
-
 
 NOWHERE = "icechunk:///"
 """What locations of native chunks begin with where the repository has no place that is known."""
@@ -65,8 +62,6 @@ class RepositoryFacts:
         them; None if that is not known.
     example
         One of those.
-    manifests
-        Bytes and chunk references of each manifest of the snapshot; None if they are not known.
     """
 
     place: str | None
@@ -79,10 +74,9 @@ class RepositoryFacts:
     chunks: Mapping[str, int] = field(default_factory=dict)
     outside: int | None = None
     example: str | None = None
-    manifests: tuple[tuple[int, int], ...] | None = None
 
     @staticmethod
-    def kind_of(url: str) -> TargetKind:
+    def kind_of(url: str) -> Literal["native", "virtual"]:
         """Say whether a target is a file of the repository, or one that it refers to."""
         return "native" if url.startswith(NATIVE_STARTS) else "virtual"
 
@@ -99,20 +93,20 @@ class RepositoryFacts:
                 "A session does not tell its virtual chunk containers, so that it is not known "
                 "which virtual chunks Icechunk may read."
             )
-        said = []
+        sentences = []
         if self.containers:
             names = ", ".join(each.prefix for each in self.containers)
-            said.append(
+            sentences.append(
                 "Icechunk reads virtual chunks of "
                 f"{names} once `authorize_virtual_chunk_access` names the prefix"
             )
         if self.outside:
             others = "location is" if self.outside == 1 else "locations are"
-            said.append(
+            sentences.append(
                 f"{self.outside:,} {others} in no virtual chunk container (such as "
                 f"{self.example}), and Icechunk refuses to read them until one is added"
             )
-        return "; ".join(said) + "."
+        return "; ".join(sentences) + "."
 
 
 MARKS = ("repo", "refs/branch.main/ref.json")
@@ -203,8 +197,8 @@ def place_of(session: Any) -> str | None:
     from msgspec import msgpack
 
     try:
-        told = msgpack.decode(session._session.as_bytes())
-        storage = told[_STORAGE]
+        fields = msgpack.decode(session._session.as_bytes())
+        storage = fields[_STORAGE]
     except (AttributeError, LookupError, TypeError, ValueError):
         return None
     found = _fields(storage)
@@ -215,11 +209,11 @@ def place_of(session: Any) -> str | None:
     return None
 
 
-def _fields(told: Any) -> dict[str, Any]:
+def _fields(fields: Any) -> dict[str, Any]:
     """Return the texts in a tree of mappings, the outer ones first."""
     found: dict[str, Any] = {}
-    if isinstance(told, Mapping):
-        for name, value in told.items():
+    if isinstance(fields, Mapping):
+        for name, value in fields.items():
             if isinstance(value, Mapping):
                 found = _fields(value) | found
             elif isinstance(value, str):

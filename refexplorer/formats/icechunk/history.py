@@ -32,7 +32,7 @@ from refexplorer.formats.icechunk.manifests import (
     chunks_of,
     versions_in,
 )
-from refexplorer.formats.icechunk.repository import OpenedVersion, told
+from refexplorer.formats.icechunk.repository import OpenedVersion, as_source_error
 
 if TYPE_CHECKING:
     from icechunk import Repository
@@ -107,7 +107,7 @@ class RepositoryHistory:
 
     def snapshots(self, start: int = 0, stop: int | None = None) -> list[RepositorySnapshot]:
         """Return the snapshots numbered `start` to `stop`, from 0, the newest first."""
-        with told(self.name):
+        with as_source_error(self.name):
             return list(islice(self._snapshots(), start, stop))
 
     def listing(self, most: int) -> RepositoryListing:
@@ -131,7 +131,7 @@ class RepositoryHistory:
         SourceError
             If there is no such version, or one is no ancestor of the other.
         """
-        with told(self.name):
+        with as_source_error(self.name):
             ids = {"from_snapshot_id": self._id(before), "to_snapshot_id": self._id(after)}
             return tuple(_sentences(self._repository.diff(**ids)))
 

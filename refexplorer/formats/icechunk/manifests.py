@@ -54,11 +54,6 @@ class FlatTable:
         slots = (self._size - 4) // 2
         return [n for n in range(slots) if n not in known and self._place(n) is not None]
 
-    def number(self, field: int) -> int:
-        """Return a number of 64 bits, 0 if it is left out."""
-        at = self._place(field)
-        return 0 if at is None else self._number("<Q", at)
-
     def bytes_at(self, field: int, size: int) -> bytes | None:
         """Return a structure of a known size."""
         at = self._place(field)
@@ -71,11 +66,6 @@ class FlatTable:
             return None
         at += self._number("<I", at)
         return at + 4, self._number("<I", at)
-
-    def data(self, field: int) -> bytes | None:
-        """Return a vector of bytes, or a text."""
-        vector = self._vector(field)
-        return None if vector is None else self._data[vector[0] : sum(vector)]
 
     def all_tables(self, field: int) -> FlatTables:
         """Return the tables of a vector, all at once."""
@@ -166,9 +156,9 @@ _HEADER = 39
 _WRITER = slice(12, 36)
 _VERSION, _TYPE, _COMPRESSION = 36, 37, 38
 """Positions of bytes in the header."""
-_VERSIONS = (1, 2)
-_MANIFEST = 2
-_PLAIN, _ZSTD = 0, 1
+_VERSIONS = (1, 2)  # of the format that this reader knows
+_MANIFEST = 2  # type of file
+_PLAIN, _ZSTD = 0, 1  # compression
 # places of `arrays` in the table Manifest and of `refs` in ArrayManifest
 _ARRAYS = 1
 _REFS = 1

@@ -7,7 +7,6 @@ read by `refexplorer.formats.icechunk.manifests`, from a folder of this machine.
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 from collections import Counter
@@ -24,6 +23,7 @@ from refexplorer.core.files import Files
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
 from refexplorer.formats.columns.entries import Entries, EntriesBuilder
+from refexplorer.formats.datafiles.zarr_terms import base64_text
 from refexplorer.formats.icechunk.columns import (
     KeyEncoding,
     add_snapshot,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 MAIN = "main"
 """The branch that is opened where none is named."""
-_SHOWN = 200
+_SHOWN = 200  # characters of a name in a message
 
 
 class Snapshot(NamedTuple):
@@ -107,7 +107,7 @@ class OpenedVersion:
                 file = str(self.folder / "manifests" / manifest)
                 for chunks in chunks_of(file, node.id, limits, files.open):
                     columns = chunks.urls, chunks.offsets, chunks.lengths
-                    values = {row: _base64(data) for row, data in chunks.inline.items()}
+                    values = {row: base64_text(data) for row, data in chunks.inline.items()}
                     builder.add_ranges(encoding.keys(chunks.indices), *columns, values)
                     native = int(np.count_nonzero(chunks.native))
                     virtual = len(chunks.indices) - native - len(values)
@@ -115,13 +115,13 @@ class OpenedVersion:
         return counts
 
     def _facts(self, entries: Entries, counts: Mapping[str, int]) -> RepositoryFacts:
-        containers, branches, tags, rest = None, None, None, None
+        containers, branches, tags, outside_urls = None, None, None, None
         if self.repository is not None:
             branches = tuple(sorted(self.repository.list_branches()))
             tags = tuple(sorted(self.repository.list_tags()))
             containers = _containers(self.repository)
             starts = [each.prefix for each in containers]
-            rest = outside(entries.urls, [*starts, *NATIVE_STARTS])
+            outside_urls = outside(entries.urls, [*starts, *NATIVE_STARTS])
         return RepositoryFacts(
             place=self.place,
             version=self.version,
@@ -131,24 +131,9 @@ class OpenedVersion:
             tags=tags,
             containers=containers,
             chunks={name: counts.get(name, 0) for name in ("native", "virtual", "inline")},
-            outside=None if rest is None else len(rest),
-            example=rest[0].as_py() if rest else None,
-            manifests=_manifests(self.repository, self.session.snapshot_id),
+            outside=None if outside_urls is None else len(outside_urls),
+            example=outside_urls[0].as_py() if outside_urls else None,
         )
-
-
-def _manifests(repository: Repository | None, snapshot: str) -> tuple[tuple[int, int], ...] | None:
-    """Return bytes and chunk references of the manifests of a snapshot, where Icechunk says."""
-    if repository is None:
-        return None
-    if hasattr(repository, "list_manifest_files"):  # since Icechunk 2
-        listed = repository.list_manifest_files(snapshot)
-    else:
-        info = next(iter(repository.ancestry(snapshot_id=snapshot)), None)
-        listed = getattr(info, "manifests", None)  # not in each version 1
-    if listed is None:
-        return None
-    return tuple((each.size_bytes, each.num_chunk_refs) for each in listed)
 
 
 def _containers(repository: Repository) -> tuple[Container, ...]:
@@ -175,7 +160,7 @@ def folder_version(
     """Lend a version of a repository in a folder of this machine."""
     icechunk = _imported(path.name)
     place = str(path.resolve())
-    with told(path.name), files.unchanging(path, limits) as folder:
+    with as_source_error(path.name), files.unchanging(path, limits) as folder:
         repository = _opened(icechunk.local_filesystem_storage(str(folder)))
         session = _session(repository, version or MAIN)
         again = place if version is None else f"{place}@{version}"
@@ -189,7 +174,7 @@ def url_version(
     """Lend a version of a repository by its URL, as `folder_version`."""
     name = url.rstrip("/").rpartition("/")[2]
     _imported(name)
-    with told(name):
+    with as_source_error(name):
         repository = _opened(storage_of(url, options))
         session = _session(repository, version or MAIN)
         place = url.rstrip("/")
@@ -216,7 +201,7 @@ def object_version(given: Any) -> Iterator[OpenedVersion]:
     place = place_of(session)
     folder = Path(place) if place is not None and "://" not in place else None
     name = "Icechunk repository" if place is None else place.rstrip("/").rpartition("/")[2]
-    with told(name):
+    with as_source_error(name):
         if repository is None and folder is not None:
             repository = _opened(icechunk.local_filesystem_storage(str(folder)))
         again = None
@@ -225,7 +210,7 @@ def object_version(given: Any) -> Iterator[OpenedVersion]:
         yield OpenedVersion(name, place, None, again, session, repository, folder)
 
 
-def lent(
+def open_version(
     source: object, options: Mapping[str, Any], limits: Limits, files: Files
 ) -> AbstractContextManager[OpenedVersion] | None:
     """Return what lends the version that a path, URL or object means; None if it means none."""
@@ -266,7 +251,7 @@ def _imported(name: str) -> Any:
 
 
 @contextmanager
-def told(name: str, done: str = "read") -> Iterator[None]:
+def as_source_error(name: str, done: str = "read") -> Iterator[None]:
     """Turn errors of Icechunk into sentences, and keep its log off stdout, which is for answers."""
     import icechunk
 
@@ -275,7 +260,7 @@ def told(name: str, done: str = "read") -> Iterator[None]:
         yield
     except icechunk.IcechunkError as error:
         raise SourceError(
-            f"{escape(name, _SHOWN)} cannot be {done} by icechunk: {_said(error)}."
+            f"{escape(name, _SHOWN)} cannot be {done} by icechunk: {_error_text(error)}."
         ) from None
     except UnicodeDecodeError:
         raise SourceError(
@@ -285,11 +270,11 @@ def told(name: str, done: str = "read") -> Iterator[None]:
         icechunk.set_logs_filter(None)
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Return the line that tells the cause: Icechunk 1 draws a tree of causes, the last counts."""
     lines = re.findall(r"[\w'`/].*", str(error)) or [type(error).__name__]
-    said = lines[0 if str(error)[:1].isalnum() else -1].removeprefix("`-> ")
-    return escape(said.rstrip("."), _SHOWN)
+    text = lines[0 if str(error)[:1].isalnum() else -1].removeprefix("`-> ")
+    return escape(text.rstrip("."), _SHOWN)
 
 
 def _opened(storage: Storage) -> Repository:
@@ -307,7 +292,3 @@ def _session(repository: Repository, version: str) -> Session:
     if version in repository.list_tags():
         return repository.readonly_session(tag=version)
     return repository.readonly_session(snapshot_id=version)
-
-
-def _base64(data: bytes) -> str:
-    return "base64:" + base64.b64encode(data).decode()

@@ -17,7 +17,7 @@ from refexplorer.core.text import escape
 from refexplorer.core.writing import check_free, refused, writing_alone
 from refexplorer.formats.icechunk.columns import awaited, is_columnar
 from refexplorer.formats.icechunk.facts import storage_of
-from refexplorer.formats.icechunk.repository import MAIN, is_repository, told
+from refexplorer.formats.icechunk.repository import MAIN, as_source_error, is_repository
 
 if TYPE_CHECKING:
     from icechunk import IcechunkStore, Repository, Session, Storage
@@ -83,7 +83,7 @@ def _writing_folder(
     icechunk = _imported()
     is_new = not (overwrite and is_repository(path))
     place = path.with_name(f"{path.name}.partial") if is_new else path
-    with refused(path), writing_alone(path), told(path.name):
+    with refused(path), writing_alone(path), as_source_error(path.name):
         if is_new:
             check_free(path)
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -110,7 +110,7 @@ def _writing_stored(
             "to s3:// and gs:// buckets."
         )
     name = url.rstrip("/").rpartition("/")[2]
-    with told(name, "written"):
+    with as_source_error(name, "written"):
         storage = storage_of(url, options)
         is_new = not icechunk.Repository.exists(storage)
         repository = _repository(storage, targets, is_new)

@@ -78,7 +78,7 @@ def match_ranges(block: bytes) -> Ranges:
         key, url, numbers = key.take(good), url.take(good), [column[good] for column in numbers]
     keys, urls = key.texts(), url.texts().dictionary_encode()
     if b"\\" in block:
-        keys, texts = (_unescaped(column) for column in (keys, urls.dictionary))
+        keys, texts = (pc.replace_substring(each, "\\/", "/") for each in (keys, urls.dictionary))
         urls = pa.DictionaryArray.from_arrays(urls.indices, texts)
     return Ranges(pieces, matched, keys, urls, *numbers)
 
@@ -131,15 +131,11 @@ def _two_numbers(rest: Spans, commas: np.ndarray) -> tuple[list[np.ndarray], np.
     return numbers, good
 
 
-def _unescaped(texts: pa.LargeStringArray) -> pa.LargeStringArray:
-    return pc.replace_substring(texts, "\\/", "/")
-
-
-BLOCK = 2**20
+BLOCK = 2**20  # bytes of the document that become columns at a time
 _KEPT = 4 * BLOCK
 """Bytes of a large piece of memory: once one was given free, the C library of Linux keeps smaller
 ones for the next block; before that it returns them, at a thousand page faults a block."""
-HEAD = 64 * 2**20
+HEAD = 64 * 2**20  # bytes in which the first references must begin, and that one entry may have
 _CUT = b"],"
 _SECTIONS = ("version", "templates", "gen", "refs")
 

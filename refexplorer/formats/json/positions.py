@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from refexplorer.core.files import Readable
 from refexplorer.spec.diagnostics import parts_of
 
-_BLOCK = 4 * 2**20
-_SHOWN = 64 * 2**10
+_BLOCK = 4 * 2**20  # bytes that are searched for a key at a time
+_SHOWN = 64 * 2**10  # bytes of the text that are returned around a place
 _BLANK = re.compile(r"[ \t\r\n]*")
 _COLON = re.compile(rb"\s*:\s*")
 _DECODER = json.JSONDecoder(strict=False)
@@ -98,7 +98,8 @@ def find_in_stream(stream: Readable, pointer: str) -> Found | None:
     """
     *_, name = ["", *parts_of(pointer)]
     plain = json.dumps(name, ensure_ascii=False)
-    spelling, escaped = (text.encode("utf-8", "surrogatepass") for text in _spellings(plain))
+    spellings = plain, plain.replace("/", "\\/")
+    spelling, escaped = (text.encode("utf-8", "surrogatepass") for text in spellings)
     found: Found | None = None
     line, begin, base, block = 1, 0, 0, b""
     while more := stream.read(_BLOCK):
@@ -131,10 +132,6 @@ def _line_start(block: bytes, place: int, base: int, begin: int) -> int:
     """Return where the line of a place begins: in this block, which is at `base`, or before."""
     newline = block.rfind(b"\n", 0, place)
     return begin if newline < 0 else base + newline + 1
-
-
-def _spellings(text: str) -> tuple[str, str]:
-    return text, text.replace("/", "\\/")
 
 
 def span(text: str, start: int, end: int) -> Span:

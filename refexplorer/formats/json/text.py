@@ -15,7 +15,7 @@ from refexplorer.formats.json.positions import TEXT, span
 from refexplorer.spec.diagnostics import Findings, pointer
 
 _OF_A_WORD = f"{string.ascii_letters}{string.digits}_.+-"
-_LONGEST_WORD = 40
+_LONGEST_WORD = 40  # characters of a misspelt word that a message quotes
 _BRACKET = re.compile(rf"{TEXT}|([\[{{])|([\]}}])", re.DOTALL)
 CURLY = r"\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02"
 """Of a set of characters: quotes that a word processor writes in place of the straight one."""
@@ -158,7 +158,7 @@ def _control(character: str) -> str:
     return f"the control character is written \\u{ord(character):04x}"
 
 
-_BRACKETS = re.compile(rf"{TEXT}|([\[{{])|([\]}}])", re.DOTALL)
+# characters; nesting of a longer text is checked on its parsed values instead
 _DEPTH_CHECKED = 2**20
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)", re.IGNORECASE)
 
@@ -180,7 +180,11 @@ def parse_json(text: str, limits: Limits, findings: Findings) -> object:
     """Parse a JSON document; equal keys and NaN are noted, the last of equal keys counts."""
     if not text.strip():
         raise SpecError("The document is empty.", code="not-json")
-    _check_lists(text, limits)
+    if (lists := text.count("[")) > limits.json_lists:
+        raise LimitError(
+            f"The document holds {lists:,} lists, mostly references, more than the limit of "
+            f"{limits.json_lists:,}; `Limits.json_lists` raises the limit."
+        )
     _check_depth(text, limits)
     noting = Noting()
     try:
@@ -297,21 +301,12 @@ def _place_of(key: str, document: object) -> str:
     return pointer("refs", key) if isinstance(refs, dict) and key in refs else ""
 
 
-def _check_lists(text: str, limits: Limits) -> None:
-    lists = text.count("[")
-    if lists > limits.json_lists:
-        raise LimitError(
-            f"The document holds {lists:,} lists, mostly references, more than the limit of "
-            f"{limits.json_lists:,}; `Limits.json_lists` raises the limit."
-        )
-
-
 def _check_depth(text: str, limits: Limits) -> None:
     """Refuse nesting beyond the limit; what a large text holds is asked when it is parsed."""
     if len(text) > _DEPTH_CHECKED or text.count("[") + text.count("{") <= limits.json_depth:
         return
     depth = 0
-    for match in _BRACKETS.finditer(text):
+    for match in _BRACKET.finditer(text):
         if match[1]:
             depth += 1
             if depth > limits.json_depth:

@@ -16,12 +16,12 @@ _SHORT, _LONG = 2**12, 2**24
 """Bytes in which most headers, and the longest that Arrow reads, have room."""
 # field ids of PageHeader and its parts in parquet.thrift: Arrow does not give the headers of pages
 _UNPACKED, _PACKED = 2, 3
-_DATA_HEADERS = (5, 8)
+_DATA_HEADERS = (5, 8)  # fields of PageHeader in parquet.thrift: versions 1 and 2
 # `num_values` is field 1 of both page headers in parquet.thrift
 _VALUES = 1
 # types of fields in the compact protocol of Thrift
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _STRUCT = 1, 2, 3, 7, 8, 12
-_INTEGERS = (4, 5, 6)
+_INTEGERS = (4, 5, 6)  # types of Thrift's compact protocol: i16, i32, i64
 _DEPTH = 8
 """Headers nest three deep; a file that was made to harm could nest without end."""
 
@@ -33,16 +33,6 @@ _ThriftFields = dict[int, Any]
 
 class BadPages(Exception):
     """There is no page where one should be."""
-
-
-def most_unpacked(chunk: Any) -> float:
-    """Return the most bytes that pages of a column chunk unpack to, by their size in the file."""
-    return float(chunk.total_compressed_size * _MOST_TIMES.get(chunk.compression, inf))
-
-
-def unpacked_size(file: IO[bytes], chunk: Any) -> int:
-    """Add up what the pages of a column chunk unpack to; only their headers are read."""
-    return sum(max(header.get(_UNPACKED, 0), 0) for header in _headers(file, chunk))
 
 
 def _headers(file: IO[bytes], chunk: Any) -> Iterator[_ThriftFields]:
@@ -172,7 +162,9 @@ def check_footer(file: pq.ParquetFile, name: str, rows: int, limits: Limits) -> 
     if wrong:
         raise BadRecords("parquet-bad-columns", f"The record file `{name}` {wrong}.")
     for column in COLUMNS:
-        _check_bytes(name, column, _declared(metadata, column), metadata.num_rows * _STORED, limits)
+        sizes = (chunk.total_uncompressed_size for chunk in chunks_of(metadata, column))
+        declared = sum(max(size, 0) for size in sizes)
+        _check_bytes(name, column, declared, metadata.num_rows * _STORED, limits)
 
 
 def check_pages(
@@ -180,10 +172,12 @@ def check_pages(
 ) -> None:
     """Refuse a column whose pages unpack to more than the footer is allowed to say."""
     chunks, expected = list(chunks_of(metadata, column)), metadata.num_rows * _STORED
-    if sum(map(most_unpacked, chunks)) <= expected + limits.fetch_bytes:
+    most = sum(c.total_compressed_size * _MOST_TIMES.get(c.compression, inf) for c in chunks)
+    if most <= expected + limits.fetch_bytes:
         return
     try:
-        size = sum(unpacked_size(file, chunk) for chunk in chunks)
+        headers = (header for chunk in chunks for header in _headers(file, chunk))
+        size = sum(max(header.get(_UNPACKED, 0), 0) for header in headers)
     except BadPages:
         raise BadRecords(
             "parquet-unreadable", f"The record file `{name}` cannot be read: a page is damaged."
@@ -208,13 +202,15 @@ def _check_bytes(name: str, column: str, size: int, expected: int, limits: Limit
 
 def has_good_numbers(metadata: pq.FileMetaData) -> bool:
     """Say whether the statistics prove that every offset and size is a number of bytes."""
-    return all(_is_good(told) for name in NUMBERS for told in _statistics(metadata, name))
+    return all(
+        _is_good(statistics) for name in NUMBERS for statistics in _statistics(metadata, name)
+    )
 
 
-def _is_good(told: Any) -> bool:
-    if told is None or not told.has_min_max or type(told.min) is not int:
-        return told is not None and told.has_null_count and told.num_values == 0
-    return bool(told.min >= 0 and told.max <= _INT64)
+def _is_good(statistics: Any) -> bool:
+    if statistics is None or not statistics.has_min_max or type(statistics.min) is not int:
+        return statistics is not None and statistics.has_null_count and statistics.num_values == 0
+    return bool(statistics.min >= 0 and statistics.max <= _INT64)
 
 
 def _wrong_columns(file: pq.ParquetFile) -> str:
@@ -262,17 +258,12 @@ def _held(metadata: pq.FileMetaData) -> int | None:
 def _count_values(metadata: pq.FileMetaData, name: str) -> int | None:
     """Return how many rows of a column are not null; None where a row group does not tell."""
     total = 0
-    for number, told in enumerate(_statistics(metadata, name)):
+    for number, statistics in enumerate(_statistics(metadata, name)):
         rows = metadata.row_group(number).num_rows
-        if told is None or not told.has_null_count or told.null_count > rows:
+        if statistics is None or not statistics.has_null_count or statistics.null_count > rows:
             return None
-        total += rows - told.null_count
+        total += rows - statistics.null_count
     return total
-
-
-def _declared(metadata: pq.FileMetaData, name: str) -> int:
-    """Return how many bytes the pages of a column are said to take."""
-    return sum(max(chunk.total_uncompressed_size, 0) for chunk in chunks_of(metadata, name))
 
 
 def _statistics(metadata: pq.FileMetaData, name: str) -> Iterator[Any]:

@@ -31,7 +31,6 @@ from refexplorer.formats.parquet.footer import (
 )
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     import pyarrow.parquet as pq
     from fsspec import AbstractFileSystem
 
@@ -174,8 +173,6 @@ class RecordFile:
 
     @contextmanager
     def _opened(self) -> Iterator[IO[bytes]]:
-        import pyarrow as pa
-
         try:
             with self._filesystem.open(self._path, "rb") as file:
                 yield file
@@ -200,8 +197,6 @@ def _read(file: pq.ParquetFile, names: tuple[str, ...]) -> pa.Table:
     process ("terminate called without an active exception", seen once in thousands of runs). They
     gain nothing here: at 5·10⁶ rows 4.8 to 5.9 s of processor time either way.
     """
-    import pyarrow as pa
-
     there = [name for name in names if name in file.schema_arrow.names]
     found = file.read(columns=there, use_threads=False)
     for name in names:

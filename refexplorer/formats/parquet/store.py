@@ -140,7 +140,7 @@ def number_of_key(array: ArrayMeta, key: str) -> int | None:
     return array.chunk_number(index)
 
 
-def why_lost(array: ArrayMeta) -> str | None:
+def lost_record_message(array: ArrayMeta) -> str | None:
     """Return why fsspec, and GDAL like it, finds no chunk of an array in a store; None if it does.
 
     Nothing is said of it there: chunks that are not found read as the fill value.
@@ -232,7 +232,7 @@ def _read_arrays(metadata: Mapping[str, Reference], findings: Findings) -> Itera
 
 def _note_lost(arrays: Iterable[ArrayMeta], findings: Findings) -> None:
     for array in arrays:
-        why = why_lost(array) if array.chunk_count else None
+        why = lost_record_message(array) if array.chunk_count else None
         if why is not None:
             findings.add(
                 "parquet-lost-chunks",

@@ -11,21 +11,28 @@ import importlib
 import io
 import os
 import pkgutil
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from refexplorer.core.limits import is_out_of_memory, limit_arrow_pool, memory_message
-from refexplorer.hosts.cli.ending import INTERRUPTED, ended_by_signals
 
 if TYPE_CHECKING:
     from typer import BadParameter, Typer
     from typer.models import CommandInfo
 
-UNREADABLE = 2
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, which is 128 and the number of its signal."""
+_SIGNALS = ("SIGTERM", "SIGHUP")
+
+
+UNREADABLE = 2  # exit status
 HARMFUL = 1
 """A set was not written, since it would lose what can be read."""
 
@@ -49,12 +56,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _interruptible(arguments: list[str]) -> int:
-    with ended_by_signals() as ending:
-        try:
-            status = _run(arguments)
-        except KeyboardInterrupt:  # while modules are loaded; later typer makes it a status
-            status = INTERRUPTED
-        return ending.status if status == INTERRUPTED else status
+    """Run a command; a request to terminate, or a terminal that is closed, ends it as Ctrl-C does.
+
+    What somebody else handles or ignores, as `nohup` does, is left alone.
+    """
+    received: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        signal.signal(number, signal.SIG_DFL)  # a second one ends the process at once
+        raise KeyboardInterrupt
+
+    is_main = threading.current_thread() is threading.main_thread()
+    numbers = [getattr(signal, name) for name in _SIGNALS if is_main and hasattr(signal, name)]
+    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, interrupt)
+    try:
+        status = _run(arguments)
+    except KeyboardInterrupt:  # while modules are loaded; later typer makes it a status
+        status = INTERRUPTED
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+    return 128 + received[0] if received and status == INTERRUPTED else status
 
 
 def _run(arguments: list[str]) -> int:
@@ -130,15 +155,15 @@ def load_app() -> Typer:
     return app
 
 
-def _with_one_command(app: Typer, asked: str) -> Typer:
+def _with_one_command(app: Typer, name: str) -> Typer:
     """Return an app with the one command that is asked for, or all if that is none of them.
 
     Typer reads the signatures of all commands that an app has, longer than `ls` works.
     """
-    found = [command for command in app.registered_commands if _name(command) == asked]
-    if found:
+    commands = [command for command in app.registered_commands if _name(command) == name]
+    if commands:
         app = copy(app)
-        app.registered_commands = found
+        app.registered_commands = commands
     return app
 
 
@@ -153,9 +178,9 @@ def _is_closed_pipe(ended: BaseException) -> bool:
 
 
 def _wrong_call(error: BadParameter) -> str:
-    said = error.format_message().rstrip(".").replace("Value error, ", "")
+    message = error.format_message().rstrip(".").replace("Value error, ", "")
     command = "refexplorer" if error.ctx is None else error.ctx.command_path
-    return f"{said}{' See' if said.endswith('?') else '; see'} `{command} --help`."
+    return f"{message}{' See' if message.endswith('?') else '; see'} `{command} --help`."
 
 
 def _refuse(sentence: str) -> int:

@@ -11,24 +11,17 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain, islice
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 from refexplorer.core.errors import FormWarning, LeftOutWarning, RefexplorerError, SecretsWarning
 from refexplorer.core.masking import KEYS, masked, masked_text
 from refexplorer.core.text import escape
-from refexplorer.refset.contents import SetLike
-from refexplorer.verbs.text import tree_text
 
 Item = TypeVar("Item")
-
-
-class Counter(Protocol):
-    """Takes how far a work is."""
-
-    def __call__(self, done: int, total: int | None, sentence: str | None = None) -> None:
-        """Show it; `sentence` says what is done from now on."""
+Counter = Callable[..., None]
+"""Takes how much of a work is done, of how much, and perhaps a sentence on what is done now."""
 
 
 def is_terminal() -> bool:
@@ -42,7 +35,7 @@ def say(sentence: str) -> None:
 
 
 @contextmanager
-def saying_warnings() -> Iterator[None]:
+def print_warnings() -> Iterator[None]:
     """Print each warning as one line, without the place in code."""
     with warnings.catch_warnings(record=True) as caught:
         for category in (LeftOutWarning, FormWarning, SecretsWarning):
@@ -59,6 +52,12 @@ def write_line(text: str = "") -> None:
     sys.stdout.write(f"{escape(text)}\n")
 
 
+def write_text(answer: object) -> None:
+    """Write an answer that has lines."""
+    for line in str(answer).splitlines():
+        write_line(line)
+
+
 def write_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Write a table; in a pipe one line a row with tabs between, without the head.
 
@@ -71,16 +70,6 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         return
     for row in rows:
         sys.stdout.write(f"{_joined(row)}\n")
-
-
-def write_tree(refs: SetLike, path: str) -> None:
-    """Write the tree below a path, three levels deep, of long levels the first rows."""
-    if is_terminal():
-        from refexplorer.hosts.cli import terminal
-
-        terminal.write_tree(refs, path)
-        return
-    sys.stdout.write(f"{tree_text(refs, path)}\n")
 
 
 def write_json(fields: Mapping[str, object], name: str, items: Iterable[object]) -> None:
@@ -115,56 +104,38 @@ def write_object(members: Iterable[tuple[str, object]], is_data: bool = False) -
     sys.stdout.write("\n}\n" if separator != "\n" else "}\n")
 
 
+def write_answer(answer: object, fields: Mapping[str, object], as_json: bool) -> None:
+    """Write an answer as JSON or in lines; a text is one line."""
+    if as_json:
+        write_object(fields.items())
+    elif isinstance(answer, str):
+        write_line(answer)
+    else:
+        write_text(answer)
+
+
 def write_lines(items: Iterable[object], is_data: bool = False) -> None:
     """Write JSON lines, one document a line; data as they are."""
     for item in items:
         sys.stdout.write(f"{_json(item, is_data)}\n")
 
 
-@contextmanager
-def waiting(sentence: str) -> Iterator[None]:
+def waiting(sentence: str) -> AbstractContextManager[object]:
     """Show on a terminal that something is going on."""
-    if not _is_watched():
-        yield
-        return
-    from refexplorer.hosts.cli import terminal
-
-    with terminal.waiting(sentence):
-        yield
+    return terminal.waiting(sentence) if (terminal := _watched_terminal()) else nullcontext()
 
 
-@contextmanager
-def reading(sentence: str) -> Iterator[Callable[[int, int], None]]:
-    """Show on a terminal how many bytes of a file were read; take them as they come."""
-    if not _is_watched():
-        yield lambda done, size: None
-        return
-    from refexplorer.hosts.cli import terminal
-
-    with terminal.counting(sentence, of_bytes=True) as count:
-        yield count
+def counting(sentence: str, of_bytes: bool = False) -> AbstractContextManager[Counter]:
+    """Show on a terminal how far a work is, in bytes or in things; take it as it comes."""
+    counter: AbstractContextManager[Counter] = nullcontext(lambda done, total, sentence=None: None)
+    if terminal := _watched_terminal():
+        counter = terminal.counting(sentence, of_bytes)
+    return counter
 
 
-@contextmanager
-def counting(sentence: str) -> Iterator[Counter]:
-    """Show on a terminal how far a work is; take it as it comes."""
-    if not _is_watched():
-        yield lambda done, total, sentence=None: None
-        return
-    from refexplorer.hosts.cli import terminal
-
-    with terminal.counting(sentence) as count:
-        yield count
-
-
-def progress(items: Iterable[Item], total: int, sentence: str) -> Iterator[Item]:
+def progress(items: Iterable[Item], total: int, sentence: str) -> Iterable[Item]:
     """Pass items on and show on a terminal how many of them there were."""
-    if not _is_watched():
-        yield from items
-        return
-    from refexplorer.hosts.cli import terminal
-
-    yield from terminal.progress(items, total, sentence)
+    return terminal.progress(items, total, sentence) if (terminal := _watched_terminal()) else items
 
 
 def at_most(items: Iterable[Item], limit: int | None) -> Iterator[Item]:
@@ -188,6 +159,10 @@ def _joined(row: Sequence[object]) -> str:
     return masked_text("\t".join(cells if is_plain else map(escape, cells)))
 
 
-def _is_watched() -> bool:
-    """Tell whether a person sees stderr, where progress is shown."""
-    return sys.stderr.isatty()
+def _watched_terminal() -> Any:
+    """Return what shows progress, where a person sees stderr; None elsewhere."""
+    if not sys.stderr.isatty():
+        return None
+    from refexplorer.hosts.cli import terminal
+
+    return terminal

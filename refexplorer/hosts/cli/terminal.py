@@ -1,4 +1,4 @@
-"""Output for a terminal and not for a pipe: tables, trees, progress."""
+"""Output for a terminal and not for a pipe: tables, progress."""
 
 from __future__ import annotations
 
@@ -17,15 +17,13 @@ from rich.progress import (
     Task,
     TextColumn,
 )
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
-from rich.tree import Tree
 
 from refexplorer.core.files import FileCount
 from refexplorer.core.text import escape
 from refexplorer.hosts.cli.output import Counter, cell
-from refexplorer.refset.contents import SetLike
-from refexplorer.verbs.text import CHILDREN_SHOWN, LEVELS_SHOWN
 
 Item = TypeVar("Item")
 _STYLES = {
@@ -56,27 +54,6 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
         console.print(table)
 
 
-def write_tree(refs: SetLike, path: str) -> None:
-    """Write the tree below a path, three levels deep, of long levels the first rows."""
-    root = Tree(Text(escape(path or refs.source.name)))
-    _grow(root, refs, path, LEVELS_SHOWN)
-    Console(highlight=False).print(root)
-
-
-def _grow(branch: Tree, refs: SetLike, path: str, levels: int) -> None:
-    page = refs.children(path, 0, CHILDREN_SHOWN)
-    for node in page.rows:
-        kind = str(node.kind or node.type)
-        label = Text.assemble(escape(node.name), "  ", (kind, _STYLES.get(kind, "dim")))
-        if node.target:
-            label.append(f"  {escape(node.target)}", "dim")
-        below = branch.add(label)
-        if node.children and levels > 1:
-            _grow(below, refs, node.path, levels - 1)
-    if more := page.total - len(page.rows):
-        branch.add(Text(f"… {more:,} more", "dim"))
-
-
 class _BytesOrFiles(DownloadColumn):
     """Bytes, unless what is told is a count of files."""
 
@@ -86,22 +63,20 @@ class _BytesOrFiles(DownloadColumn):
         return super().render(task)
 
 
-@contextmanager
-def waiting(sentence: str) -> Iterator[None]:
+def waiting(sentence: str) -> Status:
     """Show that something is going on."""
-    with Console(stderr=True).status(Text(escape(sentence))):
-        yield
+    return Console(stderr=True).status(Text(escape(sentence)))
 
 
 @contextmanager
-def counting(sentence: str, of_bytes: bool = False) -> Iterator[Counter]:
+def counting(sentence: str, of_bytes: bool) -> Iterator[Counter]:
     """Show how far a work is, in bytes or in things; of several files it is told in files."""
     with _bar(_BytesOrFiles() if of_bytes else MofNCompleteColumn()) as bar:
         task = bar.add_task(escape(sentence), total=None)
 
         def count(done: int, total: int | None, sentence: str | None = None) -> None:
-            said = None if sentence is None else escape(sentence)
-            bar.update(task, completed=done, total=total, description=said)
+            description = None if sentence is None else escape(sentence)
+            bar.update(task, completed=done, total=total, description=description)
 
         yield count
 

@@ -12,8 +12,9 @@ from ipywidgets import widget_serialization
 from msgspec.structs import replace
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.hosts.bundles import bundle_text
-from refexplorer.hosts.notebook.widgets import Explorer, ReferencesTrait, StaticWidget
+from refexplorer.hosts import bundle_text
+from refexplorer.hosts.notebook.widgets import Explorer, StaticWidget
+from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_checks import proven
 from refexplorer.views.exercises.exercise_controller import ExercisesController
@@ -48,7 +49,7 @@ class TemplateEditor(StaticWidget):
     """
 
     document = traitlets.Unicode("").tag(sync=True)
-    references = ReferencesTrait(read_only=True)
+    references = traitlets.Instance(ReferenceSet, allow_none=True, read_only=True)
     diagnostics = traitlets.Tuple(read_only=True)
     templates = traitlets.Dict(key_trait=traitlets.Unicode(), value_trait=traitlets.Unicode())
     explorer = traitlets.Instance(Explorer, allow_none=True, read_only=True).tag(
@@ -148,8 +149,8 @@ class Exercises(TemplateEditor):
     Parameters
     ----------
     folder
-        A folder of exercises of one's own: TOML files, as EXERCISES.md of the reference describes
-        them; those of this package by default.
+        A folder with your own exercises, TOML files as the documentation page "Exercises of your
+        own" describes them; the exercises of this package by default.
     exercise
         The one to begin with, by its name; the first by default.
     solved

@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from comm import get_comm_manager
+from comm.base_comm import BaseComm
 from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.hosts.bundles import bundle_text
-from refexplorer.verbs.html import shown_set
+from refexplorer.hosts import bundle_text
+from refexplorer.verbs.display import set_named
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import EXPLORER, described
-from refexplorer.views.wire.answering import Buffers, Message, sentence
+from refexplorer.views.wire.answering import Message, sentence
 from refexplorer.views.wire.editor.editor_messages import Explore
 from refexplorer.views.wire.json_form import to_wire
 from refexplorer.views.wire.messages import Done
 
 TARGET = "refexplorer.tab"
 _STEPS = 100
-"""How often at most it is told how far the opening of a set is."""
-
-
-class Comm(Protocol):
-    """The way to a tab."""
-
-    def send(self, data: Message, *, buffers: Buffers | None = None) -> None:
-        """Send a message."""
-
-    def on_msg(self, callback: Any) -> None:
-        """Call back with each message."""
-
-    def on_close(self, callback: Any) -> None:
-        """Call back when the tab was closed."""
+"""How often at most the opening of a set is reported."""
 
 
 class OpenTab(Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,11 +42,11 @@ def register() -> None:
     get_comm_manager().register_target(TARGET, open_tab)
 
 
-def open_tab(comm: Comm, message: dict[str, Any]) -> None:
+def open_tab(comm: BaseComm, message: dict[str, Any]) -> None:
     """Open what a tab asks for, and answer its view from then on."""
     try:
-        asked = msgspec.convert(message["content"]["data"], OpenTab)
-        controller, traits = _editor(asked) if asked.view == "editor" else _explorer(comm, asked)
+        tab = msgspec.convert(message["content"]["data"], OpenTab)
+        controller, traits = _editor(tab) if tab.view == "editor" else _explorer(comm, tab)
     except Exception as error:
         comm.send({"lab": "failed", "sentence": to_wire(sentence(error))})
         return
@@ -73,28 +61,26 @@ def open_tab(comm: Comm, message: dict[str, Any]) -> None:
     controller.post = lambda message, buffers: comm.send(message, buffers=buffers)
     comm.on_msg(receive)
     comm.on_close(close)
-    comm.send({"lab": "opened", "bundle": bundle_text(asked.view), "traits": traits})
+    comm.send({"lab": "opened", "bundle": bundle_text(tab.view), "traits": traits})
 
 
-def _explorer(comm: Comm, asked: OpenTab) -> tuple[ExplorerController, Message]:
-    told = 0
+def _explorer(comm: BaseComm, tab: OpenTab) -> tuple[ExplorerController, Message]:
+    reported = 0
 
-    def tell(done: int, size: int) -> None:
-        nonlocal told
-        if size and done * _STEPS // size > told:
-            told = done * _STEPS // size
+    def report(done: int, size: int) -> None:
+        nonlocal reported
+        if size and done * _STEPS // size > reported:
+            reported = done * _STEPS // size
             comm.send({"lab": "opening", "done": done, "size": size})
 
-    references = (
-        _shown(asked.shown) if asked.shown else open_references(asked.source, progress=tell)
-    )
+    references = _shown(tab.shown) if tab.shown else open_references(tab.source, progress=report)
     traits = {"parts": described(), "part": EXPLORER, "selection": "", "state": {}}
     return ExplorerController(references), traits
 
 
 def _shown(name: str) -> ReferenceSet:
     try:
-        references: ReferenceSet = shown_set(name)
+        references: ReferenceSet = set_named(name)
     except KeyError:
         raise RefexplorerError(
             "The set is gone, since the kernel was restarted or let go of it: run the cell again."
@@ -102,10 +88,10 @@ def _shown(name: str) -> ReferenceSet:
     return references
 
 
-def _editor(asked: OpenTab) -> tuple[EditorController, Message]:
-    controller = EditorController(asked.document)
+def _editor(tab: OpenTab) -> tuple[EditorController, Message]:
+    controller = EditorController(tab.document)
     controller.operations = {**controller.operations, Explore: _refuse}
-    return controller, {"document": asked.document}
+    return controller, {"document": tab.document}
 
 
 def _refuse(request: Explore) -> Done:

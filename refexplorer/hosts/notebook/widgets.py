@@ -16,7 +16,7 @@ from IPython import get_ipython
 from IPython.display import display, update_display
 
 from refexplorer.core.masking import masked_text
-from refexplorer.hosts.bundles import bundle_text
+from refexplorer.hosts import bundle_text
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.explorer.explorer_controller import ExplorerController
@@ -28,32 +28,6 @@ from refexplorer.views.wire.explorer.explorer_messages import GreetExplorer
 from refexplorer.views.wire.explorer.tree_messages import TreeRows
 from refexplorer.views.wire.json_form import to_wire
 from refexplorer.views.wire.messages import SourceChanged
-
-
-class ReferencesTrait(traitlets.TraitType[ReferenceSet | None, ReferenceSet | None]):
-    """A reference set, told apart by identity.
-
-    Traitlets compares the old and the new value, and two sets are equal if all their keys are:
-    with a gen of 10^12 keys that comparison never ends.
-    """
-
-    default_value = None
-    allow_none = True
-    info_text = "a ReferenceSet"
-
-    def validate(self, obj: Any, value: Any) -> ReferenceSet:
-        """Refuse what is no reference set."""
-        if not isinstance(value, ReferenceSet):
-            self.error(obj, value)
-        return value
-
-    def set(self, obj: traitlets.HasTraits, value: ReferenceSet | None) -> None:
-        """Keep the value, and notify if it is another object."""
-        name = str(self.name)
-        new, old = self._validate(obj, value), obj._trait_values.get(name)
-        obj._trait_values[name] = new
-        if new is not old:
-            obj._notify_trait(name, old, new)
 
 
 class StaticWidget(anywidget.AnyWidget):
@@ -101,10 +75,10 @@ class StaticWidget(anywidget.AnyWidget):
 
 AFTER = 0.5
 """Seconds before there is anything to see."""
-_BETWEEN = 0.1
+_BETWEEN = 0.1  # seconds between two updates of the bar
 
 
-def open_watched(source: object, options: Mapping[str, Any]) -> ReferenceSet:
+def open_with_bar(source: object, options: Mapping[str, Any]) -> ReferenceSet:
     """Open a set as `open_references`, with a bar below the cell while a large one is read.
 
     Interrupting the kernel stops it: a button could not, since a kernel hears nothing while a
@@ -114,7 +88,7 @@ def open_watched(source: object, options: Mapping[str, Any]) -> ReferenceSet:
         return open_references(source, **options)
     bar = OpeningBar(str(source) if isinstance(source, str) else type(source).__name__)
     try:
-        return open_references(source, progress=bar.tell, **options)
+        return open_references(source, progress=bar.report, **options)
     finally:
         bar.close()
 
@@ -124,19 +98,19 @@ class OpeningBar:
 
     def __init__(self, name: str) -> None:
         self._name = masked_text(name)
-        self._began = self._told = time.monotonic()
+        self._due = time.monotonic() + AFTER
         self._box: ipywidgets.HBox | None = None
 
-    def tell(self, done: int, size: int) -> None:
+    def report(self, done: int, size: int) -> None:
         """Show how far it is, now and then."""
-        now = time.monotonic()
-        if self._box is None and now - self._began >= AFTER:
+        if (now := time.monotonic()) < self._due:
+            return
+        self._due = now + _BETWEEN
+        if self._box is None:
             self._show(size)
-        if self._box is not None and now - self._told >= _BETWEEN:
-            self._told = now
-            self._bar.value = done
-            megabytes = f"{done / 1e6:,.1f} of {size / 1e6:,.1f} MB"
-            self._label.value = f"{megabytes}; interrupt the kernel to stop"
+        self._bar.value = done
+        megabytes = f"{done / 1e6:,.1f} of {size / 1e6:,.1f} MB"
+        self._label.value = f"{megabytes}; interrupt the kernel to stop"
 
     def close(self) -> None:
         """Take it from the screen."""
@@ -199,8 +173,9 @@ class ReferencesWidget(StaticWidget):
 
     selection = traitlets.Unicode("").tag(sync=True)
     code = traitlets.Unicode("").tag(sync=True)
-    references = ReferencesTrait()
-    compare = ReferencesTrait()
+    # told apart by identity, as sets are
+    references = traitlets.Instance(ReferenceSet, allow_none=True)
+    compare = traitlets.Instance(ReferenceSet, allow_none=True)
     part = traitlets.Unicode(read_only=True).tag(sync=True)
     first = traitlets.Dict(read_only=True).tag(sync=True)
     parts = traitlets.List(traitlets.Dict(), read_only=True).tag(sync=True)
@@ -222,8 +197,8 @@ class ReferencesWidget(StaticWidget):
         compare: object = None,
         **options: Any,
     ) -> None:
-        references = _opened(type(self).__name__, source, options)
-        other = None if compare is None else _opened(type(self).__name__, compare, {})
+        references = _open(type(self).__name__, source, options)
+        other = None if compare is None else _open(type(self).__name__, compare, {})
         self._controller = ExplorerController(
             references, allow=allow, compare=other, show=self._show
         )
@@ -233,7 +208,7 @@ class ReferencesWidget(StaticWidget):
         self._attach()
         self.on_msg(self._receive)
         # The browser loads the front end meanwhile, since the widget is open there already.
-        self.set_trait("first", _asked_first(self._controller))
+        self.set_trait("first", _first_answers(self._controller))
 
     @traitlets.default("part")
     def _own_part(self) -> str:
@@ -366,10 +341,10 @@ def explore(source: object, **options: Any) -> Explorer:
     return Explorer(source, **options)
 
 
-def _opened(name: str, source: object, options: dict[str, Any]) -> ReferenceSet:
+def _open(name: str, source: object, options: dict[str, Any]) -> ReferenceSet:
     _check_options(name, options)
     if not isinstance(source, ReferenceSet):
-        return open_watched(source, options)
+        return open_with_bar(source, options)
     if options:
         raise TypeError(
             f"The set is open already: pass {next(iter(options))} to open_references instead."
@@ -377,10 +352,10 @@ def _opened(name: str, source: object, options: dict[str, Any]) -> ReferenceSet:
     return source
 
 
-def _asked_first(controller: ExplorerController) -> dict[str, Any]:
+def _first_answers(controller: ExplorerController) -> dict[str, Any]:
     """Return the answers to what every view asks first, so that the first one need not ask."""
-    asked = map(to_wire, (GreetExplorer(), TreeRows(start=0, n=FIRST_ROWS)))
-    answers = {message["op"]: controller.handle(message)[0][0] for message in asked}
+    messages = map(to_wire, (GreetExplorer(), TreeRows(start=0, n=FIRST_ROWS)))
+    answers = {message["op"]: controller.handle(message)[0][0] for message in messages}
     return {} if any("error" in answer for answer in answers.values()) else answers
 
 

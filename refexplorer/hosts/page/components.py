@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import Any, Protocol, TypeVarTuple
+from typing import Any, TypeVarTuple
 
 import param
 from bokeh.document import Document
@@ -17,14 +17,12 @@ from panel import state
 from panel.custom import JSComponent
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.hosts.bundles import FOLDER
+from refexplorer.hosts import BUNDLES
 from refexplorer.verbs.referenceset import ReferenceSet
-from refexplorer.views.compared import OtherSets
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import described, screens
 from refexplorer.views.wire.answering import Buffers, Message, event, failure
-from refexplorer.views.wire.context import RepositoryVersions
 from refexplorer.views.wire.editor.editor_messages import Explore
 from refexplorer.views.wire.messages import Done, Event
 
@@ -44,7 +42,7 @@ class Turns:
     """
 
     def __init__(self) -> None:
-        self._served = _served()
+        self._served = _served_document()
 
     def soon(self, change: Callable[[*Arguments], object], *arguments: *Arguments) -> None:
         """Change the page when it is its turn; may be called from any thread."""
@@ -52,12 +50,12 @@ class Turns:
             change(*arguments)
         else:
             document, loop = self._served
-            turn = partial(_take, document, partial(change, *arguments))
+            turn = partial(_run_turn, document, partial(change, *arguments))
             with suppress(RuntimeError):  # the server has ended
-                loop.call_soon_threadsafe(_ask, document, turn)
+                loop.call_soon_threadsafe(_request_turn, document, turn)
 
 
-def _served() -> tuple[Document, asyncio.AbstractEventLoop] | None:
+def _served_document() -> tuple[Document, asyncio.AbstractEventLoop] | None:
     """Return the document that is being served, and the loop of its server."""
     document = state.curdoc
     if document is None or document.session_context is None:
@@ -68,12 +66,12 @@ def _served() -> tuple[Document, asyncio.AbstractEventLoop] | None:
         return None
 
 
-def _ask(document: Document, turn: Callable[[], None]) -> None:
+def _request_turn(document: Document, turn: Callable[[], None]) -> None:
     if document.session_context is not None:  # the person is still there
         document.add_next_tick_callback(turn)
 
 
-def _take(document: Document, change: Callable[[], object]) -> None:
+def _run_turn(document: Document, change: Callable[[], object]) -> None:
     document.hold("collect")
     try:
         change()
@@ -82,26 +80,12 @@ def _take(document: Document, change: Callable[[], object]) -> None:
 
 
 # Panel finds a bundle below a registered folder and lets the browser fetch it once, by URL.
-extension_dirs["refexplorer"] = FOLDER
+extension_dirs["refexplorer"] = BUNDLES
 
 
 MESSAGES = 1000
 """Messages of one view that wait for an answer."""
 _TOO_MANY = f"{MESSAGES:,} requests are waiting: try again when some are answered."
-
-
-class Controller(Protocol):
-    """The controller of a view; see refexplorer/reference/PROTOCOL.md."""
-
-    post: Callable[[Message, Buffers], None]
-
-    def handle(self, message: Message, buffers: Buffers | None) -> list[tuple[Message, Buffers]]:
-        """Answer one message."""
-        ...
-
-    def close(self) -> None:
-        """Stop what runs."""
-        ...
 
 
 class View(JSComponent):
@@ -111,7 +95,7 @@ class View(JSComponent):
     nor the other people on it.
     """
 
-    def __init__(self, controller: Controller, **params: Any) -> None:
+    def __init__(self, controller: ExplorerController | EditorController, **params: Any) -> None:
         super().__init__(sizing_mode="stretch_both", margin=0, **params)  # type: ignore[no-untyped-call]
         self._controller = controller
         self._turns = Turns()
@@ -147,24 +131,15 @@ class View(JSComponent):
 class ExplorerView(View):
     """The explorer of one reference set."""
 
-    _bundle = FOLDER / "explorer.js"
+    _bundle = BUNDLES / "explorer.js"
 
     selection = param.String(doc="The key or path that is chosen.")
     asked = param.Dict({"address": "", "step": 0}, doc="Where it shall go, as `go` says.")
     parts = param.List(item_type=dict, doc="Name, label and title of each of its views.")
     here = param.Dict({"address": "", "step": -1}, doc="Where it is, and the step that led there.")
 
-    def __init__(
-        self,
-        references: ReferenceSet,
-        allow: Iterable[str] = (),
-        others: OtherSets | None = None,
-        versions: RepositoryVersions | None = None,
-        show: Callable[[ReferenceSet], None] | None = None,
-    ) -> None:
-        controller = ExplorerController(
-            references, allow=allow, served=True, others=others, versions=versions, show=show
-        )
+    def __init__(self, references: ReferenceSet, **options: Any) -> None:
+        controller = ExplorerController(references, served=True, **options)
         super().__init__(controller, parts=described())
 
     def go(self, address: str, step: int) -> None:
@@ -181,7 +156,7 @@ class ExplorerView(View):
 class EditorView(View):
     """The template editor, also with exercises."""
 
-    _bundle = FOLDER / "editor.js"
+    _bundle = BUNDLES / "editor.js"
 
     # Not `document`, as in a notebook: Bokeh's models have another use for that name.
     text = param.String(doc="The text as it is in the editor.")
@@ -209,7 +184,7 @@ class PieceWanted(Event, frozen=True, tag="piece"):
 class Frame(JSComponent):
     """The header of the page, and the screen where a set is chosen."""
 
-    _bundle = FOLDER / "page.js"
+    _bundle = BUNDLES / "page.js"
 
     view = param.String("start", doc="start, explorer, or another view of the page.")
     screens = param.List(item_type=dict, doc="Name and label of those in the header.")

@@ -14,14 +14,14 @@ from refexplorer.core.text import escape, size_text
 from refexplorer.formats.icechunk.history import RepositoryListing
 from refexplorer.hosts.page.openings import Openings, OpeningWatch
 from refexplorer.io.access.policy import AccessPolicy, InternetPolicy
-from refexplorer.verbs.history import changes_of, guarded_history, listing_of, owned_history
+from refexplorer.verbs.history import ask_history, guarded_history, owned_history
 from refexplorer.verbs.opening import open_guarded, open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.compared import OtherSets
 
 LARGEST = 50_000_000
 """Bytes of a dropped file, unless whoever starts the page says otherwise."""
-_NAME_SHOWN = 80
+_NAME_SHOWN = 80  # characters of a name: a visitor may send any text
 
 
 class Upload:
@@ -60,9 +60,6 @@ class Upload:
         return bytes(self._content)
 
 
-_SHOWN = 80
-
-
 class VisitedVersions:
     """Reads the versions of one repository as a policy allows, within what visitors may take."""
 
@@ -76,46 +73,39 @@ class VisitedVersions:
     ) -> None:
         self._openings = openings
         self._place = place
-        self._lent = (
-            partial(guarded_history, place, policy, limits)
-            if options is None
-            else partial(owned_history, place, options)
-        )
-        self._opening = (
-            partial(open_guarded, policy=policy, limits=limits)
-            if options is None
-            else partial(open_references, storage_options=options, limits=limits)
-        )
+        if options is None:
+            self._history = partial(guarded_history, place, policy, limits)
+            self._opening = partial(open_guarded, policy=policy, limits=limits)
+        else:
+            self._history = partial(owned_history, place, options)
+            self._opening = partial(open_references, storage_options=options, limits=limits)
 
-    def listing(self, most: int, is_wanted: Callable[[], bool]) -> RepositoryListing:
+    def listing(self, limit: int, is_wanted: Callable[[], bool]) -> RepositoryListing:
         """Return the first so many branches, tags and snapshots."""
-        reading = partial(listing_of, self._lent, most)
-        return self._openings.open(self._name, reading, _watch(is_wanted))
+        question = partial(ask_history, self._history, "listing", limit)
+        watch = OpeningWatch(is_wanted=is_wanted)
+        listing: RepositoryListing = self._openings.open(self._name, question, watch)
+        return listing
 
     def changes(self, before: str, after: str, is_wanted: Callable[[], bool]) -> tuple[str, ...]:
-        """Return what the transaction logs tell."""
-        reading = partial(changes_of, self._lent, before, after)
-        return self._openings.open(self._name, reading, _watch(is_wanted))
+        """Return the changes that the transaction logs have."""
+        question = partial(ask_history, self._history, "changes", before, after)
+        return self._openings.open(self._name, question, OpeningWatch(is_wanted=is_wanted))
 
     def open(self, version: str, is_wanted: Callable[[], bool]) -> ReferenceSet:
         """Open a branch, tag or snapshot."""
-        return self.opened(version, _watch(is_wanted))
+        return self.open_watched(version, OpeningWatch(is_wanted=is_wanted))
 
-    def opened(self, version: str, watch: OpeningWatch | None) -> ReferenceSet:
-        """Do as `open`, and tell how far it is."""
+    def open_watched(self, version: str, watch: OpeningWatch | None) -> ReferenceSet:
+        """Do as `open`, and report how far it is."""
         if not version or {*version} & set("/\\#?@"):  # no name of one, but of another path
-            raise RefexplorerError(f"{self._name} has no version {escape(version, _SHOWN)}.")
-        source = f"{self._place}@{version}"
-        opening = partial(self._opening, source)
+            raise RefexplorerError(f"{self._name} has no version {escape(version, _NAME_SHOWN)}.")
+        opening = partial(self._opening, f"{self._place}@{version}")
         return self._openings.open(f"{self._name}@{version}", opening, watch)
 
     @property
     def _name(self) -> str:
         return self._place.rstrip("/").rpartition("/")[2]
-
-
-def _watch(is_wanted: Callable[[], bool]) -> OpeningWatch:
-    return OpeningWatch(lambda done, size: None, is_wanted)
 
 
 VISITOR = Limits(document_bytes=2**29)
@@ -180,7 +170,7 @@ class Library:
         name, _, version = source.rpartition("@")
         for place, offered in self._repositories.items():
             if name == offered:
-                return self._versions_of(place).opened(version, watch)
+                return self._versions_of(place).open_watched(version, watch)
         policy = InternetPolicy(self._allow)
         return self._openings.open(source, partial(open_guarded, source, policy, VISITOR), watch)
 
@@ -211,16 +201,11 @@ class Library:
 
     def others(self) -> OtherSets:
         """Return the sets that the one that is open may be compared with: the same."""
-
-        def opened(
-            source: str, tell: Callable[[int, int], None], is_wanted: Callable[[], bool]
-        ) -> ReferenceSet:
-            return self.open(source, OpeningWatch(tell, is_wanted))
-
-        def offered() -> dict[str, str]:
-            return {name: offer.title for name, offer in self.offers.items()}
-
-        return OtherSets(opened, offered, self.grants)
+        return OtherSets(
+            lambda source, *watch: self.open(source, OpeningWatch(*watch)),
+            lambda: {name: offer.title for name, offer in self.offers.items()},
+            self.grants,
+        )
 
     def open_dropped(self, upload: Upload, watch: OpeningWatch | None = None) -> ReferenceSet:
         """Open a file that somebody dropped on the page; errors as of `open`."""

@@ -1,44 +1,66 @@
-"""How sets of strangers are opened: some at a time, the others in turn, each within a budget."""
+"""How sets of strangers are opened: some at a time, the others in turn, each within a budget.
+
+Each is opened in a child process, `python -m refexplorer.hosts.page.openings`, which loads nothing
+of the page.
+"""
 
 from __future__ import annotations
 
+import os
+import pickle
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TypeVar
 
 from refexplorer.core.errors import LimitError, RefexplorerError
-from refexplorer.core.limits import Bounds
-from refexplorer.core.processes import POLL
-from refexplorer.core.text import escape
-from refexplorer.hosts.page.confining import ConfinedOpening
-
-BETWEEN = 0.2
-"""Seconds between two messages about it."""
-_NAME_SHOWN = 80
+from refexplorer.core.files import Progress
+from refexplorer.core.limits import VisitorLimits, memory_limit
+from refexplorer.core.processes import (
+    OWN_MEMORY,
+    POLL,
+    Answering,
+    Children,
+    Head,
+    LateError,
+    LostError,
+    limit_memory,
+    serve,
+)
+from refexplorer.core.text import escape, size_text
+from refexplorer.verbs.referenceset import ReferenceSet
 
 Opened = TypeVar("Opened")
-Tell = Callable[[int, int], None]
+BETWEEN = 0.1
+"""Seconds between two messages of how far an opening is."""
+_NAME = __spec__.name if __spec__ else __name__
+_NAME_SHOWN = 80  # characters of a name: a visitor may send any text
+_LONG = 1
+"""Seconds of its processor after which a child is given no other set: it keeps some of the memory
+that it took. What waits for a server, or on a busy machine, takes none."""
 
 
 class OpeningWatch:
     """What `open_references` calls as its `progress`, from the thread that opens."""
 
-    def __init__(self, tell: Tell, is_wanted: Callable[[], bool], between: float = BETWEEN) -> None:
-        self._tell = tell
-        self._is_wanted = is_wanted
-        self._between = between
-        self._told = time.monotonic()
+    def __init__(
+        self,
+        report: Progress = lambda done, size: None,
+        is_wanted: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._report, self._is_wanted = report, is_wanted
+        self._reported = time.monotonic()
 
     def __call__(self, done: int, size: int) -> None:
-        """Tell it now and then."""
+        """Report it now and then."""
         self.check()
         now = time.monotonic()
-        if now - self._told >= self._between:
-            self._told = now
-            self._tell(done, size)
+        if now - self._reported >= BETWEEN:
+            self._reported = now
+            self._report(done, size)
 
     def check(self) -> None:
         """Raise RefexplorerError if nobody waits for it any more."""
@@ -46,15 +68,11 @@ class OpeningWatch:
             raise RefexplorerError("The opening was stopped.")
 
 
-def _unwatched() -> OpeningWatch:
-    return OpeningWatch(lambda done, size: None, lambda: True)
-
-
 class Openings:
     """Opens what visitors choose, for all pages of a server together."""
 
-    def __init__(self, bounds: Bounds | None = None) -> None:
-        self._bounds = bounds or Bounds()
+    def __init__(self, bounds: VisitorLimits | None = None) -> None:
+        self._bounds = bounds or VisitorLimits()
         self._confined = ConfinedOpening(self._bounds)
         self._queue: deque[object] = deque()
         self._running = 0
@@ -68,7 +86,7 @@ class Openings:
         self, name: str, opening: Callable[..., Opened], watch: OpeningWatch | None = None
     ) -> Opened:
         """Open a set, or what else is in files of strangers, when it is its turn."""
-        watch = watch or _unwatched()
+        watch = watch or OpeningWatch()
         with self._turn(watch):
             return self._confined.open(escape(name, _NAME_SHOWN), opening, watch, watch.check)
 
@@ -98,3 +116,82 @@ class Openings:
             with self._changed:
                 self._running -= 1
                 self._changed.notify_all()
+
+
+class ConfinedOpening:
+    """Opens sets in child processes, some at a time."""
+
+    def __init__(self, bounds: VisitorLimits) -> None:
+        self._bounds = bounds
+        self._children = Children(_NAME, bounds.openings)
+
+    def start(self) -> None:
+        """Have a process ready, so that the first set need not wait for it."""
+        self._children.start()
+
+    def open(
+        self,
+        name: str,
+        opening: Callable[..., Opened],
+        progress: Progress | None = None,
+        check: Callable[[], None] = lambda: None,
+    ) -> Opened:
+        """Open a set, or what else is in files of strangers."""
+
+        def hear(message: Head) -> None:
+            if progress is not None:
+                progress(message["done"], message["of"])
+
+        head = {"memory": self._bounds.memory, "folder": str(Path.cwd())}
+        try:
+            with self._children.lend() as child:
+                data = child.ask(head, pickle.dumps(opening), self._bounds.seconds, hear, check)[1]
+        except LateError:
+            raise LimitError(
+                f"Opening {name} took more than {self._bounds.seconds:g} s and was stopped; "
+                "whoever starts the page can add --seconds."
+            ) from None
+        except LostError:
+            most, remedy = self._most_memory()
+            raise LimitError(
+                f"Opening {name} took more memory than {most}, or crashed, and was stopped; "
+                f"whoever starts the page can {remedy}."
+            ) from None
+        answer = pickle.loads(data)
+        if isinstance(answer, RefexplorerError):
+            raise answer
+        opened: Opened = answer[0]
+        if isinstance(opened, ReferenceSet):
+            opened.source = answer[1]
+        return opened
+
+    def _most_memory(self) -> tuple[str, str]:
+        """Say what a child may take, and what gives it more; limits of this process are its own."""
+        most = memory_limit()
+        if most is None or most >= OWN_MEMORY + self._bounds.memory:
+            return size_text(self._bounds.memory), "add --memory"
+        return size_text(most), "raise what its processes may take (`ulimit -v`)"
+
+
+def _work(head: Head, data: bytes, answering: Answering) -> None:
+    limit_memory(OWN_MEMORY + head["memory"])
+    os.chdir(head["folder"])  # which relative names are resolved against
+    began = time.process_time()
+    watch = OpeningWatch(lambda done, size: answering.tell({"done": done, "of": size}))
+    try:
+        opened = pickle.loads(data)(progress=watch)
+        # The source beside the set, which travels without a large document.
+        source = opened.source if isinstance(opened, ReferenceSet) else None
+        answer = pickle.dumps((opened, source), pickle.HIGHEST_PROTOCOL)
+    except MemoryError:
+        raise
+    except RefexplorerError as error:
+        answer = pickle.dumps(error)
+    except Exception as error:
+        words = f"Unexpected {type(error).__name__}: {error}".rstrip(": ")
+        answer = pickle.dumps(RefexplorerError(words))
+    answering.answer({"spent": time.process_time() - began > _LONG}, answer)
+
+
+if __name__ == "__main__":
+    serve(_work)

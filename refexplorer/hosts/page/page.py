@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 from urllib.parse import parse_qs, urlencode
 
 import panel
@@ -32,61 +32,36 @@ from refexplorer.views.wire.answering import sentence
 from refexplorer.views.wire.messages import Bytes
 from refexplorer.views.wire.operations import bound, read, request
 
+_NAMES = (
+    "key slice part mode axes colours limits raw find syntax kinds list only notes by map earth "
+    "beside files cost other changes gone"
+)
+"""What an address says of the explorer, which has the same names in ``shared/place.ts``."""
 
-class Address(NamedTuple):
-    """A place on the page."""
+
+@dataclass(frozen=True)
+class Address:
+    """A place on the page, as the query of its address says it."""
 
     # What is open: the name of an offered set, a path or a URL; empty on the start screen
     source: str = ""
     # A tab of the explorer or another view of the page, as `addressed`; empty for the first tab
     view: str = ""
-    key: str = ""  # The key or path that is chosen
-    slice: str = ""  # Steps along the dimensions of the values that are drawn, such as ``"1,0,0"``
-    # part, mode, axes, colours, limits, raw: Of the values: the part of the array, how and along
-    # which dimensions it is drawn, with which colours between which numbers, and what of the CF
-    # conventions is not applied
-    part: str = ""
-    mode: str = ""
-    axes: str = ""
-    colours: str = ""
-    limits: str = ""
-    raw: str = ""
-    # find, syntax, kinds, list, only, notes: Of the tree and the notes: the search, what is listed
-    # in its place, what they are narrowed to
-    find: str = ""
-    syntax: str = ""
-    kinds: str = ""
-    list: str = ""
-    only: str = ""
-    notes: str = ""
-    # by, map: Of the map of chunks: what colours it, and its window
-    by: str = ""
-    map: str = ""
-    earth: str = ""  # Of the map of the earth: projection, middle, zoom, what is drawn of chunks
-    # Of two parts side by side: set, array and part of each, and the window of their pictures
-    beside: str = ""
-    # Of the table of targets: how it is narrowed, sorted and folded, as a query of its own
-    files: str = ""
-    # Of the costs: the array, the place with its latency and bandwidth, and what is asked, as a
-    # query of its own
-    cost: str = ""
-    # other, changes: Of the comparison: the other set, named as `source`, and which changes are
-    # listed
-    other: str = ""
-    changes: str = ""
-    # Of the comparison: the array of the other set that is no longer there, its chunk, and the
-    # window of its map, as a query of its own
-    gone: str = ""
+    explorer: Mapping[str, str] = field(default_factory=dict)  # By name
 
     @classmethod
     def read(cls, query: str) -> Address:
         """Read a query; what it does not name, or what the page does not know, is left out."""
-        found = parse_qs(query)
-        place = cls(**{name: found[name][-1] for name in cls._fields if name in found})
-        return place if place.view in addressed() else place._replace(view="")
+        texts_by_name = {name: texts[-1] for name, texts in parse_qs(query).items()}
+        view, explorer = (
+            texts_by_name.get("view", ""),
+            {each: texts_by_name[each] for each in _NAMES if each in texts_by_name},
+        )
+        return cls(texts_by_name.get("source", ""), view if view in addressed() else "", explorer)
 
     def __str__(self) -> str:
-        return urlencode({name: text for name, text in self._asdict().items() if text}, safe="/:,")
+        texts = {"source": self.source, "view": self.view, **self.explorer}
+        return urlencode({name: text for name, text in texts.items() if text}, safe="/:,")
 
 
 def is_shareable(source: str) -> bool:
@@ -175,12 +150,12 @@ class ServedPage:
     def _explore(self, references: ReferenceSet) -> None:
         """Make the explorer anew; the other views stay as they are."""
         library = self._library
-        explorer = ExplorerView(
+        explorer: ExplorerView = ExplorerView(
             references,
-            library.grants(references),
-            library.others(),
-            library.versions(references),
-            lambda version: self._turns.soon(self._show_version, explorer, version),
+            allow=library.grants(references),
+            others=library.others(),
+            versions=library.versions(references),
+            show=lambda version: self._turns.soon(self._show_version, explorer, version),
         )
         explorer.param.watch(lambda _: self._turns.soon(self._tell), "here")
         if self._explorer is not None:
@@ -309,7 +284,7 @@ class ServedPage:
         self._attempt = attempt = object()
         begun = self._frame.view
         self._frame.param.update(opening=masked_text(name), opened=[], problem="")
-        watch = OpeningWatch(self._tell_opened, lambda: self._attempt is attempt)
+        watch = OpeningWatch(self._show_progress, lambda: self._attempt is attempt)
 
         def finish(opened: Future[ReferenceSet]) -> None:
             if self._attempt is not attempt:
@@ -317,13 +292,13 @@ class ServedPage:
             turned = self._frame.view != begun and self._frame.view in SCREENS
             view = self._frame.view if turned else place.view
             try:
-                self.show(opened.result(), place.source, place._replace(view=view))
+                self.show(opened.result(), place.source, replace(place, view=view))
             except Exception as error:
                 self._fail(error)
 
         self._aside(partial(opening, watch), finish)
 
-    def _tell_opened(self, done: int, size: int) -> None:
+    def _show_progress(self, done: int, size: int) -> None:
         self._turns.soon(setattr, self._frame, "opened", [done, size])
 
     def _stand(self, place: Address) -> None:
@@ -368,14 +343,14 @@ class ServedPage:
             text, notice = self._editable(references if name == "editor" else None)
             return SCREENS[name].controller(lambda: text), notice
 
-        def finish(made: Future[tuple[EditorController, str]]) -> None:
+        def finish(future: Future[tuple[EditorController, str]]) -> None:
             if self._making.get(name) is not making:
-                if not made.cancelled() and made.exception() is None:
-                    made.result()[0].close()
+                if not future.cancelled() and future.exception() is None:
+                    future.result()[0].close()
                 return
             del self._making[name]
             try:
-                controller, notice = made.result()
+                controller, notice = future.result()
             except Exception as error:
                 self._fail(error)
                 return
@@ -406,21 +381,21 @@ class ServedPage:
         if view in SCREENS:
             place = Address(self._source, view)
         elif view == EXPLORER and self._explorer and self._source:
-            place = Address.read(self._explorer.address)._replace(source=self._source)
-            if not is_shareable(place.other):
-                place = place._replace(other="")
+            place = replace(Address.read(self._explorer.address), source=self._source)
+            if not is_shareable(place.explorer.get("other", "")):
+                place = replace(place, explorer={**place.explorer, "other": ""})
         self._frame.place = {"address": str(place), "step": self._step}
 
 
 def page(references: ReferenceSet | None = None, library: Library | None = None) -> panel.Template:
     """Make a page for one person."""
     library = library or Library()
-    made = ServedPage(library)
+    served = ServedPage(library)
     if panel.state.curdoc is not None:
-        panel.state.on_session_destroyed(lambda _: made.close())
+        panel.state.on_session_destroyed(lambda _: served.close())
     if references is not None:
         name = references.source.name
-        made.show(references, name if name in library.offers else "")
+        served.show(references, name if name in library.offers else "")
     template = panel.Template(_TEMPLATE.read_text(encoding="utf-8"))
-    template.add_panel("page", made.layout)
+    template.add_panel("page", served.layout)
     return template

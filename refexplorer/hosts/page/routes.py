@@ -21,6 +21,8 @@ from tornado.httputil import HTTPHeaders
 from tornado.web import Application, OutputTransform, RequestHandler
 from tornado.websocket import WebSocketClosedError
 
+from refexplorer.hosts import BUNDLES
+
 _POLICY = {
     "default-src": "'none'",
     "script-src": "'self'",
@@ -64,8 +66,11 @@ class Headers(OutputTransform):
         return status_code, headers, chunk
 
 
-class Nonced(DocHandler):
-    """The page, whose scripts a browser runs by a number that nobody can know before."""
+class PageHandler(DocHandler):
+    """The page, in a session that this server has made for this request.
+
+    A browser runs its scripts by a number that nobody can know before.
+    """
 
     def write(self, chunk: Any) -> None:
         """Mark the scripts; nothing else reads as one, since Bokeh escapes what they are given."""
@@ -74,10 +79,6 @@ class Nonced(DocHandler):
         if isinstance(chunk, str):
             chunk = chunk.replace("<script", f'<script nonce="{nonce}"')
         super().write(chunk)
-
-
-class PageHandler(Nonced):
-    """The page, in a session that this server has made for this request."""
 
     async def prepare(self) -> None:
         """Refuse a session that is named: whoever knows the name could look on."""
@@ -103,9 +104,11 @@ class PageSocket(WSHandler):
         await super().prepare()  # type: ignore[no-untyped-call]
 
     def _is_valid(self, token: str) -> bool:
-        given: Any = self.application
+        application: Any = self.application
         try:
-            is_ours = check_token_signature(token, given.secret_key, given.sign_sessions)
+            is_ours = check_token_signature(
+                token, application.secret_key, application.sign_sessions
+            )
             return is_ours and get_token_payload(token)["session_expiry"] > time.time()
         except Exception:  # Bokeh raises what its decoders do
             return False
@@ -138,7 +141,7 @@ OF_THE_SERVER: dict[str, Route] = {
     HEALTH: (Health,),
     "/static/extensions/(.*)": (
         MultiRootStaticHandler,
-        {"root": {name: extension_dirs[name] for name in ("panel", "refexplorer")}},
+        {"root": {"panel": extension_dirs["panel"], "refexplorer": BUNDLES}},
     ),
     "/static/(.*)": (StaticHandler,),
 }
@@ -160,13 +163,13 @@ class _OurRoutes(Application):
         served: Any = self
         prefix: str = served.prefix
         pages = [prefix + path.rstrip("/") for path in served.applications]
-        ours = []
+        replaced = []
         for pattern, handler, *options in routes:
             for path, (kind, own) in OF_A_PAGE.items():
                 if pattern in [page + path for page in pages] and issubclass(handler, kind):
                     both = type(own.__name__, (own, handler), {})
-                    ours.append((pattern, both, *options))
-        return ours + [(prefix + path, *route) for path, route in OF_THE_SERVER.items()]
+                    replaced.append((pattern, both, *options))
+        return replaced + [(prefix + path, *route) for path, route in OF_THE_SERVER.items()]
 
 
 class PageServer(BokehTornado, _OurRoutes):

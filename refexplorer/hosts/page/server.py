@@ -26,9 +26,9 @@ from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.core.limits import Bounds
+from refexplorer.core.limits import VisitorLimits
 from refexplorer.core.masking import masked_text
-from refexplorer.hosts.bundles import bundle_path
+from refexplorer.hosts import bundle_path
 from refexplorer.hosts.page.components import EditorView, ExplorerView, Frame
 from refexplorer.hosts.page.library import LARGEST, Library
 from refexplorer.hosts.page.openings import Openings
@@ -75,10 +75,10 @@ class Sessions:
         """Return a page, or what says that there is no room; in the loop of the server."""
         if self._open >= self._most:
             return panel.Template(_FULL.format(self._open))
-        made = self._make()
+        template = self._make()
         self._open += 1
         state.on_session_destroyed(self._leave)
-        return made
+        return template
 
     def _leave(self, _: SessionContext) -> None:
         self._open -= 1
@@ -105,21 +105,21 @@ def serve(
     origins: Iterable[str] = (),
     prefix: str = "",
     largest_upload: int = LARGEST,
-    bounds: Bounds | None = None,
+    bounds: VisitorLimits | None = None,
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve the page until interrupted; ``/healthz`` answers proxies."""
     # BokehJS introduces a model that was added later once more, which is no news to Bokeh.
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
     mask_logs()
-    bounds = bounds or Bounds()
+    bounds = bounds or VisitorLimits()
     openings = Openings(bounds)
-    references, library = _prepared(source, Library(allow, largest_upload, openings))
+    references, library = _open_source(source, Library(allow, largest_upload, openings))
     sessions = Sessions(lambda: page(references, library), bounds.sessions)
 
     async def run() -> None:
-        with _ending() as is_ended:
-            server, url = _listening(sessions.page, port, address, origins, prefix)
+        with _end_event() as is_ended:
+            server, url = _listen(sessions.page, port, address, origins, prefix)
             try:
                 server.start()
                 openings.start()
@@ -143,20 +143,17 @@ def serve(
 
 
 @contextmanager
-def _ending() -> Iterator[asyncio.Event]:
+def _end_event() -> Iterator[asyncio.Event]:
     """Set an event when the process shall end; what ignores a signal, as `nohup` does, is kept.
 
     A handler that raises would do so in whatever the loop runs, which may catch it.
     """
     loop, is_ended = asyncio.get_running_loop(), asyncio.Event()
-    before = {}
-    if threading.current_thread() is threading.main_thread():
-        names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-        numbers = [getattr(signal, name) for name in names]
-        before = {number: signal.getsignal(number) for number in numbers}
-    for number, handler in before.items():
-        if handler is signal.SIG_IGN:
-            continue
+    is_main = threading.current_thread() is threading.main_thread()
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if is_main and hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in (getattr(signal, n) for n in names)}
+    before = {number: each for number, each in before.items() if each is not signal.SIG_IGN}
+    for number in before:
         try:
             loop.add_signal_handler(number, is_ended.set)
         except NotImplementedError:  # on Windows
@@ -167,10 +164,10 @@ def _ending() -> Iterator[asyncio.Event]:
         for number, handler in before.items():
             with suppress(NotImplementedError):
                 loop.remove_signal_handler(number)
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+            signal.signal(number, handler or signal.SIG_DFL)
 
 
-def _prepared(source: object, library: Library) -> tuple[ReferenceSet | None, Library]:
+def _open_source(source: object, library: Library) -> tuple[ReferenceSet | None, Library]:
     """Open the source once for everybody, before anything listens."""
     for view in (Frame, ExplorerView, EditorView):
         bundle_path(view._bundle.stem)
@@ -181,7 +178,7 @@ def _prepared(source: object, library: Library) -> tuple[ReferenceSet | None, Li
     return references, library
 
 
-def _listening(
+def _listen(
     make: Callable[[], panel.Template], port: int, address: str, origins: Iterable[str], prefix: str
 ) -> tuple[BaseServer, str]:
     """Return a server that listens, and its address."""
@@ -196,11 +193,11 @@ def _listening(
             "another one, or 0 for any free port."
         ) from None
     silence(EMPTY_LAYOUT, True)  # of the start screen, below which there is no view yet
-    known = [*(f"{name}:{port}" for name in _own_names(address)), *origins]
+    origin_names = [*(f"{name}:{port}" for name in _own_names(address)), *origins]
     web = PageServer(
         build_applications({"/": make}),
         prefix=prefix,
-        extra_websocket_origins=create_hosts_allowlist(known, port),
+        extra_websocket_origins=create_hosts_allowlist(origin_names, port),
     )
     http = HTTPServer(web)
     http.add_sockets(sockets)

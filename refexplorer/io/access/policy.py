@@ -22,7 +22,7 @@ from refexplorer.io.access.urls import (
     shown,
 )
 
-_NAME_SHOWN = 200
+_NAME_SHOWN = 200  # characters of a name in a message
 
 
 class AccessPolicy:
@@ -57,15 +57,13 @@ class AccessPolicy:
 
         Nor is any place among them that a page which is served shows to nobody.
         """
-        return tuple(name for name in self._names if name != self.location and self._shows(name))
+        names = (name for name in self._names if name != self.location)
+        return tuple(name for name in names if not self.served or is_public(_granted_place(name)))
 
     @property
     def names(self) -> tuple[str, ...]:
         """All names that were granted, in order; not to be shown where a page is served."""
         return tuple(self._names)
-
-    def _shows(self, name: str) -> bool:
-        return not self.served or is_public(_granted_place(name))
 
     def grant(self, name: str) -> None:
         """Allow one more place by name."""
@@ -77,12 +75,8 @@ class AccessPolicy:
         """Say where a target leads, allowed or not."""
         return resolve(url, self.location)
 
-    def check(self, url: str) -> str:
-        """Return the absolute URL or path to read, if it may be read."""
-        return self.place(url).url
-
     def place(self, url: str) -> Place:
-        """Do as `check`, and return the parsed target."""
+        """Return the parsed target, absolute, if it may be read."""
         place = self.allowed(url)
         if place.protocol == "file":
             _require_regular(url, place)

@@ -29,7 +29,7 @@ from refexplorer.spec.zarr_metadata import read_array
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
-SECONDS = 60
+SECONDS = 60  # time for one chunk; then its child is stopped
 CHILDREN = 2
 """Processes at a time; who wants one more waits."""
 _NAME = __spec__.name if __spec__ else __name__
@@ -37,10 +37,10 @@ _NAME = __spec__.name if __spec__ else __name__
 
 def decode_confined(array: ArrayMeta, number: int, data: Any, limit: int) -> Any:
     """Run one stage of an array in a child process."""
-    said, decoded = _asked(array, number, as_bytes(data), limit, keep=True)
-    if said["dtype"] is None:
+    reply, decoded = _asked(array, number, as_bytes(data), limit, keep=True)
+    if reply["dtype"] is None:
         return decoded
-    return np.frombuffer(decoded, np.dtype(said["dtype"])).reshape(said["shape"])
+    return np.frombuffer(decoded, np.dtype(reply["dtype"])).reshape(reply["shape"])
 
 
 def check_confined(array: ArrayMeta, number: int, data: Any, limit: int) -> None:
@@ -51,7 +51,7 @@ def check_confined(array: ArrayMeta, number: int, data: Any, limit: int) -> None
 def _asked(
     array: ArrayMeta, number: int, data: bytes, limit: int, keep: bool
 ) -> tuple[dict[str, Any], bytes]:
-    said: dict[str, Any]
+    reply: dict[str, Any]
     if os.name != "posix":
         raise LimitError(
             "the memory of this codec cannot be limited on this system, so it is not run"
@@ -62,28 +62,28 @@ def _asked(
     }  # fmt: skip
     try:
         with _children.lend() as child:
-            said, decoded = child.ask(head, data, SECONDS)
+            reply, decoded = child.ask(head, data, SECONDS)
     except LateError:
         raise LimitError(f"decoding took longer than {SECONDS} s and was stopped") from None
     except LostError:
         raise LimitError(
             f"decoding took more memory than {_most_memory(limit)}, or crashed, and was stopped"
         ) from None
-    if said["error"] is not None:
-        raise DecodeError(said["error"])
-    if said["made"] > limit:
+    if reply["error"] is not None:
+        raise DecodeError(reply["error"])
+    if reply["made"] > limit:
         raise LimitError(
-            f"decoding gives {size_text(said['made'])}, more than the limit of "
+            f"decoding gives {size_text(reply['made'])}, more than the limit of "
             f"{size_text(limit)} at this step"
         )
-    return said, decoded
+    return reply, decoded
 
 
 def _most_memory(limit: int) -> str:
-    most = memory_limit()
-    if most is None or most >= _memory_for(limit):
+    limit_of_process = memory_limit()
+    if limit_of_process is None or limit_of_process >= _memory_for(limit):
         return "a chunk may take"
-    return f"the {size_text(most)} that this process may take (`ulimit -v`)"
+    return f"the {size_text(limit_of_process)} that this process may take (`ulimit -v`)"
 
 
 def _memory_for(limit: int) -> int:
@@ -93,35 +93,30 @@ def _memory_for(limit: int) -> int:
 _children = Children(_NAME, CHILDREN)
 
 
-def main() -> None:
-    """Decode what comes on stdin."""
-    serve(_work)
-
-
 def _work(request: dict[str, Any], data: bytes, answering: Answering) -> None:
     limit_memory(_memory_for(request["limit"]))
     answering.answer(*_decoded(request, data))
 
 
 def _decoded(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-    said: dict[str, Any] = {"error": None, "made": 0, "dtype": None, "shape": None}
+    reply: dict[str, Any] = {"error": None, "made": 0, "dtype": None, "shape": None}
     try:
         array = read_array(request["path"], request["metadata"])
         found = stages(array)[request["stage"]].decode(data)
-        said["made"] = found.nbytes if isinstance(found, np.ndarray) else len(found)
-        if not request["keep"] or said["made"] > request["limit"]:
-            return said, b""
+        reply["made"] = found.nbytes if isinstance(found, np.ndarray) else len(found)
+        if not request["keep"] or reply["made"] > request["limit"]:
+            return reply, b""
         if isinstance(found, np.ndarray):
             if found.dtype.hasobject:
                 raise DecodeError("Values of varying length are not shown step by step here.")
-            said |= {"dtype": found.dtype.str, "shape": found.shape}
-        return said, as_bytes(found)
+            reply |= {"dtype": found.dtype.str, "shape": found.shape}
+        return reply, as_bytes(found)
     except MemoryError:
         raise
     except Exception as error:  # a codec raises what it likes
         words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        return said | {"error": words}, b""
+        return reply | {"error": words}, b""
 
 
 if __name__ == "__main__":
-    main()
+    serve(_work)

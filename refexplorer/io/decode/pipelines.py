@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from refexplorer.core.errors import DecodeError
 from refexplorer.core.text import counted, size_text
 from refexplorer.io.decode.codecs import is_installed, missing
 from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, read_array
-
-if TYPE_CHECKING:
-    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _TO_ARRAY = frozenset({"bytes", "endian"})
 VALUES = "values"

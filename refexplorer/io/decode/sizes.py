@@ -13,7 +13,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import zstandard
@@ -95,7 +95,7 @@ def zfp(data: bytes, settings: Settings, limit: int) -> int:
 ZLIB = "zlib"
 # zlib copies what it did not read at each call: fed whole, a chunk would be copied many times
 _FED = 2**16
-_PIECE = 2**20
+_PIECE = 2**20  # decoded bytes that are held while they are counted
 # xz -9 needs 65 MB to decode; a header may ask for 4 GB
 _LZMA_MEMORY = 2**28
 _DEFLATE_RATIO = 1032
@@ -113,25 +113,6 @@ _SAME_SIZE = frozenset(
 )  # fmt: skip
 
 _Measure = Callable[[bytes, Settings, int], int]
-
-
-class _Stream(Protocol):
-    """The common interface of the decompressors of bz2 and lzma."""
-
-    @property
-    def eof(self) -> bool:
-        """Whether the end of the stream was met."""
-
-    @property
-    def needs_input(self) -> bool:
-        """Whether all that was given is decoded."""
-
-    @property
-    def unused_data(self) -> bytes:
-        """The bytes after the end of the stream."""
-
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        """Return at most `max_length` bytes."""
 
 
 def is_bounded(name: str) -> bool:
@@ -191,14 +172,6 @@ def inflated(data: bytes, limit: int) -> bytes | None:
     return found if stream.eof and len(found) <= limit else None
 
 
-def _zlib(data: bytes, settings: Settings, limit: int) -> int:
-    return _deflated(data, limit, zlib.MAX_WBITS, many=False)
-
-
-def _gzip(data: bytes, settings: Settings, limit: int) -> int:
-    return _deflated(data, limit, zlib.MAX_WBITS + 16, many=True)
-
-
 def _deflated(data: bytes, limit: int, window: int, many: bool) -> int:
     most = len(data) * _DEFLATE_RATIO
     if most <= limit:
@@ -222,10 +195,6 @@ def _deflate_pieces(data: bytes, window: int, many: bool) -> Iterator[int]:
             stream = zlib.decompressobj(window)
 
 
-def _bz2(data: bytes, settings: Settings, limit: int) -> int:
-    return _count(_stream_pieces(data, bz2.BZ2Decompressor), limit)
-
-
 def _lzma(data: bytes, settings: Settings, limit: int) -> int:
     form, filters = settings.get("format", lzma.FORMAT_XZ), settings.get("filters")
     # liblzma takes no memory limit for raw streams
@@ -237,7 +206,9 @@ def _lzma(data: bytes, settings: Settings, limit: int) -> int:
     return _count(_stream_pieces(data, start), limit)
 
 
-def _stream_pieces(data: bytes, start: Callable[[], _Stream]) -> Iterator[int]:
+def _stream_pieces(
+    data: bytes, start: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]
+) -> Iterator[int]:
     stream, place = start(), 0
     while place < len(data):
         fed = data[place : place + _FED]
@@ -269,9 +240,9 @@ def _count(pieces: Iterator[int], limit: int) -> int:
 
 
 _MEASURES: dict[str, _Measure] = {
-    ZLIB: _zlib,
-    "gzip": _gzip,
-    "bz2": _bz2,
+    ZLIB: lambda data, _, limit: _deflated(data, limit, zlib.MAX_WBITS, many=False),
+    "gzip": lambda data, _, limit: _deflated(data, limit, zlib.MAX_WBITS + 16, many=True),
+    "bz2": lambda data, _, limit: _count(_stream_pieces(data, bz2.BZ2Decompressor), limit),
     "lzma": _lzma,
     "zstd": _zstd,
     "blosc": blosc,
@@ -331,39 +302,31 @@ _BLOCK = 2**16 - 1
 """The most bytes of a block."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Wrapping:
-    """What is around the blocks: the bytes before them, and how many with the checksum follow."""
-
-    window: int
-    head: bytes
-    tail: int
-
-
 _WRAPPINGS = {
-    ZLIB: _Wrapping(zlib.MAX_WBITS, b"\x78\x01", 4),
-    "gzip": _Wrapping(zlib.MAX_WBITS + 16, b"\x1f\x8b\x08" + bytes(6) + b"\xff", 8),
+    ZLIB: (zlib.MAX_WBITS, b"\x78\x01", 4),
+    "gzip": (zlib.MAX_WBITS + 16, b"\x1f\x8b\x08" + bytes(6) + b"\xff", 8),
 }
+"""What is around the blocks: the window, the bytes before, and how many with a checksum follow."""
 
 
 @dataclass(frozen=True, slots=True)
-class PackedAgain:
+class Recompressed:
     """Bytes that were inflated, and a stream that holds them as they are."""
 
     inside: bytes
     packed: bytes
 
 
-def packed_again(name: str, data: bytes, limit: int) -> PackedAgain | None:
+def recompressed(name: str, data: bytes, limit: int) -> Recompressed | None:
     """Inflate a stream once, for somebody who then only copies it.
 
     Its checksum, which has just been compared, is taken over: to compute it again would take as
     long as the copy.
     """
-    wrapping = _WRAPPINGS.get(name)
-    if wrapping is None:
+    if name not in _WRAPPINGS:
         return None
-    stream = zlib.decompressobj(wrapping.window)
+    window, head, tail = _WRAPPINGS[name]
+    stream = zlib.decompressobj(window)
     try:
         inside = stream.decompress(data, limit + 1)
     except zlib.error:
@@ -371,10 +334,10 @@ def packed_again(name: str, data: bytes, limit: int) -> PackedAgain | None:
     if not stream.eof or len(inside) > limit or stream.unused_data:
         return None
     view = memoryview(inside)
-    parts: list[bytes | memoryview] = [wrapping.head]
+    parts: list[bytes | memoryview] = [head]
     for start in range(0, len(inside) or 1, _BLOCK):
         block = view[start : start + _BLOCK]
         is_last = start + _BLOCK >= len(inside)
         parts += (struct.pack("<BHH", is_last, len(block), len(block) ^ _BLOCK), block)
-    parts.append(data[-wrapping.tail :])
-    return PackedAgain(inside, b"".join(parts))
+    parts.append(data[-tail:])
+    return Recompressed(inside, b"".join(parts))

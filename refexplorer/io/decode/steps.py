@@ -26,14 +26,14 @@ from refexplorer.io.decode.sizes import (
     is_bounded,
     keeps_size,
     most,
-    packed_again,
+    recompressed,
 )
 
 if TYPE_CHECKING:
     from refexplorer.core.limits import Limits
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
-_SLACK = 2**20
+_SLACK = 2**20  # bytes that a codec may add to the size of a chunk, such as headers
 _WIDEST = 16
 """How much a filter may shrink: one byte for a number of sixteen."""
 
@@ -49,11 +49,6 @@ class Step:
     number: int
     stage: Stage
     limit: int
-
-    @property
-    def label(self) -> str:
-        """The codec with its settings."""
-        return self.stage.label
 
     def run(self, data: Any) -> Any:
         """Decode bytes or an array; raises what the codec raises, `LimitError` for too many."""
@@ -114,7 +109,7 @@ _UNCHECKED = 2**26
 of `Limits.chunk_bytes`, far more, and Zarr refuses those that turn out too large for theirs."""
 
 
-class Admission:
+class ChunkGuard:
     """Refuses encoded chunks that would decode to far more than a chunk of their array has."""
 
     def __init__(self, limits: Limits) -> None:
@@ -134,7 +129,7 @@ class Admission:
         if self._fits(found, data):
             return data
         first = found[0]
-        again = packed_again(first.stage.name, data, first.limit)
+        again = recompressed(first.stage.name, data, first.limit)
         if again is not None and self._fits(found[1:], again.inside):
             return again.packed
         risky = [at for at, step in enumerate(found) if _is_risky(step)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 from refexplorer.core.errors import RefexplorerError
@@ -30,7 +31,7 @@ _KNOWN = {name for names in _STEMS.values() for name in names}
 _KNOWN |= {name for _, _, names in _PLANE.values() for name in names}
 _NEAR = 200
 """Arrays of a folder that are looked at, beside those whose names say what they are."""
-_NAMED = 100
+_NAMED = 100  # names that `coordinates` and `grid_mapping` may list
 Folders = Mapping[str, Sequence[str]]
 """The paths of the arrays of each folder."""
 
@@ -77,14 +78,12 @@ def georeference(refs: SetLike, array: ArrayMeta, folders: Folders | None = None
         [each for each in near if _is(side, each) and _lies_along(each, array)]
         for side in ("latitude", "longitude")
     )
-    found = _of_axes(array, lats, lons)
-    if found is not None:
-        return found
+    if (axes := _of_pair(array, lats, lons, 1)) is not None:
+        return axes
     projected = _of_projection(array, near)
     if projected is not None and is_installed():
         return projected
-    grid = _of_grid(array, lats, lons)
-    if grid is not None:
+    if (grid := _of_pair(array, lats, lons, 2)) is not None:
         return grid
     if projected is not None:
         mapping = (projected.mapping or {}).get("grid_mapping_name", "a CRS")
@@ -102,29 +101,29 @@ def _missing(array: ArrayMeta, near: Sequence[ArrayMeta]) -> str:
     mapping = array.attributes.get("grid_mapping")
     named = mapping.split()[0].rstrip(":") if isinstance(mapping, str) and mapping.split() else ""
     if not named:
-        said = "it has no grid_mapping with coordinates."
+        text = "it has no grid_mapping with coordinates."
     elif any(each.path.rpartition("/")[2] == named for each in near):
-        said = f"its grid_mapping {named} has no projection, or no coordinates y and x."
+        text = f"its grid_mapping {named} has no projection, or no coordinates y and x."
     else:
-        said = f"its grid_mapping {named} is no array of this set."
+        text = f"its grid_mapping {named} is no array of this set."
     lat, lon = (
         next((each for each in near if _is(side, each)), None) for side in ("latitude", "longitude")
     )
     if lat is None and lon is None:
         return (
             "nothing near it is a latitude and a longitude (standard_name, or units degrees_north "
-            f"and degrees_east), and {said}"
+            f"and degrees_east), and {text}"
         )
     if lat is None or lon is None:
         found, side = (lat, "longitude") if lon is None else (lon, "latitude")
         assert found is not None
         return (
-            f"{found.path} is near it, but nothing is a {side} (standard_name, units), and {said}"
+            f"{found.path} is near it, but nothing is a {side} (standard_name, units), and {text}"
         )
     return (
         f"{lat.path} has the dimensions {_names(lat)} and {lon.path} {_names(lon)}, where one or "
         f"two of those of {array.path or 'the root array'} ({_names(array)}) would be drawn, and "
-        f"{said}"
+        f"{text}"
     )
 
 
@@ -188,19 +187,16 @@ def _lies_along(side: ArrayMeta, array: ArrayMeta) -> bool:
     )
 
 
-def _of_axes(array: ArrayMeta, lats: list[ArrayMeta], lons: list[ArrayMeta]) -> Georeference | None:
-    for lat in lats:
-        for lon in lons:
-            if len(lat.shape) == len(lon.shape) == 1 and lat.dimensions != lon.dimensions:
-                return Georeference("axes", _axis(array, lat, 0), _axis(array, lon, 0), lat, lon)
-    return None
-
-
-def _of_grid(array: ArrayMeta, lats: list[ArrayMeta], lons: list[ArrayMeta]) -> Georeference | None:
-    for lat in lats:
-        for lon in lons:
-            if len(lat.shape) == 2 and lat.dimensions == lon.dimensions and min(lat.shape) > 1:
-                return Georeference("grid", _axis(array, lat, 0), _axis(array, lat, 1), lat, lon)
+def _of_pair(
+    array: ArrayMeta, lats: list[ArrayMeta], lons: list[ArrayMeta], rank: int
+) -> Georeference | None:
+    """Return latitude and longitude of one dimension each, or both of the same two."""
+    for lat, lon in product(lats, lons):
+        is_same = lat.dimensions == lon.dimensions
+        if rank == 1 == len(lat.shape) == len(lon.shape) and not is_same:
+            return Georeference("axes", _axis(array, lat, 0), _axis(array, lon, 0), lat, lon)
+        if rank == 2 == len(lat.shape) and is_same and min(lat.shape) > 1:
+            return Georeference("grid", _axis(array, lat, 0), _axis(array, lat, 1), lat, lon)
     return None
 
 
@@ -229,9 +225,9 @@ def _is_plane(side: Direction, array: ArrayMeta) -> bool:
     standard = array.attributes.get("standard_name")
     if isinstance(standard, str) and standard:
         return standard.startswith(standards)
-    told = array.attributes.get("axis")
-    if isinstance(told, str) and told:
-        return told == axis
+    axis_name = array.attributes.get("axis")
+    if isinstance(axis_name, str) and axis_name:
+        return axis_name == axis
     return array.path.rpartition("/")[2].lower() in names
 
 

@@ -35,7 +35,7 @@ _PAGE_START = re.compile(
 _SHORTEST = 4
 """First bytes that are enough where only so many come: no number is likely to be these."""
 _SPAN = re.compile(r"bytes +([0-9]{1,20})-([0-9]{1,20})(?:/([0-9]{1,20}|\*))?", re.IGNORECASE)
-_SHOWN = 60
+_SHOWN = 60  # characters of a header: a server may send any text
 
 
 class ContentRange(NamedTuple):
@@ -47,13 +47,13 @@ class ContentRange(NamedTuple):
     size: int | None  # Of the whole file; None if the server does not say
 
 
-def check_encoding(name: str, said: str, allowed: frozenset[str] = frozenset()) -> None:
+def check_encoding(name: str, header: str, allowed: frozenset[str] = frozenset()) -> None:
     """Refuse bytes that are not those of the file but an encoding of them."""
-    tokens = (token.strip().lower() for token in said.split(","))
+    tokens = (token.strip().lower() for token in header.split(","))
     found = [token for token in tokens if token not in _NO_ENCODING]
     if found and (len(found) > 1 or found[0] not in allowed):
         raise FetchError(
-            f"the server sent it encoded ({_named(name, said)}), not the bytes of the file itself"
+            f"the server sent it encoded ({_named(name, header)}), not the bytes of the file itself"
         )
 
 
@@ -64,11 +64,11 @@ def check_type(headers: Mapping[str, str], place: Place) -> None:
     whose path ends in ``.html``, ``.htm`` or ``.xhtml`` may be a page; any other type is accepted,
     since many servers know none for data.
     """
-    said = headers.get("Content-Type", "")
-    kind = said.partition(";")[0].strip().lower()
+    header = headers.get("Content-Type", "")
+    kind = header.partition(";")[0].strip().lower()
     if kind in _PAGES and not place.path.lower().endswith(_PAGE_NAMES):
         raise FetchError(
-            f"the server sent a web page ({_named('Content-Type', said)}) instead of the file, "
+            f"the server sent a web page ({_named('Content-Type', header)}) instead of the file, "
             "such as a login or error page"
         )
 
@@ -108,25 +108,25 @@ def part_of(headers: Mapping[str, str], start: int, end: int | None) -> ContentR
             f"the server sent several parts ({_named('Content-Type', kind)}), although one "
             "range was requested"
         )
-    said = headers.get("Content-Range")
-    if said is None:
+    header = headers.get("Content-Range")
+    if header is None:
         raise FetchError(
             "the server sent a part of the file without a Content-Range, so it is unknown "
             "which part"
         )
-    return _covering(said, start, end)
+    return _covering(header, start, end)
 
 
 def check_whole(headers: Mapping[str, str]) -> None:
     """Refuse an answer 200 that is a part of a file by its header."""
-    said = headers.get("Content-Range")
-    if said is None:
+    header = headers.get("Content-Range")
+    if header is None:
         return
-    span = _span(said)
+    span = _span(header)
     if span is None or (span.first, span.end) != (0, span.size):
         raise FetchError(
             "the server answered 200, which stands for the whole file, but with the range of a "
-            f"part ({_named('Content-Range', said)})"
+            f"part ({_named('Content-Range', header)})"
         )
 
 
@@ -139,16 +139,16 @@ def check_length(span: ContentRange, length: int | None) -> None:
         )
 
 
-def check_sent(said: str | None, start: int, end: int, length: int) -> int | None:
+def check_sent(header: str | None, start: int, end: int, length: int) -> int | None:
     """Refuse what an object store sent unless it is a range, as far as there is one.
 
     Returns the size of the object, or None if that is not known.
     """
-    size = length if said is None else None
-    if said is None:
+    size = length if header is None else None
+    if header is None:
         is_asked = not start and length <= end
     else:
-        span = _covering(said, start, end)
+        span = _covering(header, start, end)
         check_length(span, length)
         is_asked, size = span.first == start and span.end <= end, span.size
     if not is_asked:
@@ -156,9 +156,9 @@ def check_sent(said: str | None, start: int, end: int, length: int) -> int | Non
     return size
 
 
-def _covering(said: str, start: int, end: int | None) -> ContentRange:
-    span = _span(said)
-    named = _named("Content-Range", said)
+def _covering(header: str, start: int, end: int | None) -> ContentRange:
+    span = _span(header)
+    named = _named("Content-Range", header)
     if span is None:
         raise FetchError(
             f"the server sent a part of the file, and its range cannot be read ({named})"
@@ -173,9 +173,9 @@ def _covering(said: str, start: int, end: int | None) -> ContentRange:
     return span
 
 
-def _span(said: str) -> ContentRange | None:
+def _span(header: str) -> ContentRange | None:
     """Parse a Content-Range; None if it cannot be read."""
-    found = _SPAN.fullmatch(said.strip())
+    found = _SPAN.fullmatch(header.strip())
     if found is None:
         return None
     size = None if found[3] in (None, "*") else int(found[3])

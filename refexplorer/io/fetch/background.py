@@ -42,7 +42,7 @@ def stoppable(keep_on: Callable[[], bool]) -> Iterator[None]:
         _keep_on.reset(token)
 
 
-def goes_on() -> bool:
+def is_wanted() -> bool:
     """Say whether what `stoppable` was told of here is still wanted."""
     return _keep_on.get()()
 
@@ -78,7 +78,7 @@ def wait_for(
         future.cancel()
 
 
-def beside(work: Callable[[], None], name: str) -> None:
+def start_thread(work: Callable[[], None], name: str) -> None:
     """Do something in a thread; here and now where none can be started, as in a browser."""
     context = copy_context()
     try:

@@ -1,4 +1,4 @@
-"""Messages for failed reads of targets and keys."""
+"""Failed reads: their errors and sentences, versions of targets, and the time that is left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from refexplorer.io.access.urls import Place
     from refexplorer.spec.diagnostics import Diagnostic
 
-_SHOWN_TAG = 60
+_SHOWN_TAG = 60  # characters of an ETag: a server may send any text
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,19 +106,19 @@ AS_S3 = (
 )
 
 
-class Passing(FetchError):
+class TransientError(FetchError):
     """A failure of the moment: the same request may succeed a little later."""
 
     wait = 0.0  # Seconds that the server asks to wait before
 
 
-class TooLate(Passing):
+class TooLate(TransientError):
     """A read took longer than it may."""
 
     count = 0  # Bytes that came
 
 
-class Denied(FetchError):
+class DeniedByServer(FetchError):
     """The store wants to know who asks."""
 
     def __init__(self, message: str, place: Place | None = None) -> None:
@@ -126,7 +126,7 @@ class Denied(FetchError):
         self.place = place
 
 
-class NotThere(FetchError):
+class NotFoundError(FetchError):
     """A web server has no such file, and says so (404)."""
 
 
@@ -135,23 +135,23 @@ def http_failure(status: int, reason: str | None, wait: float = 0.0) -> FetchErr
     words = _HTTP.get(status) or f"the server answered {status} {reason or ''}".rstrip()
     if status >= 500 or status == 429:
         asks = f" and asks to wait {math.ceil(wait):,} seconds" if wait else ""
-        failure = Passing(f"{words}{asks}")
+        failure = TransientError(f"{words}{asks}")
         failure.wait = wait
         return failure
     kind: type[FetchError] = _KINDS.get(status, FetchError)
     return kind(words)
 
 
-_KINDS = {401: Denied, 403: Denied, 404: NotThere}
+_KINDS = {401: DeniedByServer, 403: DeniedByServer, 404: NotFoundError}
 
 
-def retry_after(said: str | None) -> float:
+def retry_after(text: str | None) -> float:
     """Return the seconds that a ``Retry-After`` asks to wait: it has them, or a date."""
-    said = (said or "").strip()
-    if said.isascii() and said.isdigit():
-        return float(said[:_DIGITS])
+    text = (text or "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:_DIGITS])
     try:
-        until = parsedate_to_datetime(said)
+        until = parsedate_to_datetime(text)
     except (ValueError, OverflowError):
         return 0.0
     if until.tzinfo is None:  # it was written as -0000
@@ -161,8 +161,9 @@ def retry_after(said: str | None) -> float:
 
 def cause(error: BaseException, place: Place) -> str:
     """Return the cause as the end of a sentence, without a full stop."""
-    if isinstance(error, Denied | PermissionError):
-        return f"{_denied(error)}{_advice(getattr(error, 'place', None) or place)}"
+    if isinstance(error, DeniedByServer | PermissionError):
+        fact = str(error) if isinstance(error, DeniedByServer) else "access is denied"
+        return f"{fact}{_advice(getattr(error, 'place', None) or place)}"
     if isinstance(error, RefexplorerError):
         return str(error)
     if isinstance(error, Stopped):
@@ -183,12 +184,12 @@ def cause(error: BaseException, place: Place) -> str:
 
 def _plain(error: BaseException) -> str:
     """Return what an error says, without the names of classes as far as it says anything."""
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    said = said.strip().partition("\n")[0].rstrip(". :")
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    text = text.strip().partition("\n")[0].rstrip(". :")
     name = type(error).__name__
     if isinstance(error, _BUGS):
-        return f"reading failed unexpectedly ({name}: {said})"
-    return said or f"reading failed without a message ({name})"
+        return f"reading failed unexpectedly ({name}: {text})"
+    return text or f"reading failed without a message ({name})"
 
 
 def _connection(error: BaseException, place: Place) -> str | None:
@@ -220,12 +221,8 @@ def _connection(error: BaseException, place: Place) -> str | None:
 def _tls(error: BaseException) -> str:
     """Return the reason that OpenSSL gives, such as ``"self-signed certificate"``."""
     inner = getattr(error, "certificate_error", None) or getattr(error, "os_error", error)
-    said = getattr(inner, "verify_message", "") or getattr(inner, "reason", "") or str(inner)
-    return str(said).replace("_", " ").lower().splitlines()[0]
-
-
-def _denied(error: BaseException) -> str:
-    return str(error) if isinstance(error, Denied) else "access is denied"
+    text = getattr(inner, "verify_message", "") or getattr(inner, "reason", "") or str(inner)
+    return str(text).replace("_", " ").lower().splitlines()[0]
 
 
 def _advice(place: Place) -> str:
@@ -251,7 +248,7 @@ def too_long(size: int, limit: int, ranges: bool = True) -> LimitError:
     )
 
 
-def said_of(error: Diagnostic) -> str:
+def rejection_text(error: Diagnostic) -> str:
     """Say in a sentence why a key of the source is not in the set."""
     return f"The reference of {error.key} cannot be used: {error}"
 
@@ -263,7 +260,7 @@ _STEP = 0.1
 _read_time: ContextVar[ReadTime | None] = ContextVar("read_time", default=None)
 
 
-class Pieces:
+class ByteParts:
     """Bytes in the pieces in which they came: to join them before cutting is one copy more."""
 
     def __init__(self, pieces: list[bytes], size: int | None = None) -> None:

@@ -19,7 +19,7 @@ from fsspec.spec import AbstractBufferedFile
 from refexplorer.core.errors import AccessError, LimitError, SlowSourceError, SourceError
 from refexplorer.core.limits import Limits
 from refexplorer.formats.catalogues import is_web
-from refexplorer.formats.finding import DOCUMENTS, read_path, read_source
+from refexplorer.formats.finding import DOCUMENTS, read_source
 from refexplorer.formats.icechunk.facts import MARKS
 from refexplorer.formats.other_files import PROBE, kind_of, refuse_other, refuse_zarr
 from refexplorer.formats.source import options_for
@@ -42,12 +42,11 @@ from refexplorer.io.fetch.stores import RemoteReader
 
 if TYPE_CHECKING:
     from refexplorer.core.files import Progress
-    from refexplorer.core.limits import Limits
     from refexplorer.formats.source import Locate, Source
     from refexplorer.io.access.urls import Place
-    from refexplorer.io.fetch.failures import Pieces
+    from refexplorer.io.fetch.failures import ByteParts
 
-_PIECE = 2**20
+_PIECE = 2**20  # bytes that are copied before the limit is checked
 _BULK = ("chunks",)
 """The folder of an Icechunk repository that holds data alone."""
 
@@ -125,7 +124,21 @@ def _names(folder: Path, without: tuple[str, ...] = ()) -> Iterator[str]:
         yield from ((inner / name).as_posix() for name in sorted(names))
 
 
-_BLOCK = 2**23
+_BLOCK = 2**23  # bytes that a file read in sequence fetches ahead
+Answer = TypeVar("Answer")
+
+
+def _wait_in_time(path: str, seconds: float, work: Awaitable[Answer]) -> Answer:
+    """Wait for what reads a file, which ends when no bytes come for too long."""
+
+    async def in_time() -> Answer:
+        async with ReadTime(seconds):
+            return await work
+
+    try:
+        return wait_for(in_time())
+    except TooLate as error:
+        raise SlowSourceError(f"{shown(path)} cannot be read: {error}.") from None
 
 
 class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
@@ -180,21 +193,13 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
         return self._in_time(given[0], work)
 
     def _in_time(self, path: str, work: Awaitable[Any]) -> Any:
-        async def in_time() -> Any:
-            async with ReadTime(self._seconds):
-                return await work
-
-        try:
-            return wait_for(in_time())
-        except TooLate as error:
-            raise SlowSourceError(f"{shown(path)} cannot be read: {error}.") from None
+        return _wait_in_time(path, self._seconds, work)
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
         return path
 
 
-Answer = TypeVar("Answer")
 _HERE = ("memory", ("file", "local"))
 """Protocols of filesystems that wait for nobody."""
 
@@ -205,9 +210,10 @@ def read_guarded(
     """Find and read a source that somebody else chose: only where the policy allows."""
     files = GuardedFiles(policy)
     locate = _guarded(policy, limits)
-    if protocol_of(source) in (None, "file"):
-        return read_path(source, limits, files, progress, locate)
-    return read_source(source, None, limits, locate, files=files, progress=progress)
+    is_path = protocol_of(source) in (None, "file")
+    return read_source(
+        source, None, limits, locate, files=files, progress=progress, is_path=is_path
+    )
 
 
 def _guarded(policy: AccessPolicy, limits: Limits) -> Locate:
@@ -363,7 +369,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
             )
         self._sizes[place.url] = facts.size
 
-    def _probe(self, place: Place) -> Pieces:
+    def _probe(self, place: Place) -> ByteParts:
         """Return the first bytes, unless they show a file of data, which may be large."""
         url = place.url.rstrip("/")
         name = url.rpartition("/")[2]
@@ -377,16 +383,10 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         return head
 
     def _asked(self, place: Place, work: Coroutine[Any, Any, Answer]) -> Answer:
-        async def in_time() -> Answer:
-            async with ReadTime(self._seconds):
-                return await work
-
         try:
-            return wait_for(in_time())
-        except (AccessError, LimitError):
+            return _wait_in_time(place.url, self._seconds, work)
+        except (AccessError, LimitError, SlowSourceError):
             raise
-        except TooLate as error:
-            raise SlowSourceError(f"{shown(place.url)} cannot be read: {error}.") from None
         except Exception as error:
             if isinstance(error, NoLoopError):
                 work.close()  # it never began

@@ -13,13 +13,13 @@ from functools import cache
 from typing import Any, ParamSpec, TypeVar
 
 import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
 from fsspec.asyn import get_loop
 from yarl import URL
 
 from refexplorer.core.errors import AccessError, FetchError, RefexplorerError
-from refexplorer.io.access.address_guard import guarded_connector
 from refexplorer.io.access.policy import AccessPolicy
-from refexplorer.io.access.urls import Options, Place, parse, protocol_of, shown
+from refexplorer.io.access.urls import Options, Place, default_port, parse, protocol_of, shown
 from refexplorer.io.fetch.answers import (
     HEAD,
     SELF_DESCRIBING,
@@ -35,10 +35,10 @@ from refexplorer.io.fetch.answers import (
     part_of,
 )
 from refexplorer.io.fetch.failures import (
-    Denied,
+    ByteParts,
+    DeniedByServer,
     Facts,
-    Passing,
-    Pieces,
+    TransientError,
     Versions,
     http_failure,
     note_bytes,
@@ -50,7 +50,7 @@ _policy: ContextVar[AccessPolicy | None] = ContextVar("policy", default=None)
 """Of who reads now: filesystems and their sessions are shared."""
 
 
-class _Refused(BaseException):
+class _RefusedRedirect(BaseException):
     """Ends a request whose library would catch any other error, and repeat the request."""
 
     def __init__(self, refusal: RefexplorerError) -> None:
@@ -64,7 +64,7 @@ def follow_allowed(policy: AccessPolicy) -> Iterator[None]:
     token = _policy.set(policy)
     try:
         yield
-    except _Refused as refused:
+    except _RefusedRedirect as refused:
         raise refused.refusal from None
     finally:
         _policy.reset(token)
@@ -81,6 +81,32 @@ def redirect_target(response: aiohttp.ClientResponse, location: str) -> str:
             f"the server redirects to {shown(url)}, but only http and https are followed"
         )
     return url
+
+
+def guarded_connector(policy: AccessPolicy) -> aiohttp.TCPConnector:
+    """Return a connector whose connections raise `AccessError` where a policy says so.
+
+    The address is checked that is then connected to, so no second look-up can change it.
+    """
+    return aiohttp.TCPConnector(resolver=_GuardedResolver(policy), use_dns_cache=False)
+
+
+class _GuardedResolver(AbstractResolver):
+    def __init__(self, policy: AccessPolicy) -> None:
+        self._policy = policy
+        self._names = aiohttp.ThreadedResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        found = await self._names.resolve(host, port, family)
+        for result in found:
+            protocol = "https" if port == default_port("https") else "http"
+            self._policy.check_address(protocol, host, result["host"], port)
+        return found
+
+    async def close(self) -> None:
+        await self._names.close()
 
 
 async def check_addresses(policy: AccessPolicy, place: Place) -> None:
@@ -129,7 +155,7 @@ async def _ask_policy(
     except RefexplorerError as error:
         if policy is None:
             raise
-        raise _Refused(error) from None
+        raise _RefusedRedirect(error) from None
 
 
 @cache
@@ -161,7 +187,7 @@ def s3_session_class() -> type[Any]:
 # the processor time of a watch of our own, which is the noise of the machine
 TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=30)
 """Seconds without any byte; a large file over a slow line may take as long as it needs."""
-ATTEMPTS = 4
+ATTEMPTS = 4  # requests for one range, the first among them, until its failure is reported
 FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0
 """Seconds between attempts: at most, and doubled each time; any part of it, so that requests that
 failed together do not come back together."""
@@ -187,8 +213,8 @@ _FILESYSTEM = frozenset(
     }
 )  # fmt: skip
 """Options for fsspec's filesystem, which say nothing about a request."""
-_PASSING = (
-    Passing,
+_TRANSIENT = (
+    TransientError,
     TimeoutError,
     ConnectionError,
     aiohttp.ServerDisconnectedError,
@@ -211,19 +237,19 @@ class HttpReader:
         self._begun: set[str] = set()
         self._sessions: dict[str, tuple[aiohttp.ClientSession, dict[str, Any]]] = {}
 
-    async def read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
+    async def read(self, place: Place, start: int, end: int | None, limit: int) -> ByteParts:
         """Return the bytes from `start` to `end` (None: to the end of the file).
 
         What may pass (a busy server, a broken connection) is tried again, a little later each
         time.
         """
-        return await _patiently(self._read, place, start, end, limit)
+        return await _retry(self._read, place, start, end, limit)
 
     async def facts(self, place: Place) -> Facts:
         """Return the facts of a file; its first bytes are read, as some servers refuse HEAD."""
-        return await _patiently(self._facts, place)
+        return await _retry(self._facts, place)
 
-    async def _read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
+    async def _read(self, place: Place, start: int, end: int | None, limit: int) -> ByteParts:
         response, asked = await self._answer(place, start, end)
         try:
             self._refuse(response, start, asked, place)
@@ -292,9 +318,9 @@ class HttpReader:
         """Raise unless the answer has bytes; say which options would help, and were not sent."""
         try:
             _refuse(response, start)
-        except Denied as error:
+        except DeniedByServer as error:
             withheld = self._options.withheld_text(asked, asked.authority != place.authority)
-            raise Denied(f"{error}{withheld}", asked) from None
+            raise DeniedByServer(f"{error}{withheld}", asked) from None
 
     def _session(
         self, place: Place, redirected: bool
@@ -316,15 +342,15 @@ class _Empty(FetchError):
     """The file ends before the range."""
 
 
-async def _patiently(
+async def _retry(
     ask: Callable[Asked, Awaitable[Answer]], *asked: Asked.args, **named: Asked.kwargs
 ) -> Answer:
     """Ask again, a little later each time, while the failure is one of the moment."""
     for attempt in range(ATTEMPTS - 1):
         try:
             return await ask(*asked, **named)
-        except _PASSING as error:
-            asked_for = error.wait if isinstance(error, Passing) else 0.0
+        except _TRANSIENT as error:
+            asked_for = error.wait if isinstance(error, TransientError) else 0.0
             if _is_lasting(error) or asked_for > LONGEST_ASKED:
                 raise
             longest = min(LONGEST_WAIT, FIRST_WAIT * 2**attempt)
@@ -405,7 +431,7 @@ def _version(response: aiohttp.ClientResponse) -> str | None:
 
 async def _body(
     response: aiohttp.ClientResponse, span: ContentRange, start: int, end: int | None, limit: int
-) -> tuple[Pieces, bytes]:
+) -> tuple[ByteParts, bytes]:
     """Read the bytes from `start` to `end` and leave most of the rest.
 
     Returns what the file begins with as well, as far as it came. What comes before `start`, of a
@@ -435,7 +461,7 @@ async def _body(
         size = count if said is None else size  # the whole file came
     if said is not None and (enough is None or count < enough):
         check_length(span, count)
-    return Pieces(pieces, size), head
+    return ByteParts(pieces, size), head
 
 
 def _close(session: aiohttp.ClientSession) -> None:

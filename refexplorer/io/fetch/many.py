@@ -12,10 +12,10 @@ from time import monotonic
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import size_text
 from refexplorer.io.fetch.background import POLL, NoLoopError, Stopped, wait_for
-from refexplorer.io.fetch.failures import Pieces
+from refexplorer.io.fetch.failures import ByteParts
 from refexplorer.io.fetch.local import LocalFile
-from refexplorer.io.fetch.ranges import RangeRequest, Wanted, merged
-from refexplorer.io.fetch.targets import Targets, complete, explained, held
+from refexplorer.io.fetch.ranges import RangeOfKey, RangeRequest, merged
+from refexplorer.io.fetch.targets import Targets, complete, explanation, inline_bytes
 from refexplorer.spec.references import Base64, Inline, Reference
 
 CONCURRENCY = 24
@@ -127,11 +127,11 @@ class _FetchRun:
         if not self._goes_on():
             raise Stopped
 
-    def _prepared(self, key: str, reference: Reference) -> Wanted | None:
+    def _prepared(self, key: str, reference: Reference) -> RangeOfKey | None:
         """Return the range to read; what needs no reading, or cannot be read, is done."""
         try:
             if isinstance(reference, Inline | Base64):
-                self._keep(key, held(key, reference))
+                self._keep(key, inline_bytes(key, reference))
                 return None
             wanted = self._targets.wanted(key, reference, place_of=self._place_of)
         except RefexplorerError as error:
@@ -145,7 +145,7 @@ class _FetchRun:
     def _read_local(self, file: LocalFile, request: RangeRequest) -> None:
         try:
             data = file.read(request.start, request.end, self._targets.limit)
-            self._finish(request, Pieces([data], file.size))
+            self._finish(request, ByteParts([data], file.size))
         except (OSError, RefexplorerError) as error:
             self._fail(request, error)
         if monotonic() - self._told >= POLL:
@@ -173,7 +173,7 @@ class _FetchRun:
             FetchProgress(len(self._done), self._count, self._bytes, self._byte_count)
         )
 
-    def _finish(self, request: RangeRequest, data: Pieces) -> None:
+    def _finish(self, request: RangeRequest, data: ByteParts) -> None:
         for part in request.parts:
             try:
                 self._keep(part.key, complete(part, request.cut(data, part), data.size))
@@ -192,7 +192,7 @@ class _FetchRun:
     def _fail(self, request: RangeRequest, error: Exception) -> None:
         for part in request.parts:
             if part.key not in self._done:
-                self._done_with(part.key, explained(part, error))
+                self._done_with(part.key, explanation(part, error))
 
     def _done_with(self, key: str, found: bytes | RefexplorerError) -> None:
         self._done.add(key)

@@ -1,4 +1,15 @@
-"""Byte ranges that are wanted, and the requests that bring them."""
+"""Byte ranges that are wanted, and the requests that bring them.
+
+For example, ranges of one target, as `merged` takes them in order of their start::
+
+    x/0        0 to     100  ┐
+    x/1      100 to     300  ├ one request, 0 to 60,000: gaps below `MERGE_GAP` are read, too
+    x/2   50,000 to  60,000  ┘
+    x/3  200,000 to 200,100    a request of its own: the gap is too large
+
+A range to the end of the target (`end` is None) is merged with its equals alone, since nobody
+knows how long it is.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +21,7 @@ from itertools import groupby
 
 from refexplorer.core.masking import masks_repr
 from refexplorer.io.access.urls import Place, shown
-from refexplorer.io.fetch.failures import Pieces
+from refexplorer.io.fetch.failures import ByteParts
 
 MERGE_GAP = 2**16
 """Bytes that are read and thrown away to save a request: at 10 MB/s they take 6 ms, less than the
@@ -22,7 +33,7 @@ repeated as a whole."""
 
 @masks_repr
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RangeOfKey:
     """Bytes that a key refers to."""
 
     # key, url: As in the set
@@ -46,9 +57,9 @@ class RangeRequest:
     place: Place
     start: int
     end: int | None
-    parts: list[Wanted] = field(default_factory=list)
+    parts: list[RangeOfKey] = field(default_factory=list)
 
-    def take(self, wanted: Wanted) -> bool:
+    def take(self, wanted: RangeOfKey) -> bool:
         """Take a range in that starts at `start` or later, if it belongs in here."""
         if wanted.end is None or self.end is None:
             same = (wanted.start, wanted.end) == (self.start, self.end)
@@ -61,13 +72,13 @@ class RangeRequest:
             self.parts.append(wanted)
         return same
 
-    def cut(self, data: Pieces, part: Wanted) -> bytes:
+    def cut(self, data: ByteParts, part: RangeOfKey) -> bytes:
         """Return the bytes of one part from all that came."""
         stop = None if part.end is None else part.end - self.start
         return data.cut(part.start - self.start, stop)
 
 
-def merged(wanted: Iterable[Wanted]) -> Iterator[RangeRequest]:
+def merged(wanted: Iterable[RangeOfKey]) -> Iterator[RangeRequest]:
     """Yield the requests that bring these ranges: those that touch, or nearly, share one."""
     ordered = sorted(wanted, key=lambda each: (each.place.url, each.start, each.end or 0))
     for _, group in groupby(ordered, key=lambda each: each.place.url):
@@ -82,26 +93,26 @@ def merged(wanted: Iterable[Wanted]) -> Iterator[RangeRequest]:
             yield last
 
 
-LINGER = 0.002
+BATCH_DELAY = 0.002
 """Seconds that a read waits for others: far less than a request takes, and enough for the threads
 of one selection to arrive."""
 
-ReadRange = Callable[[Place, int, int | None], Awaitable[Pieces]]
+ReadRange = Callable[[Place, int, int | None], Awaitable[ByteParts]]
 
 
-class Gathering:
+class RequestBatcher:
     """Collects reads on fsspec's event loop."""
 
     def __init__(self, read: ReadRange) -> None:
         self._read = read
-        self._waiting: dict[asyncio.Future[Pieces], Wanted] = {}
+        self._waiting: dict[asyncio.Future[ByteParts], RangeOfKey] = {}
 
-    async def get(self, wanted: Wanted) -> Pieces:
+    async def get(self, wanted: RangeOfKey) -> ByteParts:
         """Return bytes of a target; the request ends when nobody waits for it any more."""
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[Pieces] = loop.create_future()
+        future: asyncio.Future[ByteParts] = loop.create_future()
         if not self._waiting:
-            loop.call_later(LINGER, self._send)
+            loop.call_later(BATCH_DELAY, self._send)
         self._waiting[future] = wanted
         return await future
 
@@ -116,7 +127,9 @@ class Gathering:
             for future in mine:
                 future.add_done_callback(partial(_end, task, mine))
 
-    async def _answer(self, request: RangeRequest, futures: list[asyncio.Future[Pieces]]) -> None:
+    async def _answer(
+        self, request: RangeRequest, futures: list[asyncio.Future[ByteParts]]
+    ) -> None:
         try:
             data = await self._read(request.place, request.start, request.end)
         except Exception as error:  # each protocol has errors of its own
@@ -126,10 +139,10 @@ class Gathering:
             return
         for part, future in zip(request.parts, futures, strict=True):
             if not future.done():
-                future.set_result(Pieces([request.cut(data, part)], data.size))
+                future.set_result(ByteParts([request.cut(data, part)], data.size))
 
 
-def _end(task: asyncio.Future[None], futures: list[asyncio.Future[Pieces]], _: object) -> None:
+def _end(task: asyncio.Future[None], futures: list[asyncio.Future[ByteParts]], _: object) -> None:
     """Cancel a request if all who waited for it went away; one that is done does not mind."""
     if all(future.done() for future in futures):
         task.cancel()

@@ -16,13 +16,12 @@ from urllib.parse import urlsplit
 from refexplorer.core.errors import FetchError
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import OBJECT_STORES, Options, Place
-from refexplorer.io.fetch import stores as versioned
 from refexplorer.io.fetch.answers import HEAD, check_encoding, check_sent, check_start
-from refexplorer.io.fetch.background import beside
+from refexplorer.io.fetch.background import start_thread
 from refexplorer.io.fetch.failures import (
-    Denied,
+    ByteParts,
+    DeniedByServer,
     Facts,
-    Pieces,
     Versions,
     http_failure,
     note_bytes,
@@ -69,11 +68,11 @@ class RemoteReader:
         self._connections: dict[tuple[str, str], _FtpConnection] = {}
         self._making: dict[tuple[str, str], asyncio.Lock] = {}
 
-    async def read(self, place: Place, start: int, end: int | None, limit: int) -> Pieces:
+    async def read(self, place: Place, start: int, end: int | None, limit: int) -> ByteParts:
         """Return the bytes from `start` to `end` (None: to the end of the file)."""
         stop = start + limit + 1 if end is None else end
         data, version, size = await self._ask(
-            place, lambda filesystem: versioned.read(filesystem, place.url, start, stop)
+            place, lambda filesystem: read(filesystem, place.url, start, stop)
         )
         self._versions.check(place.url, version, size)
         if end is not None and len(data) > end - start:
@@ -84,11 +83,11 @@ class RemoteReader:
             raise too_long(limit + 1, limit)
         if not start and place.protocol in OBJECT_STORES:
             check_start(data[:HEAD], place)
-        return Pieces([data], size)
+        return ByteParts([data], size)
 
     async def facts(self, place: Place) -> Facts:
         """Return the facts of a file."""
-        return await self._ask(place, lambda filesystem: versioned.facts(filesystem, place.url))
+        return await self._ask(place, lambda filesystem: facts(filesystem, place.url))
 
     async def filesystem(self, place: Place) -> Any:
         """Return the filesystem that reads a target; it was not asked anything yet."""
@@ -135,9 +134,9 @@ class RemoteReader:
         async with self._making.setdefault(key, asyncio.Lock()):
             if key not in self._connections:
                 try:
-                    made = await versioned.in_thread(_make_filesystem, key[1], place, name, options)
+                    made = await in_thread(_make_filesystem, key[1], place, name, options)
                 except ftplib.error_perm as error:
-                    raise Denied(
+                    raise DeniedByServer(
                         f"the server refuses the login ({str(error)[:3]})"
                         f"{self._options.withheld_text(place)}"
                     ) from None
@@ -176,9 +175,9 @@ def _make_filesystem(root: str, place: Place, name: str, options: dict[str, Any]
 
     given = dict(options)
     if place.protocol == "s3":
-        given = versioned.s3_options(given)
+        given = s3_options(given)
     elif place.protocol == "gs":
-        given = versioned.gcs_options(given)
+        given = gcs_options(given)
     elif not fsspec.get_filesystem_class(place.protocol).async_impl:
         given["skip_instance_cache"] = True  # the connection is used by nobody else
     if place.protocol == "webhdfs":
@@ -205,8 +204,7 @@ def _make_filesystem(root: str, place: Place, name: str, options: dict[str, Any]
 # gcsfs logs each refusal with a traceback, which Python writes to stderr where no log is set up
 logging.getLogger("gcsfs").addHandler(logging.NullHandler())
 
-Reply = TypeVar("Reply")
-_PIECE = 2**20
+_PIECE = 2**20  # bytes of a body that are read before the deadline is checked
 _STORED = "X-Goog-Stored-Content-Encoding"
 
 TaggedBytes = tuple[bytes, str | None, int | None]
@@ -257,10 +255,10 @@ async def facts(filesystem: Any, url: str) -> Facts:
     return Facts(found.get("size"), etag and str(etag), modified and str(modified))
 
 
-async def in_thread(call: Callable[..., Reply], *given: Any, **named: Any) -> Reply:
+async def in_thread(call: Callable[..., Answer], *given: Any, **named: Any) -> Answer:
     """Call what waits for a server, in a thread that does not keep the program from ending."""
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[Reply] = loop.create_future()
+    future: asyncio.Future[Answer] = loop.create_future()
 
     def answer(error: BaseException | None, found: Any) -> None:
         if future.done():  # nobody waits any more
@@ -276,7 +274,7 @@ async def in_thread(call: Callable[..., Reply], *given: Any, **named: Any) -> Re
         with suppress(RuntimeError):  # the loop is gone: the program ends
             loop.call_soon_threadsafe(answer, error, found)
 
-    beside(work, "refexplorer-store")
+    start_thread(work, "refexplorer-store")
     return await future
 
 

@@ -20,15 +20,22 @@ from refexplorer.core.limits import Limits
 from refexplorer.core.masking import secrets_of, without
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import Options, Place, StorageOptions, shown
-from refexplorer.io.fetch.failures import Denied, Facts, NotThere, Pieces, ReadTime, TooLate, cause
+from refexplorer.io.fetch.failures import (
+    ByteParts,
+    DeniedByServer,
+    Facts,
+    NotFoundError,
+    ReadTime,
+    TooLate,
+    cause,
+)
 from refexplorer.io.fetch.local import LocalReader
-from refexplorer.io.fetch.ranges import Gathering, Wanted
+from refexplorer.io.fetch.ranges import RangeOfKey, RequestBatcher
 from refexplorer.spec.references import Base64, Inline, Range, Reference
 
 if TYPE_CHECKING:
     from refexplorer.io.fetch.http import HttpReader
     from refexplorer.io.fetch.stores import RemoteReader
-    from refexplorer.refset.contents import SetLike
 
 Answer = TypeVar("Answer")
 _SILENCE = 1.0
@@ -58,7 +65,7 @@ class Targets:
         """Start without connections."""
         _all.add(self)
         self._readers: dict[str, HttpReader | RemoteReader] = {}
-        self._gathering = Gathering(self.read)
+        self._gathering = RequestBatcher(self.read)
         self._silent: dict[tuple[str, str], tuple[float, TooLate]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -74,15 +81,15 @@ class Targets:
     ) -> bytes:
         """Return the bytes of a reference, or a slice of them (offsets count from its start)."""
         if isinstance(reference, Inline | Base64):
-            return held(key, reference)[start:end]
+            return inline_bytes(key, reference)[start:end]
         wanted = self.wanted(key, reference, start, end)
         if wanted.end == wanted.start:
             return b""
         try:
             data = self._read_now(wanted)
         except Exception as error:
-            said = explained(wanted, error)
-            raise said from cause_of(said, error)
+            failure = explanation(wanted, error)
+            raise failure from cause_of(failure, error)
         return complete(wanted, data.cut(), data.size)
 
     def wanted(
@@ -92,7 +99,7 @@ class Targets:
         start: int = 0,
         end: int | None = None,
         place_of: Callable[[str], Place] | None = None,
-    ) -> Wanted:
+    ) -> RangeOfKey:
         """Say which bytes of which target a reference, or a slice of it, needs."""
         url = None if isinstance(reference, Inline | Base64) else reference.url
         if url is None:
@@ -111,9 +118,9 @@ class Targets:
                 f"{key} refers to {end - start:,} bytes of {shown(url)}, more than the limit of "
                 f"{self.limit:,} for one read (limits: fetch_bytes)."
             )
-        return Wanted(key, url, place, start, end)
+        return RangeOfKey(key, url, place, start, end)
 
-    async def read(self, place: Place, start: int, end: int | None) -> Pieces:
+    async def read(self, place: Place, start: int, end: int | None) -> ByteParts:
         """Return bytes of a target that is not local; runs on fsspec's event loop."""
         return await self._in_time(place, lambda reader: reader.read(place, start, end, self.limit))
 
@@ -139,10 +146,10 @@ class Targets:
                 self._silent[server] = now(), error
             raise
 
-    def _read_now(self, wanted: Wanted) -> Pieces:
+    def _read_now(self, wanted: RangeOfKey) -> ByteParts:
         if wanted.place.protocol == "file":
             with self.local.opened(wanted.place) as file:
-                return Pieces([file.read(wanted.start, wanted.end, self.limit)], file.size)
+                return ByteParts([file.read(wanted.start, wanted.end, self.limit)], file.size)
         from refexplorer.io.fetch.background import wait_for
 
         return wait_for(self._gathering.get(wanted))
@@ -182,18 +189,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_connect_anew)
 
 
-def fetch(
-    refs: SetLike,
-    key: str,
-    policy: AccessPolicy | None = None,
-    storage_options: StorageOptions | None = None,
-) -> bytes:
-    """Return the bytes of one key."""
-    policy = policy or AccessPolicy(refs.source.location)
-    return Targets(policy, storage_options, refs.limits).fetch(key, refs[key])
-
-
-def held(key: str, reference: Inline | Base64) -> bytes:
+def inline_bytes(key: str, reference: Inline | Base64) -> bytes:
     """Return bytes that the set itself holds."""
     try:
         return reference.data
@@ -202,25 +198,25 @@ def held(key: str, reference: Inline | Base64) -> bytes:
         raise DecodeError(f"{key} is not valid {form}: {error}.") from None
 
 
-def complete(wanted: Wanted, data: bytes, size: int | None) -> bytes:
+def complete(wanted: RangeOfKey, data: bytes, size: int | None) -> bytes:
     """Return the bytes if they are all that was wanted."""
     if wanted.end is None or len(data) == wanted.end - wanted.start:
         return data
-    said = f"{wanted}: only {len(data):,} of {wanted.end - wanted.start:,} bytes were received"
+    failure = f"{wanted}: only {len(data):,} of {wanted.end - wanted.start:,} bytes were received"
     if size is None:
-        raise FetchError(f"{said}, and the size of the file is not known.")
+        raise FetchError(f"{failure}, and the size of the file is not known.")
     if wanted.end > size:
         raise FetchError(
-            f"{said}; the range reaches past the end of the file, which has {size:,} bytes."
+            f"{failure}; the range reaches past the end of the file, which has {size:,} bytes."
         )
-    raise FetchError(f"{said}, although the file has {size:,} bytes.")
+    raise FetchError(f"{failure}, although the file has {size:,} bytes.")
 
 
-def explained(wanted: Wanted, error: Exception) -> RefexplorerError:
+def explanation(wanted: RangeOfKey, error: Exception) -> RefexplorerError:
     """Return an error that names key, URL, range and cause."""
     if isinstance(error, AccessError):
         return error
-    kept = LimitError, NotThere, Denied
+    kept = LimitError, NotFoundError, DeniedByServer
     kind = next((each for each in kept if isinstance(error, each)), FetchError)
-    said = without(cause(error, wanted.place), secrets_of(wanted.place.url))
-    return kind(f"{wanted}: {said}.")
+    failure = without(cause(error, wanted.place), secrets_of(wanted.place.url))
+    return kind(f"{wanted}: {failure}.")

@@ -10,6 +10,7 @@ from queue import Empty, Full, Queue
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import zarr
 
 from refexplorer.core.errors import AccessError, DecodeError, RefexplorerError
 from refexplorer.io.decode.chunk_shapes import Index, check_size, region
@@ -18,18 +19,15 @@ from refexplorer.io.decode.sizes import is_bounded
 from refexplorer.io.decode.steps import Step, steps
 from refexplorer.io.fetch.background import POLL
 from refexplorer.io.fetch.many import Advance, FetchProgress, fetch_many
-from refexplorer.io.fetch.targets import Targets, held
-from refexplorer.io.reading.filesystem import NoReference, naming_bugs, of_unlisted
+from refexplorer.io.fetch.targets import Targets, inline_bytes
+from refexplorer.io.reading.filesystem import NoReference, as_internal_error, missing_or_failed
 from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.zarr_refusals import check_array, sentence_of, undecodable
-from refexplorer.io.reading.zarr_store import DecodedView, store
+from refexplorer.io.reading.zarr_store import CheckedFileSystem, store
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.references import Base64, Inline, Reference
 
 if TYPE_CHECKING:
-    import numpy as np
-    import zarr
-
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
 ArrayValues = np.ndarray[Any, Any]
@@ -49,7 +47,7 @@ class ArrayDecoder:
         self.array = array
         self.targets = targets
         self._given = _GivenBytes(targets, refs)
-        self.view = DecodedView(refs, self._given)
+        self.view = CheckedFileSystem(refs, self._given)
         self._opened = _open(self.view, array)
         self._steps = self._own_steps(refs)
         self._lock = threading.Lock()
@@ -81,8 +79,12 @@ class ArrayDecoder:
                 return np.asarray(values[self._inside(index)], self.dtype)
             except Exception:  # Zarr meets the same, and says it
                 pass
-        with self._given.holding(self.array.chunk_key(index), data):
+        key = self.array.chunk_key(index)
+        self._given.held[key] = data
+        try:
             return self._by_zarr(index)
+        finally:
+            self._given.held.pop(key, None)
 
     def fill(self, index: Index) -> ArrayValues:
         """Return the values of a chunk that the set has no reference for."""
@@ -125,36 +127,19 @@ class _GivenBytes(Targets):
     def __init__(self, targets: Targets, refs: SetLike) -> None:
         super().__init__(targets.policy, None, refs.limits)
         self._targets = targets
-        self._held: dict[str, bytes] = {}
-
-    def holding(self, key: str, data: bytes) -> _Holding:
-        """Have the bytes of a key inside a ``with``."""
-        return _Holding(self._held, key, data)
+        self.held: dict[str, bytes] = {}
 
     def fetch(
         self, key: str, reference: Reference, start: int = 0, end: int | None = None
     ) -> bytes:
         """Return bytes that are here; read those that are not."""
-        found = self._held.get(key)
-        if found is None:
+        data = self.held.get(key)
+        if data is None:
             return self._targets.fetch(key, reference, start, end)
-        return found[start:end]
+        return data[start:end]
 
 
-class _Holding:
-    def __init__(self, held: dict[str, bytes], key: str, data: bytes) -> None:
-        self._held, self._key, self._data = held, key, data
-
-    def __enter__(self) -> None:
-        self._held[self._key] = self._data
-
-    def __exit__(self, *_: object) -> None:
-        self._held.pop(self._key, None)
-
-
-def _open(view: DecodedView, array: ArrayMeta) -> zarr.Array[Any]:
-    import zarr
-
+def _open(view: CheckedFileSystem, array: ArrayMeta) -> zarr.Array[Any]:
     try:
         return zarr.open_array(
             store(view), path=array.path, mode="r", zarr_format=3 if array.zarr_format == 3 else 2
@@ -199,7 +184,7 @@ def array_at(refs: SetLike, path: str) -> ArrayMeta:
             key = f"{path}/{name}".lstrip("/")
             reference = refs.get(key)
             if isinstance(reference, Inline | Base64):
-                check_array(key, held(key, reference))
+                check_array(key, inline_bytes(key, reference))
     return refs.array(path)
 
 
@@ -213,7 +198,7 @@ def read_chunks(
     for index in indices:
         key = decoder.array.chunk_key(index)
         try:
-            with naming_bugs(key):
+            with as_internal_error(key):
                 wanted[key] = index, decoder.view.reference(key)
         except NoReference:
             yield _filled(decoder, index)
@@ -349,7 +334,7 @@ class _ChunkStream:
             return data
         if not isinstance(data, RefexplorerError):
             return self._decoded(index, data)
-        error = of_unlisted(self._decoder.view.references, key, reference, data)
+        error = missing_or_failed(self._decoder.view.references, key, reference, data)
         return (
             _filled(self._decoder, index)
             if isinstance(error, NoReference)

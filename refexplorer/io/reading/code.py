@@ -11,14 +11,12 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.files import GZIP, ZSTD
 from refexplorer.core.masking import MASK, masked_options, masked_text
 from refexplorer.formats.icechunk.facts import Container, RepositoryFacts, storage_call
-from refexplorer.formats.parquet.store import why_lost
+from refexplorer.formats.parquet.store import lost_record_message
 from refexplorer.io.access.urls import Options, parse, protocol_of, resolve
 from refexplorer.io.decode.codecs import names_v2, registering, registration
 from refexplorer.refset.contents import SetLike
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from refexplorer.formats.source import Source
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
@@ -304,13 +302,12 @@ def code(refs: SetLike, key: str | None, known: CodeContext, allow: Collection[s
 
 def _code(refs: SetLike, path: str, known: CodeContext, allow: Collection[str]) -> str:
     is_bytes = bool(path) and path in refs and path not in refs.arrays()
-    if _is_missing_chunk(refs, path) or refs.left_out(path) is not None:
+    if _is_missing_chunk(refs, path) or refs.rejection(path) is not None:
         return _by_refexplorer(refs, path, is_bytes, allow)
     if not is_bytes and (opened := _by_icechunk(refs, path, known)) is not None:
         return opened
     try:
-        _require_root(refs, path, is_bytes)
-        _require_found(refs, path)
+        _require_fsspec(refs, path, is_bytes)
         recipe = fsspec_recipe(refs, known, asynchronous=not is_bytes)
     except (BeyondFsspec, RefexplorerError):
         return _by_refexplorer(refs, path, is_bytes, allow)
@@ -345,18 +342,11 @@ def _by_icechunk(refs: SetLike, path: str, known: CodeContext) -> str | None:
     return whole_code(Recipe(lines=lines), ["icechunk", "zarr"], [f"group = {last}"])
 
 
-def _require_root(refs: SetLike, path: str, is_bytes: bool) -> None:
-    """Refuse groups inside groups, which Zarr cannot list through fsspec's references."""
-    arrays = refs.arrays()
-    if not is_bytes and path not in arrays and (path or not _members(refs, "")):
+def _require_fsspec(refs: SetLike, path: str, is_bytes: bool) -> None:
+    """Refuse groups inside groups, which Zarr cannot list, and chunks that fsspec does not find."""
+    if not is_bytes and path not in refs.arrays() and (path or not _members(refs, "")):
         raise BeyondFsspec
-
-
-def _require_found(refs: SetLike, path: str) -> None:
-    """Refuse arrays whose chunks fsspec does not find in a parquet store."""
-    if refs.source.store is None:
-        return
-    if any(why_lost(array) is not None for array in _asked_for(refs, path)):
+    if refs.source.store is not None and any(map(lost_record_message, _asked_for(refs, path))):
         raise BeyondFsspec
 
 
@@ -407,8 +397,8 @@ def _by_refexplorer(refs: SetLike, path: str, is_bytes: bool, allow: Collection[
     place = place_of(refs.source)
     opened = [] if place is None else [f"refs = {opening_call(refs.source, place)}"]
     named = refs_text(sorted(allow))
-    if refs.left_out(path) is not None:
-        last = f"diagnostic = refs.left_out({path!r})"
+    if refs.rejection(path) is not None:
+        last = f"diagnostic = refs.rejection({path!r})"
     elif _is_missing_chunk(refs, path) and (chunk := refs.array_of(path)) is not None:
         last = f"chunk = {named}.chunk({', '.join(map(repr, chunk))})"
     elif is_bytes:

@@ -25,7 +25,7 @@ from refexplorer.core.errors import (
 )
 from refexplorer.io.decode.codecs import METADATA_NAMES, refuse_unsafe
 from refexplorer.io.fetch.background import Stopped
-from refexplorer.io.fetch.failures import AS_S3, Denied, NotThere, said_of
+from refexplorer.io.fetch.failures import AS_S3, DeniedByServer, NotFoundError, rejection_text
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.refset.contents import SetLike, internals, require_lookup
@@ -37,7 +37,7 @@ class NoReference(FileNotFoundError):
     """The set has no reference for a key: the one error that Zarr may take for a fill value."""
 
 
-def of_unlisted(
+def missing_or_failed(
     refs: SetLike, key: str, reference: Reference, error: RefexplorerError
 ) -> RefexplorerError | NoReference:
     """Return what an error means where nobody could list which chunks were written.
@@ -46,12 +46,12 @@ def of_unlisted(
     """
     if not isinstance(reference, Url) or not refs.source.may_lack(reference.url):
         return error
-    if isinstance(error, NotThere):
+    if isinstance(error, NotFoundError):
         return NoReference(key)
-    return Denied(f"{error} {AS_S3}") if isinstance(error, Denied) else error
+    return DeniedByServer(f"{error} {AS_S3}") if isinstance(error, DeniedByServer) else error
 
 
-class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
+class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
     """A read-only file system whose files are the keys of a reference set.
 
     Parameters
@@ -83,7 +83,7 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
             If it has, and its bytes cannot be read.
         """
         key = self._strip_protocol(path)
-        with naming_bugs(key):
+        with as_internal_error(key):
             return self._bytes(key, start, end)
 
     def _bytes(self, key: str, start: int | None, end: int | None) -> bytes:
@@ -98,7 +98,7 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
                 return self.targets.fetch(key, reference)[start:end]
             data = self.targets.fetch(key, reference, start or 0, end)
         except RefexplorerError as error:
-            said = of_unlisted(self.references, key, reference, error)
+            said = missing_or_failed(self.references, key, reference, error)
             raise said from cause_of(said, error)
         if key.rpartition("/")[2] in METADATA_NAMES:
             refuse_unsafe(key, data)
@@ -122,7 +122,7 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
             raise NotImplementedError("a reference set cannot be read as one file")
         if isinstance(path, str):
             return self.cat_file(path)
-        with naming_bugs(f"{len(path):,} keys"):
+        with as_internal_error(f"{len(path):,} keys"):
             found = self._cat_many({each: self._strip_protocol(each) for each in path})
         failed = {each: data for each, data in found.items() if isinstance(data, Exception)}
         if failed and on_error == "raise":
@@ -143,7 +143,7 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
         for key, data in fetch_many(self.targets, references).items():
             found[key] = data
             if isinstance(data, RefexplorerError):
-                found[key] = of_unlisted(self.references, key, references[key], data)
+                found[key] = missing_or_failed(self.references, key, references[key], data)
         return {path: _safe(key, found[key]) for path, key in keys.items()}
 
     def reference(self, key: str) -> Reference:
@@ -159,8 +159,8 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
         reference = self.references.get(key)
         if reference is not None:
             return reference
-        if (error := self.references.left_out(key)) is not None:
-            raise FetchError(said_of(error))
+        if (error := self.references.rejection(key)) is not None:
+            raise FetchError(rejection_text(error))
         if key in self.references:
             raise InternalError(
                 f"The set lists {key}, but looking it up does not find it; this "
@@ -218,7 +218,7 @@ class ReferenceView(AbstractFileSystem):  # type: ignore[misc]
 
 
 @contextmanager
-def naming_bugs(what: str) -> Iterator[None]:
+def as_internal_error(what: str) -> Iterator[None]:
     """Let an error of refexplorer's own inner parts out as what it is.
 
     Zarr and fsspec's mapper take `KeyError` and `FileNotFoundError`, whatever raised them, for

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from refexplorer.core.text import counted, size_text
 from refexplorer.io.access.urls import Place, protocol_of
 from refexplorer.io.decode.chunk_shapes import Index, chunks_along, overlap, place_count
 from refexplorer.io.fetch.many import Advance
-from refexplorer.io.fetch.ranges import Wanted, merged
+from refexplorer.io.fetch.ranges import RangeOfKey, merged
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.chunks import ArrayDecoder, ArrayValues, array_at, read_chunks
 from refexplorer.io.reading.readings import ChunkState, Reading, overall
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ESTIMATED_CHUNKS = 10**6
 """Chunks that are looked up to say what reading a part of an array takes."""
-_NAMED_TARGETS = 20
+_NAMED_TARGETS = 20  # targets that an estimate names; the rest are counted
 
 
 @masks_repr
@@ -68,15 +68,8 @@ def estimate_selection(
     if len(selection) > len(array.shape):
         raise RefexplorerError(f"{name} has {len(array.shape)} dimensions, not {len(selection)}.")
     parts = [*selection, *[slice(None)] * (len(array.shape) - len(selection))]
-    found = list(map(chunks_along, map(places_along, parts, array.shape), array.chunks))
-    count = math.prod(number for number, _ in found)
-    if count > ESTIMATED_CHUNKS:
-        raise LimitError(
-            f"This part of {name} has values of {count:,} chunks, more than the "
-            f"{ESTIMATED_CHUNKS:,} that are estimated; choose a smaller part."
-        )
-    indices = itertools.product(*(numbers for _, numbers in found))
-    return estimate_keys(refs, map(array.chunk_key, indices))
+    places = tuple(map(places_along, parts, array.shape))
+    return estimate_keys(refs, map(array.chunk_key, _touched(array, places, "estimated")))
 
 
 def places_along(part: int | slice, extent: int) -> range:
@@ -106,13 +99,13 @@ def estimate_keys(refs: SetLike, keys: Iterable[str]) -> Estimate:
     return Estimate(size, requests, shown, label, len(references))
 
 
-def _span(reference: Url | Range) -> Wanted:
+def _span(reference: Url | Range) -> RangeOfKey:
     """Return the range to read for a reference, without resolving its URL."""
     place = Place("", "", "", reference.url or "")
     if isinstance(reference, Range):
         start, end = reference.offset, reference.offset + reference.length
-        return Wanted("", place.url, place, start, end)
-    return Wanted("", place.url, place, 0, None)
+        return RangeOfKey("", place.url, place, start, end)
+    return RangeOfKey("", place.url, place, 0, None)
 
 
 def _label(references: int, held: int, size: int, targets: tuple[str, ...], partly: bool) -> str:
@@ -211,7 +204,7 @@ def read_selection(
     array = array_at(refs, path)
     parts = _parts(array, selection)
     places = tuple(map(_ascending, parts, array.shape))
-    indices = _touched(array, places)
+    indices = list(_touched(array, places, "read at once"))
     decoder = ArrayDecoder(refs, array, targets)
     made = Assembled(array, places, decoder.dtype)
     for found in read_chunks(decoder, indices, advance):
@@ -250,15 +243,16 @@ def _ascending(part: int | slice, extent: int) -> range:
     return places_along(part, extent)
 
 
-def _touched(array: ArrayMeta, places: tuple[range, ...]) -> list[Index]:
+def _touched(array: ArrayMeta, places: tuple[range, ...], what: str) -> Iterator[Index]:
+    """Return the chunks of some places, which are not too many for what is done with them."""
     along = [chunks_along(each, chunk) for each, chunk in zip(places, array.chunks, strict=True)]
     count = math.prod(number for number, _ in along)
     if count > ESTIMATED_CHUNKS:
         raise LimitError(
             f"This part of {array.path or 'the root array'} has values of {count:,} chunks, more "
-            f"than the {ESTIMATED_CHUNKS:,} that are read at once; choose a smaller part."
+            f"than the {ESTIMATED_CHUNKS:,} that are {what}; choose a smaller part."
         )
-    return list(itertools.product(*(numbers for _, numbers in along)))
+    return itertools.product(*(numbers for _, numbers in along))
 
 
 class Assembled:

@@ -16,12 +16,12 @@ from refexplorer.io.decode.chunk_shapes import Index
 from refexplorer.io.decode.pipelines import ABSENT, ShardCodec
 from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.filesystem import NoReference, of_unlisted
+from refexplorer.io.reading.filesystem import NoReference, missing_or_failed
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.references import Base64, Range, Reference, Url
 
-_SHOWN = 20
+_SHOWN = 20  # inner chunks that the text lists
 
 
 @masks_repr
@@ -149,7 +149,7 @@ def read_shard(
     except AccessError:
         raise
     except RefexplorerError as raised:
-        error = of_unlisted(refs, key, reference, raised)
+        error = missing_or_failed(refs, key, reference, raised)
         if isinstance(error, NoReference):
             return Shard(key, ChunkState.FILL, grid, chunks, reference)
         failed = ChunkState.FAILED

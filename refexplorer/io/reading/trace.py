@@ -150,7 +150,7 @@ def trace_key(
     if array is not None and not array.contains(index or ()):
         array = index = None
     tracer = Tracer(refs, key, targets, array, index, advance)
-    if array is None and refs.get(key) is None and refs.left_out(key) is None:
+    if array is None and refs.get(key) is None and refs.rejection(key) is None:
         raise KeyError(key)
     return tracer.chunk() if inner is None else tracer.inner(inner)
 
@@ -176,7 +176,7 @@ class Tracer:
         self.state = ChunkState.FETCHED
         self._advance = advance
         self.reference = self._at = refs.get(key)
-        self.rejection = refs.left_out(key) if self.reference is None else None
+        self.rejection = refs.rejection(key) if self.reference is None else None
 
     def chunk(self) -> Trace:
         """Take every step to the values of the chunk."""
@@ -249,9 +249,9 @@ class Tracer:
             self._add("reference", None, None, None, place_text(self.reference))
             return True
         if self.rejection is not None:
-            from refexplorer.io.fetch.failures import said_of
+            from refexplorer.io.fetch.failures import rejection_text
 
-            self._add("reference", None, None, said_of(self.rejection))
+            self._add("reference", None, None, rejection_text(self.rejection))
         else:
             self.state = ChunkState.FILL
             text = "no reference: this chunk reads as the fill value"
@@ -273,7 +273,7 @@ class Tracer:
         if data is None or array is None:
             return
         for step in self._decoding(array):
-            data = self._step(step.label, partial(step.run, data), time.process_time)
+            data = self._step(step.stage.label, partial(step.run, data), time.process_time)
             if data is None:
                 return
         self.values = data if isinstance(data, np.ndarray) else None
@@ -331,7 +331,7 @@ class Tracer:
 
     def _read(self) -> bytes:
         from refexplorer.io.fetch.many import fetch_many
-        from refexplorer.io.reading.filesystem import of_unlisted
+        from refexplorer.io.reading.filesystem import missing_or_failed
 
         assert self._at is not None
         found = fetch_many(self.targets, {self.part: self._at}, self._advance).get(self.part)
@@ -339,7 +339,7 @@ class Tracer:
             return found
         if found is None:
             raise FetchError(f"{self.part} was not read: the read was stopped.")
-        raise of_unlisted(self.refs, self.part, self._at, found)
+        raise missing_or_failed(self.refs, self.part, self._at, found)
 
 
 def place_text(reference: Reference) -> str:

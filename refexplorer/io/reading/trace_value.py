@@ -95,8 +95,8 @@ class _ValueTracer(Tracer):
             self._say("raw value", f"Zarr fills the chunk with {fill}, the fill value.")
             self._say_shown(shown)
             lacking = "no reference for" if self.reference is None else "the server has no file of"
-            said = f"{lacking} the chunk, so Zarr shows the fill value {fill}"
-            return self._result(ValueOrigin.NO_REFERENCE, f"{said}{_and(shown)}", raw, shown)
+            text = f"{lacking} the chunk, so Zarr shows the fill value {fill}"
+            return self._result(ValueOrigin.NO_REFERENCE, f"{text}{_and(shown)}", raw, shown)
         self._say("raw value", f"The chunk holds {_written(raw)} ({self.array.dtype}).")
         return self._of_value(raw, shown, masks)
 
@@ -127,12 +127,12 @@ class _ValueTracer(Tracer):
         )
 
     def _of_value(self, raw: Any, shown: Any, masks: _Masks) -> Trace:
-        for said in _outside_valid_range(self.array.attributes, raw):
-            self._say("valid range", said)
+        for text in _outside_valid_range(self.array.attributes, raw):
+            self._say("valid range", text)
         if isinstance(shown, _Undecoded):
             self._say("xarray", f"xarray cannot decode it: {shown}.")
-            said = f"the chunk holds {_written(raw)}, and xarray cannot decode it: {shown}"
-            return self._result(ValueOrigin.NOT_DECODED, said, raw, None)
+            text = f"the chunk holds {_written(raw)}, and xarray cannot decode it: {shown}"
+            return self._result(ValueOrigin.NOT_DECODED, text, raw, None)
         name = masks.of(raw)
         if _is_missing(shown) and not _is_missing(raw):
             reason = f"it equals {name}" if name is not None else masks.quirk(raw)
@@ -140,16 +140,16 @@ class _ValueTracer(Tracer):
                 return self._masked(raw, shown, reason, masks.is_fill(raw))
         elif name is not None:
             reason = f": {_SWAPPED}" if "_Unsigned" in self.array.attributes else ""
-            said = f"{_written(raw)} equals {name}, but xarray does not mask it{reason}."
-            self._say("missing value", said)
+            text = f"{_written(raw)} equals {name}, but xarray does not mask it{reason}."
+            self._say("missing value", text)
         return self._unmasked(raw, shown, masks)
 
     def _masked(self, raw: Any, shown: Any, reason: str, is_fill: bool) -> Trace:
         self._say("missing value", f"xarray masks {_written(raw)}: {reason}.")
         self._say_shown(shown)
         cause = ValueOrigin.FILL_VALUE if is_fill else ValueOrigin.MISSING_VALUE
-        said = f"the data holds {_written(raw)}, which xarray masks: {reason}{_and(shown)}"
-        return self._result(cause, said, raw, shown)
+        text = f"the data holds {_written(raw)}, which xarray masks: {reason}{_and(shown)}"
+        return self._result(cause, text, raw, shown)
 
     def _unmasked(self, raw: Any, shown: Any, masks: _Masks) -> Trace:
         packed = _packed(self.refs, self.array, raw, masks)
@@ -158,16 +158,16 @@ class _ValueTracer(Tracer):
         self._say_scaling(raw, shown)
         self._say_shown(shown)
         if packed is not None:
-            said = f"{packed} before xarray compares it, so xarray does not mask it{_and(shown)}"
-            return self._result(ValueOrigin.PACKED_FILL_VALUE, said, raw, shown)
+            text = f"{packed} before xarray compares it, so xarray does not mask it{_and(shown)}"
+            return self._result(ValueOrigin.PACKED_FILL_VALUE, text, raw, shown)
         if _is_nan(raw):
-            said = "the data itself holds NaN here"
-            return self._result(ValueOrigin.NAN_IN_DATA, said, raw, shown)
+            text = "the data itself holds NaN here"
+            return self._result(ValueOrigin.NAN_IN_DATA, text, raw, shown)
         if _is_same(raw, shown):
-            said = f"the data holds {_written(raw)}, and nothing changes it"
-            return self._result(ValueOrigin.AS_STORED, said, raw, shown)
-        said = f"the data holds {_written(raw)}, which its attributes turn into {_written(shown)}"
-        return self._result(ValueOrigin.SCALED, said, raw, shown)
+            text = f"the data holds {_written(raw)}, and nothing changes it"
+            return self._result(ValueOrigin.AS_STORED, text, raw, shown)
+        text = f"the data holds {_written(raw)}, which its attributes turn into {_written(shown)}"
+        return self._result(ValueOrigin.SCALED, text, raw, shown)
 
     def _shown(self, raw: Any) -> Any:
         """Return what xarray shows, or why it shows nothing."""
@@ -269,7 +269,7 @@ class _Masks:
         if self._fill is not None:
             names["_FillValue"] = "the fill value of the array"
         self._named = [
-            (said, attributes[name]) for name, said in names.items() if name in attributes
+            (text, attributes[name]) for name, text in names.items() if name in attributes
         ]
 
     def of(self, raw: Any) -> str | None:
@@ -285,13 +285,13 @@ class _Masks:
 
     def quirk(self, raw: Any) -> str | None:
         """Say why xarray masks a value that equals no missing value."""
-        for said, value in self._named:
+        for text, value in self._named:
             try:
                 if np.dtype(self._array.dtype).type(value).byteswap() == raw:
                     return _SWAPPED
                 turn = 2**64 if self._array.attributes.get("_Unsigned") == "true" else 2**65
                 if float(int(raw) % turn) == float(int(value) % turn):
-                    return f"as float64 it is the same as {said}, {_written(value)}"
+                    return f"as float64 it is the same as {text}, {_written(value)}"
             except (TypeError, ValueError, OverflowError, AttributeError):
                 continue
         return None

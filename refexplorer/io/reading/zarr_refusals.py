@@ -25,7 +25,7 @@ from refexplorer.spec.references import Range, Url
 from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, read_array
 
 
-class LoopHere(asyncio.SelectorEventLoop):
+class SyncLoop(asyncio.SelectorEventLoop):
     """A loop that runs what another thread would give it as soon as it is given."""
 
     def call_soon_threadsafe(  # type: ignore[override]
@@ -64,11 +64,11 @@ def ensure_loop() -> None:
         sync._get_loop()
     with sync._get_lock():  # else a thread that is about to start looks like one that did not
         thread = sync.iothread[0]
-        if (thread is not None and thread.is_alive()) or isinstance(sync.loop[0], LoopHere):
+        if (thread is not None and thread.is_alive()) or isinstance(sync.loop[0], SyncLoop):
             return
         if sync.loop[0] is not None:
             sync.loop[0].close()
-        sync.loop[0], sync.iothread[0] = LoopHere(), None
+        sync.loop[0], sync.iothread[0] = SyncLoop(), None
 
 
 _REQUIRED = {
@@ -82,7 +82,7 @@ _REQUIRED = {
 }  # fmt: skip
 """Fields without which Zarr reads no metadata, by the name of the key or the type of the node."""
 _NUMBERS = ("scale_factor", "add_offset")
-_SHOWN = 300
+_SHOWN = 300  # characters of a URL or a foreign message
 
 
 def check_metadata(key: str, text: bytes) -> None:
@@ -207,8 +207,8 @@ def sentence_of(error: BaseException) -> str:
     """Return the first line of what another package says, with a full stop."""
     if is_out_of_memory(error):
         return memory_message()
-    said = str(error).strip().partition("\n")[0]
-    return escape(said or type(error).__name__, _SHOWN).rstrip(".") + "."
+    text = str(error).strip().partition("\n")[0]
+    return escape(text or type(error).__name__, _SHOWN).rstrip(".") + "."
 
 
 def _refused(key: str, why: str) -> DecodeError:

@@ -31,12 +31,12 @@ from zarr.registry import register_pipeline
 from refexplorer.core.errors import DecodeError, FetchError, LimitError, RefexplorerError
 from refexplorer.io.decode.chunk_shapes import check_size
 from refexplorer.io.decode.codecs import METADATA_NAMES, require_codecs
-from refexplorer.io.decode.steps import Admission
-from refexplorer.io.fetch.background import ReaderThreads, Stopped, beside, goes_on
-from refexplorer.io.fetch.failures import said_of
+from refexplorer.io.decode.steps import ChunkGuard
+from refexplorer.io.fetch.background import ReaderThreads, Stopped, is_wanted, start_thread
+from refexplorer.io.fetch.failures import rejection_text
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.filesystem import NoReference, ReferenceView, naming_bugs
+from refexplorer.io.reading.filesystem import NoReference, ReferenceFileSystem, as_internal_error
 from refexplorer.io.reading.zarr_refusals import (
     check_for_xarray,
     check_metadata,
@@ -51,7 +51,6 @@ from refexplorer.spec.references import Range, Reference
 
 if TYPE_CHECKING:
     import xarray
-    import zarr
     from zarr.abc.codec import CodecPipeline
     from zarr.core.buffer import Buffer, BufferPrototype
     from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
 
 AHEAD_BYTES = 2**24
 """Encoded bytes of a window that is read ahead; two windows may be on their way."""
-_AHEAD_KEYS = 4096
+_AHEAD_KEYS = 4096  # keys of a window, whose chunks may be tiny
 _FEW = 2
 """So many chunks are not worth a thread."""
 
@@ -68,7 +67,7 @@ _FEW = 2
 class SelectionPlan:
     """The chunks of one selection, in the order in which Zarr asks for them, read by windows."""
 
-    def __init__(self, view: ReferenceView, keys: Sequence[str]) -> None:
+    def __init__(self, view: ReferenceFileSystem, keys: Sequence[str]) -> None:
         self._view = view
         self._window_of: dict[str, int] = {}
         self._coming: dict[str, Future[bytes | RefexplorerError]] = {}
@@ -117,13 +116,13 @@ class SelectionPlan:
         def read() -> None:
             error: BaseException = Stopped()
             try:
-                fetch_many(self._view.targets, references, lambda progress: goes_on(), arrived)
+                fetch_many(self._view.targets, references, lambda progress: is_wanted(), arrived)
             except BaseException as raised:  # it is for who waits
                 error = raised
             for future in waiting.values():
                 future.set_exception(error)
 
-        beside(read, "refexplorer-ahead")
+        start_thread(read, "refexplorer-ahead")
 
 
 current_plan: ContextVar[SelectionPlan | None] = ContextVar("current_plan", default=None)
@@ -133,7 +132,7 @@ current_plan: ContextVar[SelectionPlan | None] = ContextVar("current_plan", defa
 _ROOT = (".zgroup", ".zarray", "zarr.json", ".zmetadata")
 
 
-class DecodedView(ReferenceView):
+class CheckedFileSystem(ReferenceFileSystem):
     """The keys of a set as files for Zarr, which decodes what it is given without asking.
 
     Chunks that would inflate to more than `Limits.chunk_bytes` are refused before it sees them,
@@ -142,7 +141,7 @@ class DecodedView(ReferenceView):
 
     def __init__(self, refs: SetLike, targets: Targets) -> None:
         super().__init__(refs, targets)
-        self._admission = Admission(refs.limits)
+        self._admission = ChunkGuard(refs.limits)
 
     def at_once(self, key: str, plan: SelectionPlan) -> bytes | None:
         """Return the bytes of a chunk that was read ahead, if nothing is left to be done."""
@@ -187,11 +186,10 @@ class DecodedView(ReferenceView):
         return data
 
 
-def store(view: DecodedView) -> ReferenceStore:
-    """Return the read-only Zarr store of the file system; Zarr takes long to import."""
-    from refexplorer.io.reading.zarr_store import reference_store
-
-    return reference_store(view)
+def store(view: CheckedFileSystem) -> ReferenceStore:
+    """Return the read-only Zarr store of the file system."""
+    ensure_loop()
+    return ReferenceStore(view)
 
 
 def to_zarr(refs: SetLike, targets: Targets, **options: Any) -> zarr.Group | zarr.Array[Any]:
@@ -201,11 +199,9 @@ def to_zarr(refs: SetLike, targets: Targets, **options: Any) -> zarr.Group | zar
     asked for; a chunk without a reference is the fill value, a chunk that cannot be read
     raises.
     """
-    import zarr
-
     _require_root(refs)
     with saying_refusals("Zarr", refs):
-        return zarr.open(_store(refs, targets), mode="r", **options)
+        return zarr.open(store(CheckedFileSystem(refs, targets)), mode="r", **options)
 
 
 def to_xarray(
@@ -224,7 +220,7 @@ def to_xarray(
     paths = [path for path in refs.arrays() if path.rpartition("/")[0] == group]
     _require_arrays(refs, paths, options)
     # xarray's annotation leaves out the Zarr stores that its zarr engine takes
-    source: Any = _store(refs, targets)
+    source: Any = store(CheckedFileSystem(refs, targets))
     given = _lazy(coordinates) | {"group": group or None} | options
     with saying_refusals("xarray", refs):
         return xarray.open_dataset(source, engine="zarr", **given)
@@ -242,7 +238,7 @@ def to_datatree(
 
     _require_group(refs, "")
     _require_arrays(refs, refs.arrays(), options)
-    source: Any = _store(refs, targets)
+    source: Any = store(CheckedFileSystem(refs, targets))
     with saying_refusals("xarray", refs):
         return xarray.open_datatree(source, engine="zarr", **(_lazy(coordinates) | options))
 
@@ -255,10 +251,6 @@ def _lazy(coordinates: bool) -> dict[str, Any]:
         "create_default_indexes": coordinates,
         "decode_times": coordinates,
     }
-
-
-def _store(refs: SetLike, targets: Targets) -> ReferenceStore:
-    return store(DecodedView(refs, targets))
 
 
 def _require_group(refs: SetLike, group: str) -> None:
@@ -279,7 +271,7 @@ def _require_group(refs: SetLike, group: str) -> None:
 
 def _require_root(refs: SetLike) -> None:
     """Refuse a set at whose root Zarr finds nothing; what is there and broken it says itself."""
-    if any(name in refs or refs.left_out(name) is not None for name in _ROOT):
+    if any(name in refs or refs.rejection(name) is not None for name in _ROOT):
         return
     raise DecodeError(
         "The set has no group at its root, so Zarr and xarray find nothing; add a key `.zgroup` "
@@ -293,8 +285,8 @@ def _require_arrays(refs: SetLike, paths: Iterable[str], options: Mapping[str, A
     for path in paths:
         check_for_xarray(refs.array(path), is_decoded is not False)
         if path and refs.array(path).dimensions is None:
-            if (error := refs.left_out(f"{path}/.zattrs")) is not None:
-                raise FetchError(said_of(error))
+            if (error := refs.rejection(f"{path}/.zattrs")) is not None:
+                raise FetchError(rejection_text(error))
             name = "dimension_names" if refs.array(path).zarr_format == 3 else "_ARRAY_DIMENSIONS"
             raise DecodeError(
                 f"{path} has no {name}, which name the dimensions for xarray; "
@@ -317,7 +309,7 @@ class ReferenceStore(Store):
     supports_deletes = False
     supports_listing = True
 
-    def __init__(self, view: DecodedView) -> None:
+    def __init__(self, view: CheckedFileSystem) -> None:
         super().__init__(read_only=True)
         self.view = view
 
@@ -334,7 +326,7 @@ class ReferenceStore(Store):
     ) -> Buffer | None:
         """Return the bytes of a key, those of a chunk together with the rest of its selection."""
         if byte_range is None and (plan := current_plan.get()) is not None:
-            with naming_bugs(key):
+            with as_internal_error(key):
                 plan.begin(key)
                 # half of the time that Zarr needs for a small chunk goes from thread to thread
                 if (data := self.view.at_once(key, plan)) is not None:
@@ -401,7 +393,7 @@ class ReferenceStore(Store):
 
 
 def _bounds(part: ByteRequest | None) -> tuple[int | None, int | None]:
-    """Return start and end of a part, as `ReferenceView.cat_file` takes them."""
+    """Return start and end of a part, as `ReferenceFileSystem.cat_file` takes them."""
     match part:
         case None:
             return None, None
@@ -488,18 +480,12 @@ def _is_whole(selection: Iterable[object], shape: Iterable[int]) -> bool:
     return all(part == slice(0, size, 1) for part, size in zip(selection, shape, strict=False))
 
 
-def _view_of(store: object) -> ReferenceView | None:
+def _view_of(store: object) -> ReferenceFileSystem | None:
     """Return the files of a store: of ours, or of fsspec's wrapper over `refs.filesystem()`."""
     if isinstance(store, ReferenceStore):
         return store.view
     files = getattr(getattr(store, "fs", None), "sync_fs", None)
-    return files if isinstance(files, ReferenceView) else None
-
-
-def reference_store(view: DecodedView) -> ReferenceStore:
-    """Return the store of a set."""
-    ensure_loop()
-    return ReferenceStore(view)
+    return files if isinstance(files, ReferenceFileSystem) else None
 
 
 @cache

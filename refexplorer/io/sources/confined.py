@@ -28,7 +28,7 @@ from refexplorer.core.processes import (
 )
 from refexplorer.core.text import size_text
 from refexplorer.formats.datafiles.confined_references import reader
-from refexplorer.formats.datafiles.data_file import Unread, why_of
+from refexplorer.formats.datafiles.data_file import SizedDataFile, Unread, why_of
 from refexplorer.formats.datafiles.metadata_transfer import (
     FileMetadata,
     chunk_bytes,
@@ -55,18 +55,14 @@ CHILDREN = 8
 _NAME = __spec__.name if __spec__ else __name__
 
 
-class ConfinedFile:
+class ConfinedFile(SizedDataFile):
     """A file that is read in a child process; its metadata are read at once."""
 
     def __init__(self, form: str, targets: Targets, file: TargetFile) -> None:
         self.form = form
-        self._targets, self._file = targets, file
-        self._metadata = FileMetadata(self._ask({"do": "describe"})[1])
-
-    @property
-    def size(self) -> int:
-        """Bytes of the file."""
-        return self._file.size
+        self._targets, self._file, self.size = targets, file, file.size
+        self._metadata = FileMetadata(self._ask({"do": "describe"}))
+        self.declared = self._metadata.declared
 
     def names(self) -> tuple[str, ...]:
         """Return the paths of all arrays."""
@@ -75,11 +71,6 @@ class ConfinedFile:
     def other_names(self) -> Mapping[str, str]:
         """Return other names of arrays, and that which `names` has."""
         return self._metadata.others
-
-    @property
-    def declared(self) -> int | None:
-        """How many objects the file has by its headers."""
-        return self._metadata.declared
 
     def objects(self) -> Iterator[FileObject]:
         """Yield everything in the file."""
@@ -101,7 +92,7 @@ class ConfinedFile:
         name = self.array(name).name
         found = self._metadata.chunks.get(name)
         if found is None:
-            found = chunks_of(*self._ask({"do": "chunks", "name": name}))
+            found = chunks_of(self._ask({"do": "chunks", "name": name}))
         if isinstance(found, Unread):
             raise found
         return found
@@ -122,18 +113,18 @@ class ConfinedFile:
             self._file.check_unchanged()
             return self._metadata.values[array.name][selection]
         self._file.begin_values()
-        return values_of(*self._ask({"do": "values", "name": asked, "selection": slices}))
+        return values_of(self._ask({"do": "values", "name": asked, "selection": slices}))
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
-    def _ask(self, head: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    def _ask(self, head: dict[str, Any]) -> bytes:
         failures: list[Exception] = []
 
-        def hear(said: dict[str, Any]) -> bytes:
+        def hear(reply: dict[str, Any]) -> bytes:
             try:
-                return self._file.read_at(*said["read"])
+                return self._file.read_at(*reply["read"])
             except (RefexplorerError, Unread) as error:
                 failures.append(error)
                 return b""  # the child is told so by what is missing
@@ -143,7 +134,7 @@ class ConfinedFile:
         limits = {"limit": self._targets.limit, "path": path, "bytes": self._file.size}
         try:
             with _children.lend() as child:
-                said, data = child.ask(head | limits | {"form": self.form}, b"", SECONDS, hear)
+                reply, data = child.ask(head | limits | {"form": self.form}, b"", SECONDS, hear)
         except LateError:
             raise Unread(
                 "cost",
@@ -160,9 +151,9 @@ class ConfinedFile:
             raise failures[0]
         if path is not None:
             self._file.check_unchanged()
-        if "failed" in said:
-            raise Unread(said["why"], said["failed"])
-        return said, data
+        if "failed" in reply:
+            raise Unread(reply["why"], reply["failed"])
+        return data
 
 
 _children = Children(_NAME, CHILDREN)
@@ -172,7 +163,7 @@ def _work(head: dict[str, Any], data: bytes, answering: Answering) -> None:
     limit_memory(OWN_MEMORY + 3 * head["limit"])
     try:
         with ExitStack() as stack:
-            answering.answer(*_answer(head, _opened(head, answering, stack)))
+            answering.answer({}, _answer(head, _opened(head, answering, stack)))
     except MemoryError:
         raise
     except Unread as error:
@@ -201,10 +192,10 @@ def _opened(head: dict[str, Any], answering: Answering, stack: ExitStack) -> Dat
     return native
 
 
-def _answer(head: dict[str, Any], file: DataFile) -> tuple[dict[str, Any], bytes]:
+def _answer(head: dict[str, Any], file: DataFile) -> bytes:
     if head["do"] == "describe":
         # of a file elsewhere what nobody asks for would take requests
-        return {}, file_bytes(file, with_values=head["path"] is not None)
+        return file_bytes(file, with_values=head["path"] is not None)
     if head["do"] == "chunks":
         return chunk_bytes(file, head["name"])
     selection = tuple(slice(*each) for each in head["selection"])

@@ -11,29 +11,16 @@ from urllib.parse import urlsplit
 
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.datafiles.netcdf3 import NetCdf3File
+from refexplorer.formats.other_files import kind_of
 from refexplorer.io.sources.confined import ConfinedFile
-from refexplorer.io.sources.target_file import MOST_BYTES, TargetFile
+from refexplorer.io.sources.target_file import BLOCK, TargetFile
 from refexplorer.io.sources.zarr_files import find_array
 
 if TYPE_CHECKING:
     from refexplorer.formats.datafiles.data_file import SizedDataFile
     from refexplorer.io.fetch.targets import Targets
 
-_HDF5 = b"\x89HDF\r\n\x1a\n"
-_USERBLOCKS = 7
-"""Places after the start where HDF5 may begin: 512 bytes, and twice as many each time. Those beyond
-the first block of the file are not looked at: nobody writes so much before it."""
-_STARTS = {
-    b"II*\x00": "TIFF",
-    b"MM\x00*": "TIFF",
-    b"II+\x00": "TIFF",
-    b"MM\x00+": "TIFF",
-    b"GRIB": "GRIB",
-    b"SIMPLE  =": "FITS",
-    b"CDF\x01": "NetCDF3",
-    b"CDF\x02": "NetCDF3",
-    b"CDF\x05": "NetCDF3",
-}
+_FORMS = {"hdf5": "HDF5", "netcdf3": "NetCDF3", "tiff": "TIFF", "fits": "FITS", "grib": "GRIB"}
 _SUFFIXES = {
     **dict.fromkeys((".nc4", ".h5", ".hdf5", ".he5"), "HDF5"),
     ".nc": "HDF5 and NetCDF3",
@@ -48,15 +35,15 @@ _OTHERS = ("FITS", "GRIB")
 """Formats whose packages the extra does not bring."""
 
 
-def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> SizedDataFile:
+def open_native(targets: Targets, url: str) -> SizedDataFile:
     """Open a target to ask what it says of itself.
 
-    What a file of a stranger costs is bounded: by `most` over the network, by the numbers of
+    What a file of a stranger costs is bounded: by `MOST_BYTES` over the network, by the numbers of
     objects, attributes and bytes that each reader goes through, and, where a library reads it, by
     the memory and time of a child process. No link to another file is followed. What remains is
     that time and memory of the child, for each file; `confined_file` says more.
     """
-    file = TargetFile(targets, url, most)
+    file = TargetFile(targets, url)
     try:
         return _opened(targets, file)
     except BaseException:
@@ -65,7 +52,7 @@ def open_native(targets: Targets, url: str, most: int | None = MOST_BYTES) -> Si
 
 
 def _opened(targets: Targets, file: TargetFile) -> SizedDataFile:
-    form = _form(file)
+    form = _form(file.read_at(0, min(BLOCK, targets.limit)))
     if form is None:
         chunk = find_array(targets, file)
         if chunk is not None:
@@ -99,12 +86,12 @@ def _unknown_form(file: TargetFile) -> Unread:
     """Return why a file cannot be compared; a format that it should have shows damage."""
     head = file.read_at(0, 512)
     if _PAGE.match(head):
-        said = "The file is a web page, such as a server sends where it has no such file."
-        return Unread("damaged", said)
+        sentence = "The file is a web page, such as a server sends where it has no such file."
+        return Unread("damaged", sentence)
     suffix = PurePosixPath(urlsplit(file.url).path).suffix.lower()
     if (forms := _SUFFIXES.get(suffix)) is not None:
-        said = f"The file is named {suffix}, and does not begin as {forms} files do."
-        return Unread("damaged", said)
+        sentence = f"The file is named {suffix}, and does not begin as {forms} files do."
+        return Unread("damaged", sentence)
     return Unread(
         "format",
         "The format of the file is none of those that are compared: HDF5, NetCDF3, TIFF, GRIB, "
@@ -112,11 +99,6 @@ def _unknown_form(file: TargetFile) -> Unread:
     )
 
 
-def _form(file: TargetFile) -> str | None:
-    head = file.read_at(0, 16)
-    for start, form in _STARTS.items():
-        if head.startswith(start):
-            return form
-    places = [0, *(512 << power for power in range(_USERBLOCKS))]
-    begins = (file.read_at(place, place + len(_HDF5)) == _HDF5 for place in places)
-    return "HDF5" if any(begins) else None
+def _form(head: bytes) -> str | None:
+    is_grib = head.startswith(b"GRIB")  # of any edition
+    return "GRIB" if is_grib else _FORMS.get(kind_of(head) or "")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import ExitStack
-from itertools import groupby
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from refexplorer.core.errors import cause_of
 from refexplorer.core.text import size_text
 from refexplorer.formats.datafiles.data_file import Unread
-from refexplorer.formats.datafiles.streams import SeekableBytes
+from refexplorer.formats.datafiles.streams import RangeStream
 from refexplorer.io.access.urls import shown
-from refexplorer.io.fetch.targets import Targets, explained
+from refexplorer.io.fetch.targets import Targets, explanation
 from refexplorer.spec.references import Range, Url
 
 if TYPE_CHECKING:
@@ -29,38 +30,42 @@ of half a million chunks take in HDF5."""
 _KEY = "The metadata"
 
 
-class TargetFile(SeekableBytes):
+class TargetFile(RangeStream):
     """Reads a target through the access policy and fetcher of a set.
 
     A local file is read as it is. Of any other, blocks are read and kept: neighbours in one
     request, each of them once.
     """
 
-    def __init__(self, targets: Targets, url: str, most: int | None = MOST_BYTES) -> None:
-        super().__init__()
+    kept = longest = sys.maxsize
+
+    def __init__(self, targets: Targets, url: str, budget: int = MOST_BYTES) -> None:
+        super().__init__(self._fetched, 0, url, block=BLOCK)
         self.url = url
-        self.request_count = self.byte_count = 0
-        self._targets, self._most = targets, most
-        self._ahead = self._count = 0
-        self._blocks: dict[int, bytes] = {}
+        self._targets, self._budget = targets, budget
+        self._ahead = self._count = self._spent = 0
         self._metadata: frozenset[int] | None = None
-        self._spent = 0
         self._open = ExitStack()
-        wanted = targets.wanted(_KEY, Url(url))
-        self.place = wanted.place
+        self.place = targets.wanted(_KEY, Url(url)).place
         self._local: LocalFile | None = None
-        try:
+        with self._explaining(Url(url)):
             if self.place.protocol == "file":
                 self._local = self._open.enter_context(targets.local.opened(self.place))
                 size: int | None = self._local.size
             else:
                 size = self._begin()
-        except Exception as error:  # each protocol has errors of its own
-            said = explained(wanted, error)
-            raise said from cause_of(said, error)
         if size is None:
             raise Unread("cost", "The server does not tell the size of the file.")
         self.size = size
+
+    @contextmanager
+    def _explaining(self, reference: Url | Range) -> Iterator[None]:
+        """Raise errors as those of reading a reference."""
+        try:
+            yield
+        except Exception as error:  # each protocol has errors of its own
+            error_of_read = explanation(self._targets.wanted(_KEY, reference), error)
+            raise error_of_read from cause_of(error_of_read, error)
 
     def _begin(self) -> int | None:
         """Read the first block while the size is asked for."""
@@ -68,7 +73,6 @@ class TargetFile(SeekableBytes):
 
         facts, head = wait_for(self._first())
         self._has_ranges = facts.ranges
-        self.request_count += 2
         self._keep(0, head)
         return facts.size
 
@@ -83,14 +87,9 @@ class TargetFile(SeekableBytes):
 
     def check_unchanged(self) -> None:
         """Raise `FetchError` if a local file changed; of others each answer is checked."""
-        if self._local is None:
-            return
-        try:
-            with self._targets.local.opened(self.place):
+        if self._local is not None:
+            with self._explaining(Url(self.url)), self._targets.local.opened(self.place):
                 pass
-        except Exception as error:
-            said = explained(self._targets.wanted(_KEY, Url(self.url)), error)
-            raise said from cause_of(said, error)
 
     def close(self) -> None:
         """Close the file, and forget its blocks."""
@@ -105,83 +104,57 @@ class TargetFile(SeekableBytes):
         """
         if self._metadata is None:
             self._metadata = frozenset(self._blocks)
-        self._blocks = {number: self._blocks[number] for number in sorted(self._metadata)}
+        for number in self._blocks.keys() - self._metadata:
+            del self._blocks[number]
         self._spent = 0
 
-    def readall(self) -> bytes:
-        """Return all that follows, as far as the limits allow."""
-        data = self.read_at(self._position, self.size)
-        self._position += len(data)
-        return data
-
     def read_at(self, start: int, end: int) -> bytes:
-        """Return the bytes from `start` to `end`, or as many of them as there are."""
-        end = min(end, self.size)
-        if start >= end:
+        if self._local is None:
+            return super().read_at(start, end)
+        if start >= min(end, self.size):
             return b""
-        if self._local is not None:
-            return self._read_local(start, end)
-        first, last = start // BLOCK, -(-end // BLOCK)
-        for known, run in groupby(range(first, last), self._blocks.__contains__):
-            if not known:
-                numbers = list(run)
-                self._fetch(numbers[0], numbers[-1] + 1)
-        at = first * BLOCK
-        blocks = [self._blocks[number] for number in range(first, last)]
-        return b"".join(blocks)[start - at : end - at]
-
-    def _read_local(self, start: int, end: int) -> bytes:
-        assert self._local is not None
-        try:
+        with self._explaining(Range(self.url, start, min(end, self.size) - start)):
             return self._local.read(start, end, self._targets.limit)
-        except Exception as error:
-            wanted = self._targets.wanted(_KEY, Range(self.url, start, end - start))
-            said = explained(wanted, error)
-            raise said from cause_of(said, error)
 
-    def _fetch(self, first: int, last: int) -> None:
+    def _load(self, first: int, stop: int) -> None:
         """Read blocks, and more of them where the last request ended."""
-        if first == self._ahead:
-            last = max(last, first + min(2 * self._count, LONGEST // BLOCK))
-        known = (number for number in range(first, last) if number in self._blocks)
-        last = next(known, last)
         if not self._has_ranges:
-            first, last = 0, -(-self.size // BLOCK)
-        start, end = first * BLOCK, min(last * BLOCK, self.size)
+            self._blocks.clear()
+            first, stop = 0, self.size
+        elif first == self._ahead:
+            stop = max(stop, (first + min(2 * self._count, LONGEST // BLOCK)) * BLOCK)
+        super()._load(first, stop)
+
+    def _fetched(self, start: int, end: int) -> bytes:
         self._admit(end - start)
-        data = self._targets.fetch(_KEY, Range(self.url, start, end - start))
-        self.request_count += 1
-        self._keep(first, data)
+        return self._targets.fetch(_KEY, Range(self.url, start, end - start))
 
     def _keep(self, first: int, data: bytes) -> None:
-        self.byte_count += len(data)
+        super()._keep(first, data)
         self._spent += len(data)
-        for at in range(0, len(data), BLOCK):
-            self._blocks[first + at // BLOCK] = data[at : at + BLOCK]
         self._count = -(-len(data) // BLOCK)
         self._ahead = first + self._count
 
     def _admit(self, count: int) -> None:
-        if self._most is None or self._spent + count <= self._most:
+        """Refuse what is more than may be read of one file, or for one question of values."""
+        limit = self._budget + (0 if self._metadata is None else self._targets.limit)
+        if self._spent + count <= limit:
             return
+        name, advice = shown(self.url), "a copy on this machine can be compared."
         if self._metadata is not None:
-            if self._spent + count <= self._most + self._targets.limit:
-                return
-            raise Unread(
-                "cost",
-                f"The values of one chunk take more than "
-                f"{size_text(self._most + self._targets.limit)} of {shown(self.url)} over the "
-                "network; a copy on this machine can be compared.",
+            sentence = (
+                f"The values of one chunk take more than {size_text(limit)} of {name} over the "
+                f"network; {advice}"
             )
-        if not self._has_ranges:
-            raise Unread(
-                "cost",
+        elif self._has_ranges:
+            sentence = (
+                f"The metadata of {name} takes more than {size_text(limit)} over the network, the "
+                f"limit for one file; {advice}"
+            )
+        else:
+            sentence = (
                 "The server does not support byte ranges, so that the whole file of "
                 f"{size_text(self.size)} would have to be read, more than the limit of "
-                f"{size_text(self._most)} for the metadata of one file.",
+                f"{size_text(limit)} for the metadata of one file."
             )
-        raise Unread(
-            "cost",
-            f"The metadata of {shown(self.url)} takes more than {size_text(self._most)} over the "
-            "network, the limit for one file; a copy on this machine can be compared.",
-        )
+        raise Unread("cost", sentence)

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -24,14 +24,17 @@ from refexplorer.formats.datafiles.data_file import (
     FileChunks,
     FileFilter,
     FileObject,
+    SizedDataFile,
     Unread,
     UnreadReason,
+    error_text,
     why_of,
 )
 from refexplorer.io.decode.chunk_shapes import region
 from refexplorer.io.decode.codecs import is_installed, refuse_unsafe
+from refexplorer.io.decode.pipelines import ABSENT, ShardCodec, shard_layout
 from refexplorer.io.decode.steps import steps
-from refexplorer.io.fetch.failures import Passing
+from refexplorer.io.fetch.failures import TransientError
 from refexplorer.io.sources.target_file import TargetFile
 from refexplorer.spec.zarr_metadata import BadMetadata, read_array
 
@@ -40,15 +43,13 @@ if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
 INNER = "/inner"
-METADATA_BYTES = 2**24
+METADATA_BYTES = 2**24  # of a metadata document on the web; it is read whole
 _KEY_PARTS = 33
 """Folders above a chunk: one for each dimension that NumPy can have, and ``c``."""
 _PART = re.compile(r"c|(c\.)?\d+(\.\d+)*")
 _LEVELS = frozenset({"level", "clevel", "cname", "blocksize", "shuffle", "preset", "acceleration"})
 """Settings by which a codec compresses; what decodes finds them in the bytes."""
 _SELF_DESCRIBING = frozenset({"blosc", "zlib", "gzip", "zstd", "lz4", "bz2"})
-# how the index of a shard says that it has no such inner chunk
-_ABSENT = 2**64 - 1
 _FOLDERS = 10_000
 """Folders whose metadata are kept, since a set has many chunks of an array."""
 
@@ -57,39 +58,23 @@ Documents = tuple[Metadata, Metadata]
 _known: WeakKeyDictionary[Targets, dict[str, Documents | None]] = WeakKeyDictionary()
 
 
-@dataclass(frozen=True)
-class _ShardLayout:
-    """How a shard is divided: the chunks in it, and where its index is."""
-
-    inner: ArrayMeta
-    counts: tuple[int, ...]
-    order: str
-    size: int
-    leads: bool
-
-
-class ZarrChunkFile:
+class ZarrChunkFile(SizedDataFile):
     """A chunk of a Zarr array."""
 
     form = "Zarr"
-    declared = None
 
     def __init__(
         self, file: TargetFile, array: ArrayMeta, index: tuple[int, ...], limit: int
     ) -> None:
-        self._file, self._index = file, index
+        self._file, self._index, self.size = file, index, file.size
         self._limits = Limits(fetch_bytes=limit)
         self._metas = {array.path: array}
-        self._shard: _ShardLayout | None = None
         self._arrays = {array.path: _native(array)}
-        try:
-            self._shard = _shard_of(array)
-        except (BadMetadata, KeyError, TypeError, ValueError, AttributeError):
-            return
+        self._inner = f"{array.path}{INNER}"
+        self._shard = shard_layout(array) if len(array.codecs) == 1 else None
         if self._shard is not None:
-            inner = self._shard.inner
-            self._metas[inner.path] = inner
-            self._arrays[inner.path] = _native(inner)
+            inner = self._metas[self._inner] = replace(self._shard.inner, path=self._inner)
+            self._arrays[self._inner] = _native(inner)
 
     def names(self) -> tuple[str, ...]:
         """Return the name of the array; of a shard that of its inner chunks, too."""
@@ -98,11 +83,6 @@ class ZarrChunkFile:
     def other_names(self) -> Mapping[str, str]:
         """Return the root as another name of the array."""
         return {"": next(iter(self._arrays))}
-
-    @property
-    def size(self) -> int:
-        """Bytes of the file."""
-        return self._file.size
 
     def objects(self) -> Iterator[FileObject]:
         """Yield the array, and the inner one of a shard."""
@@ -120,25 +100,25 @@ class ZarrChunkFile:
     def chunks(self, name: str) -> FileChunks:
         """Return the chunks of the array that this file has."""
         name = self.array(name).name
-        if self._shard is None or name != self._shard.inner.path:
+        if self._shard is None or name != self._inner:
             indices = np.array([self._index], np.int64).reshape(1, -1)
             return FileChunks(indices, np.zeros(1, np.int64), np.array([self._file.size]))
         return self._parts(self._shard)
 
-    def _parts(self, shard: _ShardLayout) -> FileChunks:
+    def _parts(self, shard: ShardCodec) -> FileChunks:
         start = 0 if shard.leads else self._file.size - shard.size
         data = self._file.read_at(max(start, 0), max(start, 0) + shard.size)
         if len(data) != shard.size:
             raise Unread("damaged", "The file is too short for the index of a shard.")
-        count = math.prod(shard.counts)
+        count = math.prod(shard.grid)
         entries = np.frombuffer(data, f"{shard.order}u8", 2 * count).reshape(-1, 2)
-        (there,) = np.nonzero(entries[:, 0] != _ABSENT)
+        (there,) = np.nonzero(entries[:, 0] != ABSENT)
         offsets, lengths = entries[there].T
         size = np.uint64(self._file.size)
         if np.any(offsets > size) or np.any(lengths > size - offsets):
             raise Unread("damaged", "The index of the shard leads out of the file.")
-        first = np.array(self._index, np.int64) * shard.counts
-        places = np.stack(np.unravel_index(there, shard.counts), axis=1).reshape(len(there), -1)
+        first = np.array(self._index, np.int64) * shard.grid
+        places = np.stack(np.unravel_index(there, shard.grid), axis=1).reshape(len(there), -1)
         return FileChunks(first + places, offsets.astype(np.int64), lengths.astype(np.int64))
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
@@ -159,7 +139,7 @@ class ZarrChunkFile:
                 data = step.run(data)
         except Exception as error:  # codecs raise what they like
             why = _why_undecoded(meta, error)
-            raise Unread(why, f"The chunk cannot be decoded: {_said(error)}.") from error
+            raise Unread(why, f"The chunk cannot be decoded: {error_text(error)}.") from error
         cut = (
             slice(span.start - place.start, span.stop - place.start)
             for span, place in zip(spans, places, strict=True)
@@ -221,11 +201,11 @@ def _document(targets: Targets, url: str) -> Metadata | None:
         with TargetFile(targets, url, METADATA_BYTES) as file:
             if file.size > METADATA_BYTES:
                 return None
-            text = file.readall()
+            text = file.read()
         refuse_unsafe(url, text)
         found = json.loads(text)
     except FetchError as error:
-        if isinstance(error.__cause__, Passing | TimeoutError):
+        if isinstance(error.__cause__, TransientError | TimeoutError):
             raise
         return None
     except DecodeError as error:
@@ -252,7 +232,7 @@ def _native(array: ArrayMeta) -> FileArray:
         dtype = kind.to_native_dtype()
     except Exception as error:  # Zarr's data types raise what they like
         raise Unread(
-            "library", f"Zarr cannot read the data type {escape(array.dtype)}: {_said(error)}."
+            "library", f"Zarr cannot read the data type {escape(array.dtype)}: {error_text(error)}."
         ) from error
     codecs = list(_codecs(written))
     if any(name == "bytes" and each.get("endian") == "big" for name, each in codecs):
@@ -302,30 +282,3 @@ def _settings(name: str, given: Metadata) -> Metadata:
     if name in _SELF_DESCRIBING:
         return {}
     return {key: value for key, value in given.items() if key not in _LEVELS}
-
-
-def _shard_of(array: ArrayMeta) -> _ShardLayout | None:
-    """Return how a chunk is divided; None if it is not, or by an index of an unknown kind."""
-    codecs = list(_codecs(dict(array.metadata))) if array.zarr_format == 3 else []
-    if [name for name, _ in codecs] != ["sharding_indexed"]:
-        return None
-    settings = codecs[0][1]
-    index = {each["name"]: each.get("configuration") or {} for each in settings["index_codecs"]}
-    if not index.keys() <= {"bytes", "crc32c"}:
-        return None
-    grid = {"name": "regular", "configuration": {"chunk_shape": settings["chunk_shape"]}}
-    changed = {"chunk_grid": grid, "codecs": settings["codecs"]}
-    inner = read_array(f"{array.path}{INNER}", dict(array.metadata) | changed)
-    counts = tuple(n // c for n, c in zip(array.chunks, inner.chunks, strict=True))
-    return _ShardLayout(
-        inner,
-        counts,
-        ">" if index.get("bytes", {}).get("endian") == "big" else "<",
-        16 * math.prod(counts) + (4 if "crc32c" in index else 0),
-        settings.get("index_location") == "start",
-    )
-
-
-def _said(error: BaseException) -> str:
-    words = str(error).strip().partition("\n")[0] or type(error).__name__
-    return escape(words.rstrip("."), 300)

@@ -1,7 +1,19 @@
 """References that are alike but for their numbers, read a block of rows at a time.
 
 A first pass notes for each row which words its key and URL have, 8 bytes a row. The numbers are
-read when a group is asked for, so that those of one group are in memory at once.
+read when a group is requested, so that those of one group are in memory at once.
+
+For example, 96 hours in files of 24, ``"x/53": ["s3://b/2.nc", 500, 100]``, are one group: all are
+``x/#`` in ``s3://b/#.nc``. Its fields are the key's number, the file's, offset and length, a row
+for each reference. Then
+
+- `full_grids`: one axis, the key's number, tells the rows apart; 96 rows fill it.
+- `additive_grids`: on two axes each field must be a number plus a share of either axis, as
+  ``offset = 1000 + 240 * row + 10 * column``; a grid is cut where it is not.
+- `even_grids`: along the axis the offset grows by 100 and begins again at each file, so the axis
+  becomes two, of 4 files and 24 hours, along which all fields grow evenly.
+- `items.write_item` writes this grid as ``x/{{i * 24 + j}}``, ``s3://b/{{i}}.nc`` and
+  ``{{j * 100}}``.
 """
 
 from __future__ import annotations
@@ -304,7 +316,7 @@ def _numbers(digit: np.ndarray, inside: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 BLOCK = 2**16
 """Rows whose texts are read together."""
-MOST_GROUPS = 1000
+MOST_GROUPS = 1000  # groups, the largest first, that become gen items
 MOST_SHAPES = 2**20
 """Later words that are like none of so many are not looked at."""
 

@@ -1,4 +1,4 @@
-"""The document that was found for a set, kept as text in blocks."""
+"""The inference: gen items, templates, the proof that they make the set, the document."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.reference_parsing import BadReference
 from refexplorer.spec.templates.template import is_template, rendered_plain
 
-MOST_ITEMS = 1000
+MOST_ITEMS = 1000  # gen items of one document, those with the most keys first
 BUDGET = 500
 """Parts of the rows of one group that are looked at."""
 
@@ -125,7 +125,7 @@ _TAKEN = {*NAMES, "self", "true", "false", "none", "loop", "do", "set", "call", 
 _LETTERS = "u" + ascii_letters.replace("u", "")
 _DEFINITION = 6
 """Characters around the name and text of a template in the document."""
-_BRACES = 4
+_BRACES = 4  # characters of `{{}}`
 LONGEST = 2_000
 """Characters of the text of a template: one may begin at each slash of a URL."""
 MOST_RENDERED = 50_000

@@ -1,4 +1,4 @@
-"""The references of a set by array and chunk, whatever order they come in."""
+"""A written set compared with its source, by key or by array and chunk, in any order."""
 
 from __future__ import annotations
 

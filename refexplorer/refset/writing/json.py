@@ -1,4 +1,4 @@
-"""Tables of references as members of a JSON object."""
+"""A set written as V0 or V1, and compared with what is read back."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Open = Callable[[bytes], OpenedSet]
 WatchBlocks = Callable[[Iterable[Table]], Iterable[Table]]
 """Passes blocks on and shows how many of them there were."""
 _REFS = b',"refs":{\n'
-_BUFFER = 2**20
+_BUFFER = 2**20  # bytes that are read at a time
 
 
 def check_v0(wanted: Iterable[Table], written: Path, limits: Limits, opens: Open) -> int:

@@ -15,7 +15,7 @@ from refexplorer.core.writing import Check, refused, unchecked
 from refexplorer.formats.columns.chunk_names import chunk_keys
 from refexplorer.formats.columns.references import BASE64, INLINE, RANGE, Columns, joined_columns
 from refexplorer.formats.columns.table import Table, build_table
-from refexplorer.formats.parquet.store import ParquetStore, read_store, why_lost
+from refexplorer.formats.parquet.store import ParquetStore, lost_record_message, read_store
 from refexplorer.formats.parquet.writer import Chunks, check_free, write_store
 from refexplorer.refset.parquet_segment import RecordPart
 from refexplorer.refset.writing.comparing import (
@@ -57,7 +57,7 @@ def write_parquet(
 def _noting(order: Iterable[InOrder], lost: dict[str, str]) -> Iterator[InOrder]:
     """Pass chunks on, and note why fsspec does not find those of an array, by its path."""
     for found in order:
-        why = why_lost(found.array)
+        why = lost_record_message(found.array)
         if why is not None:
             lost[found.array.path] = why
         yield found

@@ -1,4 +1,4 @@
-"""Small byte ranges written into a set, and inline data taken out of it."""
+"""What `convert` changes: inlined and outlined bytes, renamed targets."""
 
 from __future__ import annotations
 

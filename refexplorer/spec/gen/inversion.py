@@ -5,6 +5,16 @@ dimension ``i``, or the parts ``i // n`` and ``i % n`` that code like ``{{t // 2
 writes. A dimension of few values may also pass through any expression: its texts are listed.
 What cannot be inverted for certain is not inverted at all, so an answer is never a guess.
 
+For example, ``x/2.17.5`` and the template ``x/{{t // 24}}.{{10 * y + z}}.{{t % 24}}``, where `z`
+has the values 0 to 9::
+
+    2  = t // 24     the digit ("t", 24, None) is 2
+    17 = 10 * y + z  the greatest factor first: y = 17 // 10 = 1, and z = 7 is left
+    5  = t % 24      the digit ("t", 1, 24) is 5, so t = 24 * 2 + 5 = 53
+
+With `z` from 0 to 19 the sum 17 is also 10 * 0 + 17: not positional, so there is no inverse, and
+`GenItem.find` lists the keys instead.
+
 Where one part of a key ends and the next begins is plain from the letters alone: no listed text
 holds a letter of the literal ones, and between two numbers stands something else than digits. So
 a key is read in the time that it takes to look at its letters, whatever it is.

@@ -48,8 +48,8 @@ from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import Expression, Scope, Template
 
 FIELDS = ("key", "url", "offset", "length")
-LISTED_KEYS = 100_000
-CHECKED_KEYS = 256
+LISTED_KEYS = 100_000  # see `most_listed`
+CHECKED_KEYS = 256  # the first keys of an item, which are evaluated with its corners to find errors
 _WHOLE = re.compile(r"\s*([+-]?[0-9]+)\s*", re.ASCII)
 
 

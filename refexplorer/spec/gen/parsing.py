@@ -33,7 +33,7 @@ from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import Compile, Template, is_template, rendered_plain
 
-_DIGITS = 20
+_DIGITS = 20  # characters of a 64-bit integer with its sign
 
 
 def extents_of(item: GenItem) -> Extents:
@@ -207,7 +207,7 @@ TRIED_STEPS = 4_000_000
 """Steps of evaluation that this may take in a document."""
 LISTED_BY_COLUMNS = 1_000_000
 """Keys of a document that are written out to look for equal ones, of items with very many."""
-_TRUSTED_STEPS = 20
+_TRUSTED_STEPS = 20  # steps that are assumed of a template that jinja2 renders
 
 
 @dataclass(slots=True)

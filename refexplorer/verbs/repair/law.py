@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FILE_CHUNKS, FEW_CHUNKS = 10, 1_000
 """Chunks of one array that are decoded before and after: of each file, and in all where that is
 more than one of each file."""
-_TOGETHER = 32
+_TOGETHER = 32  # chunks whose encoded bytes are held at a time
 _COMPARED = [LedgerState.HELD_EQUAL, LedgerState.WRONG_VALUES]
 """States of chunks that the set holds, and that were compared with a file."""
 DECODING = {"dtype", "byte-order", "chunk-shape", "order", "filters"}
@@ -43,7 +43,7 @@ _WITHOUT = [LedgerState.EMPTY, LedgerState.UNTOUCHED]
 """States of chunks without a reference that nothing says should have one."""
 
 
-def replaceable(
+def is_replaceable(
     ledger: Ledger, path: str, numbers: np.ndarray, is_free: np.ndarray, is_moved: np.ndarray
 ) -> np.ndarray:
     """Say which chunks may get another reference: what is not bad keeps its own."""
@@ -62,28 +62,28 @@ class RepairLaw:
 
     def refused(self, patch: Patch, after: OpenedSet) -> dict[str, str]:
         """Return the arrays that may not be changed so, each with the rule that forbids it."""
-        found: dict[str, str] = {}
+        reasons_by_array: dict[str, str] = {}
         for path, each in patch.arrays.items():
             meta, new = self._opened.arrays.get(path), after.arrays.get(path)
             assert meta is not None
             if each.fields and new is None:
-                found[path] = "its metadata could not be read any more"
+                reasons_by_array[path] = "its metadata could not be read any more"
             elif each.fields and new is not None:
                 reasons = (*self._of_shape(meta, new), *self._of_fields(meta, new, after, each))
-                found |= dict.fromkeys([path], reasons[0]) if reasons else {}
-        return found
+                reasons_by_array |= dict.fromkeys([path], reasons[0]) if reasons else {}
+        return reasons_by_array
 
     def broken(self, patch: Patch, after: Report) -> dict[str, str]:
         """Return the arrays of which a chunk fell, or that a patch changed for nothing."""
-        found = dict(fallen(self._before.ledger, after.ledger))
+        reasons = dict(find_fallen(self._before.ledger, after.ledger))
         for path, each in patch.arrays.items():
             states = after.ledger.at(path, each.dropped)
             if (states != LedgerState.EMPTY).any():
                 text = "a reference would be dropped where the file does not fill with one value"
-                found.setdefault(path, text)
+                reasons.setdefault(path, text)
             elif not self._is_better(path, after):
-                found.setdefault(path, "nothing that was found would be mended by the change")
-        return found
+                reasons.setdefault(path, "nothing that was found would be mended by the change")
+        return reasons
 
     def _is_better(self, path: str, after: Report) -> bool:
         """Whether fewer chunks of an array are bad, or fewer errors are found of it."""
@@ -97,10 +97,10 @@ class RepairLaw:
     def _of_shape(self, meta: ArrayMeta, new: ArrayMeta) -> Iterator[str]:
         """Yield why an array may not be shorter: only what no file has is cut off."""
         files = self._before.ledger.files.counts
-        for axis, (mine, theirs) in enumerate(zip(meta.shape, new.shape, strict=True)):
-            if theirs >= mine:
+        for axis, (length, new_length) in enumerate(zip(meta.shape, new.shape, strict=True)):
+            if new_length >= length:
                 continue
-            cut = f"it would be cut from {mine:,} to {theirs:,} along dimension {axis}"
+            cut = f"it would be cut from {length:,} to {new_length:,} along dimension {axis}"
             if sum(files.values()) != files[FileState.READ]:
                 yield f"{cut}, and not all files were read"
             try:
@@ -108,7 +108,7 @@ class RepairLaw:
             except LimitError as error:
                 yield f"{cut}: {error}"
                 continue
-            removed = np.moveaxis(states, axis, 0)[-(-theirs // meta.chunks[axis]) :]
+            removed = np.moveaxis(states, axis, 0)[-(-new_length // meta.chunks[axis]) :]
             if (kept := int(np.count_nonzero(removed != LedgerState.HOLE))) > 0:
                 yield f"{cut}, where {counted(kept, 'chunk is', 'chunks are')} not known to be none"
 
@@ -122,14 +122,14 @@ class RepairLaw:
         if not chunks.complete:
             yield "it has too many generated chunks to decode some before and after"
             return
-        held, of_files = self._sorted(meta, chunks)
+        inline, of_files = self._sorted(meta, chunks)
         if not each.fields.keys() & DECODING:
-            states = self._before.ledger.at(meta.path, held)
+            states = self._before.ledger.at(meta.path, inline)
             if odd := int(np.count_nonzero(~np.isin(states, _COMPARED))):
                 verb = "chunk that the set holds would read", "chunks that the set holds would read"
                 yield f"{counted(odd, *verb)} differently, and no file says that it is wrong"
             return
-        numbers, count = np.concatenate([held, of_files]), 0
+        numbers, count = np.concatenate([inline, of_files]), 0
         is_bad = BAD_STATES[self._before.ledger.at(meta.path, numbers)]
         keys = [meta.chunk_key(meta.index_at(number)) for number in numbers.tolist()]
         for place, (one, other) in enumerate(self._decoded(meta, new, after, keys)):
@@ -178,8 +178,8 @@ class RepairLaw:
     def _values(self, opened: OpenedSet, meta: ArrayMeta, keys: Iterable[str]) -> dict[str, Any]:
         references: dict[str, Reference] = {}
         for key in keys:
-            if (found := opened.lookup(key)) is not None:
-                references[key] = found[1]
+            if (entry := opened.lookup(key)) is not None:
+                references[key] = entry[1]
         try:
             data: Mapping[str, Any] = dict(fetch_many(self._targets, references))
         except LimitError:
@@ -202,7 +202,7 @@ def _is_same(one: np.ndarray, other: np.ndarray) -> bool:
     return is_alike and one.tobytes() == other.tobytes()
 
 
-def fallen(before: Ledger, after: Ledger) -> Iterator[tuple[str, str]]:
+def find_fallen(before: Ledger, after: Ledger) -> Iterator[tuple[str, str]]:
     """Yield each array of which a chunk fell in rank or depth, with the first of them.
 
     Chunks are those of the grid before; one that the grid after has no place for is bad, unless
@@ -239,7 +239,7 @@ def _in_grid_of(old: np.ndarray, new: np.ndarray) -> np.ndarray:
     """Return the new states in the grid of the old ones."""
     if old.shape == new.shape:
         return new
-    found = np.where(old == LedgerState.HOLE, old, np.uint8(LedgerState.REJECTED))
+    states = np.where(old == LedgerState.HOLE, old, np.uint8(LedgerState.REJECTED))
     common = tuple(slice(0, min(sizes)) for sizes in zip(old.shape, new.shape, strict=True))
-    found[common] = new[common]
-    return found
+    states[common] = new[common]
+    return states

@@ -25,7 +25,7 @@ ATTRIBUTES = frozenset(
     {"scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned", "units", "calendar"}
 )
 """Fields that are attributes; null removes one."""
-_ENDIAN = {"<": "little", ">": "big"}
+_V2_NAMES = {"byte-order": "dtype", "chunk-shape": "chunks"}
 
 
 class NotWritableError(Exception):
@@ -40,20 +40,20 @@ def changed_metadata(
     if meta.zarr_format == 3:
         _change_v3(array, fields)
         return {meta.metadata_key: array}
-    said = dict(attributes or {})
+    new_attributes = dict(attributes or {})
     for name, value in fields.items():
         if name in ATTRIBUTES:
-            _put(said, name, value)
+            _put(new_attributes, name, value)
         elif name == "dimensions":
-            said[DIMENSIONS] = value
+            new_attributes[DIMENSIONS] = value
         else:
             _change_v2(array, name, value)
-    found = {}
+    changes = {}
     if array != meta.metadata:
-        found[meta.metadata_key] = array
-    if said != (attributes or {}):
-        found[meta.folder + ".zattrs"] = said
-    return found
+        changes[meta.metadata_key] = array
+    if new_attributes != (attributes or {}):
+        changes[meta.folder + ".zattrs"] = new_attributes
+    return changes
 
 
 def _put(attributes: dict[str, Any], name: str, value: Any) -> None:
@@ -64,16 +64,11 @@ def _put(attributes: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _change_v2(array: dict[str, Any], name: str, value: Any) -> None:
-    if name in ("dtype", "byte-order"):
-        array["dtype"] = value
-    elif name == "chunk-shape":
-        array["chunks"] = value
-    elif name == "filters":
-        array["filters"] = [{"id": _known(codec, 2), **settings} for codec, settings in value]
-        array["filters"] = array["filters"] or None
-        array["compressor"] = None
+    if name == "filters":
+        filters = [{"id": _known(codec, 2), **settings} for codec, settings in value]
+        array |= {"filters": filters or None, "compressor": None}
     else:
-        array[name] = value
+        array[_V2_NAMES.get(name, name)] = value
 
 
 def _change_v3(array: dict[str, Any], fields: Mapping[str, Any]) -> None:
@@ -87,31 +82,23 @@ def _change_v3(array: dict[str, Any], fields: Mapping[str, Any]) -> None:
             if dtype.kind in "SU":
                 raise NotWritableError("texts of a fixed length have no data type in Zarr v3")
             array["data_type"] = dtype.name
-            _set_endian(array, dtype)
+            endian = "big" if dtype.str[0] == ">" else "little"
+            codec = {"name": "bytes", "configuration": {"endian": endian}}
+            array["codecs"] = [codec if _is_bytes(each) else each for each in array["codecs"]]
         elif name == "chunk-shape":
             array["chunk_grid"] = {"name": "regular", "configuration": {"chunk_shape": value}}
         elif name == "filters":
-            codecs = [each for each in array["codecs"] if _name(each) in ("bytes", "endian")]
-            array["codecs"] = codecs + [
+            filters = [
                 {"name": _known(f"numcodecs.{codec}", 3), "configuration": settings}
                 for codec, settings in value
             ]
+            array["codecs"] = [*filter(_is_bytes, array["codecs"]), *filters]
         else:
             array[name] = value
 
 
-def _set_endian(array: dict[str, Any], dtype: np.dtype[Any]) -> None:
-    order = _ENDIAN[">" if dtype.str[0] == ">" else "<"]
-    array["codecs"] = [
-        {"name": "bytes", "configuration": {"endian": order}}
-        if _name(each) in ("bytes", "endian")
-        else each
-        for each in array["codecs"]
-    ]
-
-
-def _name(codec: Any) -> str:
-    return codec if isinstance(codec, str) else str(codec.get("name"))
+def _is_bytes(codec: Any) -> bool:
+    return (codec if isinstance(codec, str) else codec.get("name")) in ("bytes", "endian")
 
 
 def _known(codec: str, zarr_format: int) -> str:
@@ -120,7 +107,7 @@ def _known(codec: str, zarr_format: int) -> str:
     return codec
 
 
-def consolidated(
+def update_consolidated(
     key: str,
     text: str,
     changes: Mapping[str, Mapping[str, Any]],
@@ -132,10 +119,10 @@ def consolidated(
     if not isinstance(document, dict):
         return None
     inside = document.get("consolidated_metadata") or document
-    known = inside.get("metadata") if isinstance(inside, dict) else None
-    if not isinstance(known, dict):
+    metadata = inside.get("metadata") if isinstance(inside, dict) else None
+    if not isinstance(metadata, dict):
         return None
-    was, start = dict(known), prefix(key.rpartition("/")[0])
+    was, start = dict(metadata), prefix(key.rpartition("/")[0])
     end = "" if inside is document else "/zarr.json"
 
     def is_compared(each: str) -> bool:
@@ -144,16 +131,16 @@ def consolidated(
     for name in was if own else ():
         each = f"{start}{name}{end}"
         if each not in own and is_compared(each):
-            del known[name]
+            del metadata[name]
     for each, value in (dict(own) | dict(changes)).items():
         name = each.removeprefix(start).removesuffix(end)
-        if name in known if each in changes else name not in known or is_compared(each):
-            known[name] = value
-    return None if known == was else json.dumps(document)
+        if name in metadata if each in changes else name not in metadata or is_compared(each):
+            metadata[name] = value
+    return None if metadata == was else json.dumps(document)
 
 
 @dataclass(frozen=True)
-class Patched:
+class PatchedTable:
     """A set with a patch applied."""
 
     table: Table  # All of its references
@@ -161,17 +148,17 @@ class Patched:
     reasons: tuple[tuple[str, str], ...]  # Why something cannot be written, by array
 
 
-def patched(table: Table, arrays: Mapping[str, ArrayMeta], patch: Patch) -> Patched:
+def apply_patch(table: Table, arrays: Mapping[str, ArrayMeta], patch: Patch) -> PatchedTable:
     """Return a set with a patch applied."""
     texts, reasons = _texts(table, arrays, patch)
     tables = [build_table((key, Inline(text)) for key, text in texts.items())]
-    gone = [row for key in patch.idle if (row := table.find(key)) is not None]
+    dropped = [row for key in patch.idle if (row := table.find(key)) is not None]
     for path, each in patch.arrays.items():
         tables.append(_references(arrays[path], each, patch.urls))
         rows = table.index.find_many(chunk_keys(arrays[path], each.dropped))
-        gone += rows[rows >= 0].tolist()
+        dropped += rows[rows >= 0].tolist()
     new = concatenated(tables)
-    return Patched(_combined(table, new, gone), bool(new.count or gone), tuple(reasons))
+    return PatchedTable(_combined(table, new, dropped), bool(new.count or dropped), tuple(reasons))
 
 
 def _texts(
@@ -198,7 +185,7 @@ def _texts(
         text = texts.get(key) or table.text(key)
         if text is not None:
             own = _own(table, texts, key) if key in patch.copies else {}
-            if new := consolidated(key, text, changes, own, patch.compared):
+            if new := update_consolidated(key, text, changes, own, patch.compared):
                 texts[key] = new
     return texts, reasons
 
@@ -206,14 +193,14 @@ def _texts(
 def _own(table: Table, texts: Mapping[str, str], group_key: str) -> dict[str, Any]:
     """Return what the metadata keys of the same format that are below a group say themselves."""
     folder, _, name = group_key.rpartition("/")
-    found = {}
+    metadata = {}
     for key in table.metadata:
         is_alike = (key.rpartition("/")[2] == "zarr.json") == (name == "zarr.json")
         text = texts.get(key) or table.text(key)
         is_below = key.startswith(prefix(folder)) and key != group_key
         if is_alike and is_below and text is not None and not key.endswith(".zmetadata"):
-            found[key] = json.loads(text)
-    return found
+            metadata[key] = json.loads(text)
+    return metadata
 
 
 def _references(meta: ArrayMeta, each: ArrayPatch, urls: tuple[str, ...]) -> Table:
@@ -229,16 +216,16 @@ def _references(meta: ArrayMeta, each: ArrayPatch, urls: tuple[str, ...]) -> Tab
     return Table(chunk_keys(meta, each.numbers), columns)
 
 
-def _combined(table: Table, new: Table, gone: list[int]) -> Table:
+def _combined(table: Table, new: Table, dropped: list[int]) -> Table:
     """Return a table with other references of some keys, more keys at its end, others gone."""
     at = np.array([-1 if (row := table.find(key)) is None else row for key in _keys(new)], np.int64)
     rows = np.arange(table.count)
-    known = np.flatnonzero(at >= 0)
-    rows[at[known]] = table.count + known
-    kept = np.ones(table.count, np.bool_)
-    kept[np.array(gone, np.int64)] = False
-    rows = np.concatenate([rows[kept], table.count + np.flatnonzero(at < 0)])
-    return concatenated([table, new]).select(rows) if new.count or gone else table
+    replaced = np.flatnonzero(at >= 0)
+    rows[at[replaced]] = table.count + replaced
+    is_kept = np.ones(table.count, np.bool_)
+    is_kept[np.array(dropped, np.int64)] = False
+    rows = np.concatenate([rows[is_kept], table.count + np.flatnonzero(at < 0)])
+    return concatenated([table, new]).select(rows) if new.count or dropped else table
 
 
 def _keys(table: Table) -> Iterator[str]:

@@ -18,10 +18,10 @@ from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.chunk_names import chunk_keys
 from refexplorer.formats.columns.table import Table
-from refexplorer.spec.codes import CODES, Severity
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.references import Range
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.verbs.repair.law import DECODING, replaceable
+from refexplorer.verbs.repair.law import DECODING, is_replaceable
 
 COPIES = "metadata-copies-differ"
 _GROUPS = {"no-root", "no-group"}
@@ -31,7 +31,7 @@ _GROUP_TEXTS = {
 }
 _ASTRAY = (LedgerState.WRONG_RANGE, LedgerState.PAST_END, LedgerState.UNREACHABLE)
 """States of references that are dropped where the file of the place never wrote a chunk."""
-_MOST_ASTRAY = 10**6
+_MOST_ASTRAY = 10**6  # references of one array that are dropped; a bound on what a ledger lists
 _MOVED = {"held-values", "same-coordinate"}
 """Causes that say of a whole file that it is at another place."""
 _NO_CHUNKS = np.empty(0, np.int64)
@@ -75,31 +75,31 @@ class Patch:
         return replace(self, arrays={p: each for p, each in self.arrays.items() if p not in paths})
 
 
-def plan(found: Report, table: Table, arrays: Mapping[str, ArrayMeta]) -> Patch:
+def plan(report: Report, table: Table, arrays: Mapping[str, ArrayMeta]) -> Patch:
     """Return what is to be changed; the same report gives the same patch."""
-    planner = _Planner(found, table, arrays)
-    for results in found.tables_as_read():
+    planner = _Planner(report, table, arrays)
+    for results in report.tables_as_read():
         for batch in results.to_batches(max_chunksize=1024):
             for row in batch.to_pylist():
                 planner.take(row)
     patches = {path: planner.patch(path) for path in arrays}
-    keys = [each.key for each in found.findings if each.key and each.code in _GROUPS]
+    keys = [each.key for each in report.findings if each.key and each.code in _GROUPS]
     return Patch(
         tuple(planner.urls),
         {path: each for path, each in patches.items() if each},
         {key: _GROUP_TEXTS[key.rpartition("/")[2]] for key in keys},
-        tuple(each.key for each in found.findings if each.key and each.code == COPIES),
-        frozenset(_compared(found)),
+        tuple(each.key for each in report.findings if each.key and each.code == COPIES),
+        frozenset(_compared(report)),
         tuple(planner.idle(patches)),
         tuple(planner.reasons),
     )
 
 
-def _compared(found: Report) -> Iterator[str]:
+def _compared(report: Report) -> Iterator[str]:
     """Yield the arrays that are the same as in their files."""
-    errors = (each for each in found.findings if each.severity is Severity.ERROR)
+    errors = (each for each in report.findings if each.severity is Severity.ERROR)
     wrong = {each.array for each in errors if each.code != COPIES}
-    for array in found.arrays:
+    for array in report.arrays:
         ranks = {CHUNK_TERMS[state].rank for state in array.states}
         if array.path not in wrong and Rank.GOOD in ranks <= {Rank.GOOD, Rank.ALONE}:
             yield array.path
@@ -122,53 +122,58 @@ class _OfArray:
 class _Planner:
     """Takes in the rows of a report."""
 
-    def __init__(self, found: Report, table: Table, arrays: Mapping[str, ArrayMeta]) -> None:
+    def __init__(self, report: Report, table: Table, arrays: Mapping[str, ArrayMeta]) -> None:
         self.urls: dict[str, int] = {}
         self.reasons: dict[tuple[str, str], None] = {}
-        self._found, self._table, self._arrays = found, table, arrays
+        self._found, self._table, self._arrays = report, table, arrays
         self._known = {path: _OfArray() for path in arrays}
         self._moved: set[str] = set()
-        self._wrong = {each.array for each in found.findings}
-        self._odd_shapes = {each.array for each in found.findings if each.code == "shape"}
+        self._wrong = {each.array for each in report.findings}
+        self._odd_shapes = {each.array for each in report.findings if each.code == "shape"}
 
     def take(self, row: Mapping[str, Any]) -> None:
         """Take in what one file says of one array."""
         if any(each["cause"] in _MOVED for each in row["findings"] or ()):
             self._moved.add(row["target"])
-        known = self._known.get(row["array"])
-        if known is None:
+        facts = self._known.get(row["array"])
+        if facts is None:
             return
-        made = row["remade"]
-        known.has_unread |= row["file"] != FileState.READ or row["state"] == FORBIDDEN
-        is_compared = row["references"] or (made is not None and made["said"])
+        new = row["remade"]
+        facts.has_unread |= row["file"] != FileState.READ or row["state"] == FORBIDDEN
+        is_compared = row["references"] or (new is not None and new["said"])
         if row["native"] is not None and row["message"] is None and is_compared:
-            known.files.add(row["number"])
+            facts.files.add(row["number"])
         if row["form"] != GRIB and row["start"] is not None and row["shape"] is not None:
             stops = np.array(row["start"], np.int64) + np.array(row["shape"], np.int64)
-            known.stops = stops if known.stops is None else np.maximum(known.stops, stops)
-        if made is not None:
-            self._take_made(row, made, known)
+            facts.stops = stops if facts.stops is None else np.maximum(facts.stops, stops)
+        if new is not None:
+            self._take_corrected(row, new, facts)
 
-    def _take_made(self, row: Mapping[str, Any], made: Mapping[str, Any], known: _OfArray) -> None:
-        if made["reason"] is not None and row["array"] in self._wrong:
-            self.reasons[row["array"], made["reason"]] = None
-        for cause, value in {(each["cause"], each["value"]) for each in made["said"]}:
-            known.values.setdefault(cause, Counter())[value] += 1
+    def _take_corrected(
+        self, row: Mapping[str, Any], new: Mapping[str, Any], facts: _OfArray
+    ) -> None:
+        if new["reason"] is not None and row["array"] in self._wrong:
+            self.reasons[row["array"], new["reason"]] = None
+        for cause, value in {(each["cause"], each["value"]) for each in new["said"]}:
+            facts.values.setdefault(cause, Counter())[value] += 1
         number = self.urls.setdefault(row["target"], len(self.urls))
-        if made["chunks"]:
-            known.claims.append((number, made["chunks"], made["offsets"], made["lengths"]))
-        if made["start"] is not None:
-            start, shape = np.array(made["start"], np.int64), np.array(made["shape"], np.int64)
-            known.is_whole &= tuple(shape.tolist()) == self._arrays[row["array"]].shape
-            known.regions.append((start, start + shape))
-            known.certain.add(row["target"])
+        if new["chunks"]:
+            facts.claims.append((number, new["chunks"], new["offsets"], new["lengths"]))
+        if new["start"] is not None:
+            start, shape = (
+                np.array(new["start"], np.int64),
+                np.array(new["shape"], np.int64),
+            )
+            facts.is_whole &= tuple(shape.tolist()) == self._arrays[row["array"]].shape
+            facts.regions.append((start, start + shape))
+            facts.certain.add(row["target"])
 
     def patch(self, path: str) -> ArrayPatch:
         """Return what is to be changed of an array."""
-        meta, known = self._arrays[path], self._known[path]
-        rows = self._claimed(meta, known)
-        dropped = self._dropped(meta, known, rows[0])
-        fields = dict(self._fields(meta, known))
+        meta, facts = self._arrays[path], self._known[path]
+        rows = self._claimed(meta, facts)
+        dropped = self._dropped(meta, facts, rows[0])
+        fields = dict(self._fields(meta, facts))
         if fields.keys() & DECODING:  # what values mean is seen once they can be decoded
             fields = {n: each for n, each in fields.items() if n in DECODING or n == "shape"}
         return ArrayPatch(rows[0], rows[1], rows[2], rows[3], dropped, fields)
@@ -188,21 +193,21 @@ class _Planner:
                 if is_new and self._arrays[path].chunk_index(key) is None:
                     yield key
 
-    def _claimed(self, meta: ArrayMeta, known: _OfArray) -> np.ndarray:
+    def _claimed(self, meta: ArrayMeta, facts: _OfArray) -> np.ndarray:
         """Return the references that files claim and that may be written, ``(4, n)`` int64.
 
         Of a chunk that several files claim, none is; but of an array that all files have whole,
         such as a coordinate, the one that the set refers to, or the first.
         """
-        parts = [np.array([n, [file] * len(n), o, s], np.int64) for file, n, o, s in known.claims]
+        parts = [np.array([n, [file] * len(n), o, s], np.int64) for file, n, o, s in facts.claims]
         rows = np.unique(np.concatenate(parts, axis=1), axis=1) if parts else np.empty((4, 0))
         rows = rows.astype(np.int64)
         at, targets = self._current(meta, rows[0])
-        moved = self._moved & known.certain  # those whose other place is known
+        moved = self._moved & facts.certain  # those whose other place is known
         is_moved = np.array([url in moved for url in targets], np.bool_)
-        is_free = replaceable(self._found.ledger, meta.path, rows[0], at < 0, is_moved)
+        is_free = is_replaceable(self._found.ledger, meta.path, rows[0], at < 0, is_moved)
         rows, targets = rows[:, is_free], [t for t, ok in zip(targets, is_free, strict=True) if ok]
-        if known.is_whole and rows.size:
+        if facts.is_whole and rows.size:
             urls = list(self.urls)
             is_other = [urls[n] != t for n, t in zip(rows[1].tolist(), targets, strict=True)]
             rows = rows[:, np.lexsort((rows[1], is_other, rows[0]))]
@@ -210,8 +215,8 @@ class _Planner:
         numbers, counts = np.unique(rows[0], return_counts=True)
         if len(twice := numbers[counts > 1]):
             self.reasons[meta.path, f"several files claim {counted(len(twice), 'chunk')}"] = None
-        found: np.ndarray = rows[:, ~np.isin(rows[0], twice)]
-        return found
+        certain: np.ndarray = rows[:, ~np.isin(rows[0], twice)]
+        return certain
 
     def _current(self, meta: ArrayMeta, numbers: np.ndarray) -> tuple[np.ndarray, list[str | None]]:
         """Return the row of each chunk, -1 without a reference, and the file it refers to."""
@@ -222,48 +227,48 @@ class _Planner:
         places = np.where(rows < 0, -1, columns.targets[rows]).tolist()
         return rows, [None if place < 0 else columns.urls[place] for place in places]
 
-    def _dropped(self, meta: ArrayMeta, known: _OfArray, claimed: np.ndarray) -> np.ndarray:
+    def _dropped(self, meta: ArrayMeta, facts: _OfArray, claimed: np.ndarray) -> np.ndarray:
         """Return the references that lead astray, where the file of their place wrote no chunk."""
-        if not known.regions:
+        if not facts.regions:
             return _NO_CHUNKS
         of_state = (
             self._found.ledger.chunks_in(meta.path, state, _MOST_ASTRAY) for state in _ASTRAY
         )
         numbers = np.setdiff1d(np.concatenate([*of_state]), claimed)
-        every = np.concatenate([_NO_CHUNKS, *(np.array(each[1]) for each in known.claims)])
+        every = np.concatenate([_NO_CHUNKS, *(np.array(each[1]) for each in facts.claims)])
         numbers = np.setdiff1d(numbers, every)
         if not len(numbers) or not meta.grid:
             return _NO_CHUNKS
         indices = np.stack(np.unravel_index(numbers, meta.narrow_grid), axis=1)
         places = indices * np.array(meta.chunks, np.int64)
         is_within = np.zeros(len(numbers), np.bool_)
-        for start, stop in known.regions:
+        for start, stop in facts.regions:
             is_within |= ((places >= start) & (places < stop)).all(axis=1)
         return numbers[is_within]
 
-    def _fields(self, meta: ArrayMeta, known: _OfArray) -> Iterator[tuple[str, Any]]:
+    def _fields(self, meta: ArrayMeta, facts: _OfArray) -> Iterator[tuple[str, Any]]:
         """Yield the metadata that all files agree on."""
-        if known.has_unread:
+        if facts.has_unread:
             return
-        for cause, values in known.values.items():
+        for cause, values in facts.values.items():
             # what stands for chunks that were never written only files say that have such
             is_open = cause == "fill_value" and meta.fill_value is None
-            if len(values) == 1 and (is_open or values.total() >= len(known.files)):
+            if len(values) == 1 and (is_open or values.total() >= len(facts.files)):
                 yield cause, json.loads(next(iter(values)))
-        if meta.path in self._odd_shapes and known.stops is not None:
-            shape = self._shape(meta, known.stops.tolist(), len(known.files))
+        if meta.path in self._odd_shapes and facts.stops is not None:
+            shape = self._shape(meta, facts.stops.tolist(), len(facts.files))
             if shape != list(meta.shape):
                 yield "shape", shape
 
     def _shape(self, meta: ArrayMeta, stops: list[int], file_count: int) -> list[int]:
         """Return the shape at whose end all files end, where other arrays of the set agree."""
-        found = list(meta.shape)
-        for axis, (mine, theirs) in enumerate(zip(meta.shape, stops, strict=True)):
+        shape = list(meta.shape)
+        for axis, (length, actual) in enumerate(zip(meta.shape, stops, strict=True)):
             lengths = self._lengths_beside(meta, axis)
             is_alone = file_count == 1 and not lengths
-            if mine != theirs and mine not in lengths and (theirs in lengths or is_alone):
-                found[axis] = theirs
-        return found
+            if length != actual and length not in lengths and (actual in lengths or is_alone):
+                shape[axis] = actual
+        return shape
 
     def _lengths_beside(self, meta: ArrayMeta, axis: int) -> set[int]:
         """Return the lengths that a dimension has in other arrays of the group."""
@@ -276,8 +281,3 @@ class _Planner:
             for each, length in zip(other.dimensions or (), other.shape, strict=False)
             if each == name
         }
-
-
-def remedy(code: str) -> str:
-    """Return what to do about a finding that is left, a sentence without a full stop."""
-    return CODES[code].mend.removesuffix(".")

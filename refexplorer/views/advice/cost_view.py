@@ -16,8 +16,8 @@ from refexplorer.checks.advice.connections import (
     READERS,
     Connection,
     MergeRules,
-    connection,
-    measured,
+    connection_of,
+    measure_connection,
 )
 from refexplorer.checks.advice.costs import AccessCost, ArrayCosts
 from refexplorer.checks.advice.rules import AdviceFinding
@@ -69,9 +69,9 @@ def _means(values: np.ndarray) -> np.ndarray:
     return found
 
 
-ARRAYS_LISTED = 500
-FINDINGS = 50
-_GROUPS = 20
+ARRAYS_LISTED = 500  # arrays that the menu lists
+FINDINGS = 50  # findings in one answer
+_GROUPS = 20  # bars in one answer
 _TASKS = 10**6
 """Chunks, those of several tasks as often, that are looked at while somebody waits."""
 
@@ -136,7 +136,7 @@ class CostView:
         given: str = "",  # A part of the array, ``0, 10:20``, or lengths of Dask's chunks
     ) -> ReadingCosts:
         """Say what opening and reading cost, and what would help; no target is read."""
-        connected = connection_of(place, latency, bandwidth, stream)
+        connected = adjusted_connection(place, latency, bandwidth, stream)
         if self._advice is None or self._advice.place != connected:
             arrays = counted(len(self._refs.arrays()), "array")
             go_on(report, None, None, f"Counting the requests of {arrays}")
@@ -166,18 +166,18 @@ class CostView:
 
         Of a set of short ranges the bandwidth is that of the place.
         """
-        refs, targets, assumed = self._refs, self._targets, connection(place)
-        opened, options = internals(refs).opened, targets.storage_options
+        refs, targets, assumed = self._refs, self._targets, connection_of(place)
 
         def going_on() -> None:
             go_on(report, None, None, "Measuring by few requests")
 
         try:
-            found = measured(refs, opened, targets.policy, options, assumed, going_on)
+            options = targets.storage_options
+            found, asked = measure_connection(refs, targets.policy, options, assumed, going_on)
         except AccessError as error:
             return MeasuredPlace(None, str(error), error.grant or None)
         self._did(code_of_measure(place, targets.policy.granted))
-        return MeasuredPlace(found.place, f"Measured by {found.asked}.")
+        return MeasuredPlace(found, f"Measured by {asked}.")
 
     @job(
         "cost.touches",
@@ -228,11 +228,11 @@ class CostView:
             raise RefexplorerError(f"There is no array at {path!r}.") from None
 
 
-def connection_of(
+def adjusted_connection(
     name: str, latency: float | None, bandwidth: float | None, stream: float | None
 ) -> Connection:
     """Return the place of a name, with the numbers that are not null."""
-    place = connection(name)
+    place = connection_of(name)
     latency = place.latency if latency is None else latency
     bandwidth = place.bandwidth if bandwidth is None else bandwidth
     # one request is as much slower or faster as all together

@@ -343,8 +343,8 @@ def code(refs: ReferenceSet, path: str, granted: Sequence[str] = ()) -> str:
 def _code_of_absent(refs: ReferenceSet, key: str, granted: Sequence[str]) -> str:
     """Return Python for a key that is not in the set: why, or the fill value it reads as."""
     owner = refs.array_of(key)
-    if owner is None or refs.left_out(key) is not None:
-        return f"refs.left_out({key!r})"
+    if owner is None or refs.rejection(key) is not None:
+        return f"refs.rejection({key!r})"
     return f"{refs_text(granted)}.chunk({owner[0]!r}, {owner[1]!r})"
 
 

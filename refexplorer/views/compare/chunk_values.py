@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
-_CHUNKS_NAMED = 3
-_TEXT = 200
+_CHUNKS_NAMED = 3  # chunks that a sentence names
+_TEXT = 200  # characters of a reference: a file may hold any text
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def _reference(refs: ReferenceSet, array: ArrayMeta | None, key: str, places: Re
 
 def _said(refs: ReferenceSet, key: str) -> str:
     """Return the reference of a key in a few words, or that it is rejected."""
-    return "rejected" if refs.left_out(key) is not None else reference_text(refs.get(key))[:_TEXT]
+    return "rejected" if refs.rejection(key) is not None else reference_text(refs.get(key))[:_TEXT]
 
 
 def _read(

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 ROWS = 1000
 """Most rows that one answer carries."""
-ARRAYS = 1000
-_TEXT = 200
+ARRAYS = 1000  # arrays in one answer
+_TEXT = 200  # characters of a name or reference: a file may hold any text
 
 
 class CompareController:

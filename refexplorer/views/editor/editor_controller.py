@@ -123,7 +123,7 @@ def code_page(code: str) -> CodePage:
     )
 
 
-_EXAMPLES = 5
+_EXAMPLES = 5  # differing keys that are shown for a reader
 
 
 def readers(refs: ReferenceSet, templates: Mapping[str, str]) -> tuple[ReaderVerdict, ...]:

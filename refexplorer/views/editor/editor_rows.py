@@ -38,7 +38,7 @@ from refexplorer.views.wire.models import Derived, Piece
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
-_TEXT_SHOWN = 500
+_TEXT_SHOWN = 500  # characters of an inline value in a row
 
 
 class EditorRows:
@@ -165,10 +165,10 @@ def _of_value(row: EditorRow, value: object) -> EditorRow:
     return replace(row, kind=Kind.INLINE, text=text[:_TEXT_SHOWN])
 
 
-_FIELDS = 50
-_ITEMS = 50
-_LISTED = 1_000
-_TEXT_SHOWN_TRYING = 1_000
+_FIELDS = 50  # templates in one answer
+_ITEMS = 50  # gen items in one answer
+_LISTED = 1_000  # values of a dimension in one answer
+_TEXT_SHOWN_TRYING = 1_000  # characters of a template that is tried
 
 
 def template_fields(
@@ -232,7 +232,7 @@ def _text(source: str) -> str:
 
 TEXT_SHOWN = 600
 """Characters of a source or a result that one step carries."""
-_PIECES_SHOWN = 100
+_PIECES_SHOWN = 100  # substitutions of one step
 
 
 def derive(

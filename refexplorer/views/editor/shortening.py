@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.core.limits import DEFAULT_LIMITS
+from refexplorer.core.limits import DEFAULT_LIMITS, check_expandable
 from refexplorer.core.text import counted, size_text
 from refexplorer.formats.columns.references import json_text
-from refexplorer.spec.expansion import check_expandable
-from refexplorer.verbs.inferring import Inference, infer, part_rows, parts_sentence, size_sentence
+from refexplorer.verbs.inferring import Inference, infer, part_rows, parts_text, savings_text
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.wire.answering import Operations
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
     from refexplorer.views.editor.editor_controller import EditorController
 
-_LARGE = 5_000_000
-_SAMPLES = 50
+_LARGE = 5_000_000  # bytes of V0 text that is written only after a confirmation
+_SAMPLES = 50  # keys, evenly spaced, from which the size of the text is estimated
 
 
 def write_v0(refs: ReferenceSet, *, sure: bool) -> V0Text:
@@ -140,8 +139,8 @@ def _told(found: Inference, better: bool, unread: int) -> Shorter:
     omitted = f" The content of {counted(unread, 'field')} that no reader knows is omitted."
     return Shorter(
         better,
-        size_sentence(found),
-        parts_sentence(found) + omitted * bool(unread) if better else "",
+        savings_text(found),
+        parts_text(found) + omitted * bool(unread) if better else "",
         tuple(part_rows(found)) if better else (),
         tuple(found.explicit_keys(0, LISTED)) if better else (),
         found.kept_explicit,

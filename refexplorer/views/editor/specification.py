@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from refexplorer.core.errors import RefexplorerError
+from refexplorer.spec.codes import RULES
 from refexplorer.spec.diagnostics import parts_of, pointer
 from refexplorer.spec.gen.item import FIELDS
-from refexplorer.spec.rules import RULES
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.syntax import TemplateProblem

@@ -19,7 +19,7 @@ from refexplorer.views.exercises.exercise_models import GivenRange
 _PROBE = "\x00"
 """Begins the keys of a URL that is tried, which no answer has."""
 _INTEGER = re.compile(r"\d+")
-_MOST_INTEGERS = 20
+_MOST_INTEGERS = 20  # integers of an answer whose neighbours are compared
 _PARTNERS = 4
 """Keys that are looked at for each value of a dimension at which something may change."""
 
@@ -167,7 +167,7 @@ def _values(dimension: Any) -> Sequence[int]:
 
 _ALL = 10_000
 """Keys up to which each of them is compared."""
-_SAMPLE = 400
+_SAMPLE = 400  # keys of a larger set that are compared, from everywhere
 _KINDS = {
     Kind.INLINE: "inline data",
     Kind.BASE64: "base64",

@@ -12,8 +12,8 @@ from msgspec import Meta, Struct
 
 from refexplorer import demo
 from refexplorer.core.errors import RefexplorerError
+from refexplorer.spec.codes import RULES
 from refexplorer.spec.diagnostics import meant
-from refexplorer.spec.rules import RULES
 
 STAGED = "debugging"
 """The topic in which what is wrong is the task, so that it is told in stages."""
@@ -118,7 +118,7 @@ class Exercise(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     why
         Why the solution is right; shown once it is solved.
     rules
-        Of the specification, by their names in `refexplorer.spec.rules`.
+        Of the specification, by their names in `refexplorer.spec.codes`.
     given
         Shown below the task: a text to read, not to edit.
     wrong, right

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 SHOWN = 200
 """Findings that one answer carries."""
-_FILES = 5
-_GRANTS = 8
+_FILES = 5  # files that a finding names
+_GRANTS = 8  # places to allow that an answer names
 _WORKERS = 2
 """Threads, each with a process that reads files; the page answers others meanwhile."""
 _ORDER = list(Severity)
@@ -122,7 +122,7 @@ class FilesCompared:
 
 ROWS = 1000
 """Most rows that one answer carries."""
-_REPORTED = 100
+_REPORTED = 100  # rows between two reports of progress
 
 
 class HealthTable:

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
-TEXT_SHOWN = 64 * 1024
-RAW_SHOWN = 4096
+TEXT_SHOWN = 64 * 1024  # characters of a text in one answer
+RAW_SHOWN = 4096  # characters of a reference as it is written
 ATTRIBUTES = 300
 """Attributes that are listed; how many there are is said."""
-_ATTRIBUTE_SHOWN = 2000
+_ATTRIBUTE_SHOWN = 2000  # characters of an attribute
 
 
 def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> PathItem:
@@ -135,14 +135,14 @@ REJECTED = "rejected"
 
 def origin_of(refs: ReferenceSet, key: str) -> str:
     """Return what stands in place of the origin of a key that is not in the set."""
-    return ORIGIN if refs.left_out(key) is None else REJECTED
+    return ORIGIN if refs.rejection(key) is None else REJECTED
 
 
 def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> PathItem | None:
     """Describe a key that is not in the set: a chunk, or a rejected key; else None."""
     if refs.get(key) is not None:
         return None
-    error, chunk = refs.left_out(key), _chunk_item(refs, key, policy)
+    error, chunk = refs.rejection(key), _chunk_item(refs, key, policy)
     if error is None:
         return chunk
     if chunk is None and internals(refs).opened.tree.folder(key) is not None:
@@ -173,8 +173,8 @@ def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> PathItem 
 
 LONGEST_TEXT = 2_000_000
 """Characters of a text that is read again to show a part of it."""
-_LINES = 3
-_CHARS = 200
+_LINES = 3  # lines of the document before and after a place
+_CHARS = 200  # characters of such a line
 
 
 def surroundings(refs: ReferenceSet, pointer: str) -> tuple[tuple[int, str], ...] | None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.core.errors import AccessError, RefexplorerError
 from refexplorer.core.masking import without
 from refexplorer.io.fetch.background import wait_for
-from refexplorer.io.fetch.failures import said_of
+from refexplorer.io.fetch.failures import rejection_text
 from refexplorer.io.fetch.many import Advance, FetchProgress, fetch_many
-from refexplorer.io.fetch.targets import held
+from refexplorer.io.fetch.targets import inline_bytes
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.trace import Trace, trace_key
 from refexplorer.spec.references import Base64, Inline, Range, Url
@@ -49,8 +49,8 @@ PAGE = 2**16
 """Most bytes of a page."""
 INNER_LISTED = 2**16
 """Inner chunks of a shard whose byte ranges are sent; of more the counts alone."""
-_VALUES_SHOWN = 8
-_VALUE_CHARS = 40
+_VALUES_SHOWN = 8  # values of a chunk in a step
+_VALUE_CHARS = 40  # characters of a value
 _FORM_CHARS = 120
 """Of the text of a step: that of an inline reference has no end."""
 
@@ -150,7 +150,7 @@ class KeyDetails:
         """Return how many bytes a key has, and those of a page."""
         reference = self._refs[key]
         if isinstance(reference, Inline | Base64):
-            data = held(key, reference)
+            data = inline_bytes(key, reference)
             return len(data), data[start : start + n]
         first = reference.offset if isinstance(reference, Range) else 0
         total = reference.length if isinstance(reference, Range) else self._size(key, reference)
@@ -213,8 +213,8 @@ class KeyDetails:
         try:
             self._refs[key]
         except KeyError:
-            error = self._refs.left_out(key)
-            what = f"The set has no key at {key!r}." if error is None else said_of(error)
+            error = self._refs.rejection(key)
+            what = f"The set has no key at {key!r}." if error is None else rejection_text(error)
             raise RefexplorerError(what) from None
         return key
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 CELLS = 120
 """Most rows and most columns of a picture."""
-ARRAYS_LISTED = 500
-_STEPS = 3
+ARRAYS_LISTED = 500  # arrays that the menu lists
+_STEPS = 3  # steps of the progress that is reported
 
 
 class ChunkMap:

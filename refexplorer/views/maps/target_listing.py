@@ -114,9 +114,9 @@ class DateFinder:
 
 LISTED = 200_000
 """Most targets of one list."""
-BINS = 120
-_CHUNKS = 1_000_000
-_ARRAYS_NAMED = 4
+BINS = 120  # bars of the timeline
+_CHUNKS = 1_000_000  # chunks along one dimension of a selection, each a number in memory
+_ARRAYS_NAMED = 4  # arrays that a row names
 
 
 class Known(NamedTuple):

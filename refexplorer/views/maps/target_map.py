@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 
 ROWS = 1000
 """Most rows that one answer carries."""
-BINS = 400
-RANGES_SHOWN = 400
-WHOLE_KEYS_SHOWN = 20
-_GRANTS_NAMED = 8
-_PLACES_NAMED = 8
+BINS = 400  # bars along a file
+RANGES_SHOWN = 400  # byte ranges in one answer; of more the bars alone
+WHOLE_KEYS_SHOWN = 20  # keys of whole-file references in one answer
+_GRANTS_NAMED = 8  # places to allow that an answer names
+_PLACES_NAMED = 8  # places that an answer names
 _FINE = ("good", "not written")
-_LOST_NAMED = 12
+_LOST_NAMED = 12  # lost files that an answer names
 _PLACE = r"(?s)^([A-Za-z][A-Za-z0-9+.-]*://[^/]*)?.*$"
 """A protocol with its host, which is all that is told of a URL here."""
 

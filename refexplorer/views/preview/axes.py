@@ -1,4 +1,4 @@
-"""The small arrays beside the dimensions of an array, which say where its values are."""
+"""Coordinates and labels of an array, and the part that is shown first."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
-_COORDINATE_CHUNKS = 8
-_COORDINATE_BYTES = 2**20
+_COORDINATE_CHUNKS = 8  # larger coordinates are not fetched for the labels of an axis
+_COORDINATE_BYTES = 2**20  # the same, in decoded bytes
 
 
 def sides_of(refs: ReferenceSet, array: ArrayMeta) -> Iterator[ArrayMeta | None]:

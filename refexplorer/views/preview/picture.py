@@ -202,8 +202,8 @@ class PictureBlocks:
             self._cells[np.ix_(*cells)] = part[np.ix_(*places)]
 
 
-_FLAGS = 64
-_NAME = 80
+_FLAGS = 64  # entries of a legend; with more the values are a scale
+_NAME = 80  # characters of a meaning: a file may hold any text
 
 
 def triples(places: Region) -> tuple[tuple[int, int, int], ...]:

@@ -206,7 +206,7 @@ def hidden(array: ArrayMeta, places: Region, states: dict[Index, ChunkState]) ->
 VALUES_SHOWN = 1_000_000
 """Each is eight bytes on the wire, and few screens have more points; more are thinned."""
 TEXTS_SHOWN = 1_000
-_TEXT_SHOWN = 200
+_TEXT_SHOWN = 200  # characters of such a value
 _CHANGES = {"scale_factor", "add_offset", "_Unsigned"}
 """Attributes that make other numbers of integers."""
 _POSITIONAL = 1e16

@@ -106,12 +106,12 @@ def _rows(recorder: Recorder, first: int, count: int) -> Iterator[Message]:
         yield from recorder.ask(TreeRows(start=start, n=n))[0]["rows"]
 
 
-_LEAST_OF_LEVEL = 20
-_PAGE = 1_000
+_LEAST_OF_LEVEL = 20  # rows of a folder that a page keeps, however many arrays share it
+_PAGE = 1_000  # rows that are asked for at a time
 _ARRAYS = 1_000
 """Arrays of the table, and of those with targets of their own."""
-_TARGETS = 5_000
-_GRIDS, _STRIPS = 200, 100
+_TARGETS = 5_000  # targets that a page keeps; it says how many there are
+_GRIDS, _STRIPS = 200, 100  # arrays whose chunk grid, and whose targets' strips, a page keeps
 _MAP_BYTES = 16_000_000
 """Of the maps of chunks before compression; one of 120 by 120 cells has a megabyte."""
 _MESH_BYTES = 8_000_000
@@ -122,8 +122,8 @@ _BLOCK = 2**15 + 8
 """Bytes that the inspector asks for: its block, and what a number at the end of one may need."""
 _HELD_BYTES = 2_000_000
 """Bytes in the set itself that are kept beside its text."""
-_TRACES = 200
-_COSTS = 50
+_TRACES = 200  # chunks whose trace a page keeps
+_COSTS = 50  # arrays whose cost a page keeps
 _READ_ALL_WAYS = 500_000
 """Bytes of values that are kept as stored, scaled and with times alike."""
 HELD = ("inline", "base64")

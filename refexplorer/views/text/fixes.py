@@ -184,7 +184,7 @@ def _failure(text: str) -> int | None:
 Mend = tuple[str, list[TextEdit]]
 """What a fix does, in a few words, and its edits."""
 
-_LONGEST = 1_000_000
+_LONGEST = 1_000_000  # characters of a document for which fixes are computed
 _NEAR = 1_000
 """Characters before a value that hold its name."""
 _BEFORE = re.compile(r'[,{](\s*)"[^"]*"\s*:\s*$')

@@ -15,7 +15,7 @@ from refexplorer.views.wire.editor.editor_messages import Window
 
 LONGEST = 20_000_000
 """Characters of a text that is formatted."""
-_WIDTH = 70
+_WIDTH = 70  # columns of a line of formatted JSON
 _TOKEN = re.compile(rf'{TEXT}|[{{}}\[\],:]|[^\s{{}}\[\],:"]+', re.DOTALL)
 _OPENING = {"{": "}", "[": "]"}
 Member = tuple[str, "JsonPart"]
@@ -250,8 +250,8 @@ class TextPositions:
 
 LARGEST = 2_000_000
 """Characters of a document that is edited as a whole."""
-LINES = 2_000
-CHARACTERS = 200_000
+LINES = 2_000  # lines of a large document that are shown around a place
+CHARACTERS = 200_000  # and characters, since a document may be one line
 
 
 def window_of(text: str, line: int = 1) -> Window | None:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from refexplorer.verbs.differing import Difference
     from refexplorer.verbs.referenceset import ReferenceSet
 
-CAP = 100_000
+CAP = 100_000  # matches that one search finds
 SECONDS = 2.0
 """A pattern may match none of 10^12 generated keys: who types waits no longer than this."""
 
@@ -156,7 +156,7 @@ class TreeController:
 
     def _cause(self, row: Row, badges: Badges | None) -> str | None:
         if row.origin == REJECTED:
-            error = self._refs.left_out(row.path)
+            error = self._refs.rejection(row.path)
             return None if error is None else error.message
         if row.type is not NodeType.KEY or badges is None or not badges.failed:
             return None

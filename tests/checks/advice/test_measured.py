@@ -10,7 +10,7 @@ from tests.helpers.servers import RangeServer
 
 pytestmark = pytest.mark.server
 SETS = tuple(costly_sets(""))
-READERS = ("zarr", "refexplorer", "fsspec", "obstore")
+READERS = ("zarr", "refexplorer")
 CASES = [
     (access, reader)
     for access, part in ACCESSES.items()

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 import tifffile
 
-from refexplorer.formats.datafiles.data_file import DataFile, FileObject, StreamBlocks
+from refexplorer.formats.datafiles.data_file import DataFile, FileObject
 from refexplorer.formats.datafiles.hdf5 import Hdf5File
 from refexplorer.formats.datafiles.netcdf3 import NetCdf3File
+from refexplorer.formats.datafiles.streams import WatchedStream
 from refexplorer.formats.datafiles.tiff import TiffFile
 
 DATA = np.arange(60, dtype="<i4").reshape(6, 10)
@@ -24,6 +25,10 @@ def by_name(file: DataFile) -> dict[str, FileObject]:
     found = {each.name: each for each in objects}
     assert len(found) == len(objects)
     return found
+
+
+def watched(data: bytes) -> WatchedStream:
+    return WatchedStream(io.BytesIO(data), len(data), None)
 
 
 def barrier(each: FileObject) -> tuple[str, str] | None:
@@ -110,7 +115,7 @@ def test_netcdf3(tmp_path: Path) -> None:
         file.createVariable("v", "i4", ("time", "x"))[:] = DATA
         file.createVariable("x", "f8", ("x",))[:] = DATA[0]
         file.createVariable("crs", "i4", ())
-    read = NetCdf3File(StreamBlocks(io.BytesIO(path.read_bytes())))
+    read = NetCdf3File(watched(path.read_bytes()))
     found = by_name(read)
     with io_.netcdf_file(path, mmap=False) as file:
         assert found.keys() == file.variables.keys()
@@ -119,7 +124,7 @@ def test_netcdf3(tmp_path: Path) -> None:
     assert read.declared == len(found)
     assert found["v"].stored == DATA.nbytes
     assert read.groups() == {"": {"title": "made here"}}
-    cut = NetCdf3File(StreamBlocks(io.BytesIO(path.read_bytes()[:-20])))
+    cut = NetCdf3File(watched(path.read_bytes()[:-20]))
     whys = {name: barrier(each) for name, each in by_name(cut).items()}
     assert [name for name, why in whys.items() if why is not None and why[0] == "damaged"] == ["v"]
 

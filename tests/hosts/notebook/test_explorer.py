@@ -4,7 +4,7 @@ import pytest
 
 from refexplorer import demo
 from refexplorer.core.errors import RefexplorerError, SourceError
-from refexplorer.hosts import bundles
+from refexplorer.hosts import bundle_path
 from refexplorer.hosts.notebook.widgets import explore
 from refexplorer.verbs.opening import open_references
 from refexplorer.views.wire.answering import Message
@@ -56,7 +56,7 @@ def test_source_that_is_not_there() -> None:
 
 def test_bundle_that_was_not_built() -> None:
     with pytest.raises(RefexplorerError, match="not built"):
-        bundles.bundle_path("nosuch")
+        bundle_path("nosuch")
 
 
 def test_widgets_share_the_text_of_the_bundle() -> None:

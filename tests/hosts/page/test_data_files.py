@@ -16,7 +16,7 @@ import pytest
 import refexplorer as rx
 from refexplorer.hosts.page.library import Library
 from refexplorer.hosts.page.page import ServedPage
-from refexplorer.hosts.page.server import _prepared
+from refexplorer.hosts.page.server import _open_source
 from tests.helpers.explorer import Host
 from tests.helpers.visiting import choose, hear
 
@@ -43,7 +43,7 @@ def values_seen(host: Host) -> Any:
 
 
 def test_serve_shows_it_to_visitors(file: Path) -> None:
-    refs, library = _prepared(str(file), Library())
+    refs, library = _open_source(str(file), Library())
     assert refs is not None
     page = ServedPage(library)
     choose(page, "air.nc")  # the name that the address of the page gives it

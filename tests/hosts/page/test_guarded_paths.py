@@ -398,7 +398,7 @@ def test_without_a_library_no_other_set_is_named(place: Path) -> None:
 
 def test_another_set_is_guarded_like_the_first(place: Path) -> None:
     library = Library([str(place / "open")])
-    view = ExplorerView(library.open(f"{place}/open/in.json"), (), library.others())
+    view = ExplorerView(library.open(f"{place}/open/in.json"), others=library.others())
     controller = view._controller
     assert isinstance(controller, ExplorerController)
     for name in (f"{place}/secret.json", f"{place}/open/link.json", "/etc/hostname", LONG):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -19,7 +21,7 @@ from refexplorer.core.errors import (
     SourceError,
     SpecError,
 )
-from refexplorer.core.limits import Bounds
+from refexplorer.core.limits import VisitorLimits
 from refexplorer.core.processes import Children
 from refexplorer.hosts.page.library import Library
 from refexplorer.hosts.page.openings import Openings, OpeningWatch
@@ -42,7 +44,7 @@ def server() -> Iterator[RangeServer]:
 
 
 @contextmanager
-def library(*allow: str, bounds: Bounds | None = None) -> Iterator[Library]:
+def library(*allow: str, bounds: VisitorLimits | None = None) -> Iterator[Library]:
     """Give a library with processes of its own."""
     openings = Openings(bounds)
     try:
@@ -60,7 +62,7 @@ def confined() -> Iterator[Children]:
 
 def bounded(confined: Children, *allow: str, **bounds: float) -> Library:
     """Give a library with bounds of its own and processes that have started."""
-    openings = Openings(Bounds(**bounds))  # type: ignore[arg-type]
+    openings = Openings(VisitorLimits(**bounds))  # type: ignore[arg-type]
     openings._confined._children = confined
     return Library(allow, openings=openings)
 
@@ -72,15 +74,15 @@ def entries(count: int) -> str:
 
 def test_bytes_of_bytes(tmp_path: Path) -> None:
     large = tmp_path / "large.json"
-    large.write_text(entries(1_500_000))  # fewer are here before anybody looks
+    large.write_text(entries(1_500_000))  # few would be here before anybody looks
     told: list[tuple[int, int]] = []
-    watch = OpeningWatch(lambda *bytes: told.append(bytes), lambda: True, between=0)
+    watch = OpeningWatch(lambda *bytes: told.append(bytes))
     Library(allow=[str(tmp_path)]).open(str(large), watch)
     assert len(told) > 1
     assert {size for _, size in told} == {large.stat().st_size}
     assert told == sorted(told)
     page = ServedPage(Library())
-    page._tell_opened(*told[0])
+    page._show_progress(*told[0])
     assert page._frame.opened == [*told[0]]
 
 
@@ -100,7 +102,7 @@ def test_what_nobody_waits_for_is_stopped(server: RangeServer) -> None:
 
 def test_what_takes_too_long_is_stopped_and_said(server: RangeServer) -> None:
     server.stalled.add("/set.json")
-    with library(server.url, bounds=Bounds(seconds=2)) as limited:
+    with library(server.url, bounds=VisitorLimits(seconds=2)) as limited:
         with pytest.raises(
             LimitError, match=r"^Opening http.*/set\.json took more than 2 s and was stopped; .*\.$"
         ):
@@ -260,7 +262,7 @@ def test_nothing_is_left_of_openings(
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     (tmp_path / "set.json").write_text('{"a": "text"}')
     others = children()  # of tests before this one, such as a browser
-    with library(str(tmp_path), server.url, bounds=Bounds(seconds=3)) as limited:
+    with library(str(tmp_path), server.url, bounds=VisitorLimits(seconds=3)) as limited:
         limited.open(str(tmp_path / "set.json"))
         limited._openings.start()
         assert children() - others != set()
@@ -274,3 +276,9 @@ def test_nothing_is_left_of_openings(
 def children() -> set[int]:
     """Return the processes that this one started, zombies among them."""
     return {child.pid for child in psutil.Process().children()}
+
+
+def test_the_process_that_opens_loads_nothing_of_panel() -> None:
+    code = "import sys, refexplorer.hosts.page.openings; print('panel' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "False\n"

@@ -91,13 +91,13 @@ def test_files_of_other_packages_are_not_found() -> None:
 
 def test_panel_serve_closes_them_too() -> None:
     with panel_serving() as url:
-        assert "<title>refexplorer</title>" in answered(f"{url}app")[2]
+        assert "<title>refexplorer</title>" in answered(f"{url}page")[2]
         unknown = answered(f"{url}nosuch")
         for path in closed_paths(OPEN):
             assert answered(url + path.lstrip("/")) == unknown, path
-            assert answered(f"{url}app{path}") == unknown, path
-        assert answered(f"{url}app?bokeh-session-id=mine")[0] == 403
+            assert answered(f"{url}page{path}") == unknown, path
+        assert answered(f"{url}page?bokeh-session-id=mine")[0] == 403
         with ThreadPoolExecutor() as pool:  # browser tests keep a loop running in this thread
-            visited = visit_together(f"{url}app/", ["demo/sst.v1.json"])
+            visited = visit_together(f"{url}page/", ["demo/sst.v1.json"])
             (visitor,) = pool.submit(asyncio.run, visited).result()
         assert visitor.rows

@@ -26,7 +26,7 @@ def test_no_message_names_a_folder(tmp_path: Path) -> None:
     name = library.offer(rx.open_references(tmp_path / "mine.json"))
     references = library.open(name)
     posted: list[Any] = []
-    view = ExplorerView(references, library.grants(references))
+    view = ExplorerView(references, allow=library.grants(references))
     view._controller.post = lambda message, buffers: posted.append(message)
     asked: list[dict[str, Any]] = [
         {"op": "hello"},

@@ -29,7 +29,7 @@ from bokeh.server.tornado import BokehTornado
 from refexplorer.hosts.page.components import Frame, View
 from refexplorer.hosts.page.library import Library, Upload
 from refexplorer.hosts.page.page import ServedPage, page
-from refexplorer.hosts.page.server import _listening
+from refexplorer.hosts.page.server import _listen
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
@@ -215,7 +215,7 @@ def served_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
     async def serve() -> None:
         found["loop"], found["over"] = asyncio.get_running_loop(), asyncio.Event()
-        server, found["url"] = _listening(lambda: page(None, library), 0, "127.0.0.1", [], "")
+        server, found["url"] = _listen(lambda: page(None, library), 0, "127.0.0.1", [], "")
         server.start()
         ready.set()
         await found["over"].wait()

@@ -25,20 +25,20 @@ def folder(tmp_path: Path) -> Path:
 
 def refusal(policy: AccessPolicy, url: str) -> AccessError:
     with pytest.raises(AccessError) as caught:
-        policy.check(url)
+        policy.place(url)
     assert str(caught.value).endswith(".")
     return caught.value
 
 
 @pytest.mark.parametrize("url", ["a.nc", "./a.nc", "sub/b.nc", "sub/../a.nc", "missing.nc"])
 def test_targets_beside_the_reference_file_are_read(folder: Path, url: str) -> None:
-    assert AccessPolicy(str(folder)).check(url) == str((folder / url).resolve())
+    assert AccessPolicy(str(folder)).place(url).url == str((folder / url).resolve())
 
 
 @pytest.mark.parametrize("form", ["{}", "file://{}", "file:{}", "local://{}", "FILE://{}"])
 def test_every_spelling_of_a_local_file_is_one_place(folder: Path, form: str) -> None:
     policy = AccessPolicy(str(folder))
-    assert policy.check(form.format(folder / "a.nc")) == str((folder / "a.nc").resolve())
+    assert policy.place(form.format(folder / "a.nc")).url == str((folder / "a.nc").resolve())
     assert refusal(policy, form.format(folder.parent / "secret")).grant == str(folder.parent)
 
 
@@ -86,7 +86,7 @@ def test_a_grant_by_name(grant: str, url: str) -> None:
     policy = AccessPolicy(None)
     assert refusal(policy, url).grant
     policy.grant(grant)
-    assert policy.check(url)
+    assert policy.place(url).url
     assert policy.granted == (grant,)
 
 
@@ -136,8 +136,8 @@ def test_a_url_that_names_nothing_is_refused(url: str) -> None:
 
 def test_relative_targets_of_a_remote_set_stay_in_its_folder() -> None:
     policy = AccessPolicy("https://host.example/sets")
-    assert policy.check("a/b.nc") == "https://host.example/sets/a/b.nc"
-    assert policy.check("https://host.example/sets/c.nc") == "https://host.example/sets/c.nc"
+    assert policy.place("a/b.nc").url == "https://host.example/sets/a/b.nc"
+    assert policy.place("https://host.example/sets/c.nc").url == "https://host.example/sets/c.nc"
     refusal(policy, "../other/b.nc")
     refusal(policy, "/etc/passwd")
 
@@ -145,7 +145,7 @@ def test_relative_targets_of_a_remote_set_stay_in_its_folder() -> None:
 def test_a_set_without_a_file_has_no_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     assert refusal(AccessPolicy(None), "a.nc").grant == str(folder)
-    assert AccessPolicy(None, allow=["."]).check("a.nc") == str(folder / "a.nc")
+    assert AccessPolicy(None, allow=["."]).place("a.nc").url == str(folder / "a.nc")
 
 
 @pytest.mark.parametrize("name", ["https://", "zip://x::http://host", "file://elsewhere/x"])
@@ -157,7 +157,7 @@ def test_a_grant_that_names_nothing_is_said_so(name: str) -> None:
 @pytest.mark.parametrize("name", ["/data", "http://localhost:1", "http://10.0.0.1", "sftp://host"])
 def test_visitors_of_a_served_page_cannot_reach_inside(folder: Path, name: str) -> None:
     policy = AccessPolicy(str(folder), allow=[str(folder / "sub")], served=True)
-    assert policy.check("sub/b.nc")
+    assert policy.place("sub/b.nc").url
     refusal(policy, "a.nc")
     with pytest.raises(AccessError, match="--allow"):
         policy.grant(name)
@@ -231,8 +231,8 @@ def test_an_address_is_named_with_its_port(kind: type[AccessPolicy]) -> None:
 )
 def test_every_form_of_an_address_is_one_place(url: str) -> None:
     policy = AccessPolicy(None, allow=["http://127.0.0.1:8000"])
-    assert policy.check(url) == "http://127.0.0.1:8000/x"
-    assert AccessPolicy(None, allow=["http://[0:0:0:0:0:0:0:1]"]).check("http://[::1]:80/x")
+    assert policy.place(url).url == "http://127.0.0.1:8000/x"
+    assert AccessPolicy(None, allow=["http://[0:0:0:0:0:0:0:1]"]).place("http://[::1]:80/x").url
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_visitors_reach_no_address_inside_in_any_form(host: str) -> None:
 def test_a_path_is_granted_as_its_text(folder: Path, tmp_path: Path) -> None:
     by_path = AccessPolicy(str(folder), [tmp_path])
     assert by_path.granted == (str(tmp_path),)
-    assert by_path.check(str(tmp_path / "secret")) == str(tmp_path / "secret")
+    assert by_path.place(str(tmp_path / "secret")).url == str(tmp_path / "secret")
     assert allowed_names(tmp_path) == allowed_names([tmp_path]) == (str(tmp_path),)
     assert allowed_names("s3://bucket") == ("s3://bucket",)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numcodecs
 import pytest
 
-from refexplorer.io.decode.sizes import packed_again
+from refexplorer.io.decode.sizes import recompressed
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {"zlib": zlib.compress, "gzip": gzip.compress}
 
@@ -16,7 +16,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {"zlib": zlib.compress, "gzip": g
 @pytest.mark.parametrize("size", [0, 1, 2**16 - 1, 2**16, 2**17 - 2, 200_000])
 def test_numcodecs_decodes_it_to_the_same(name: str, size: int) -> None:
     inside = bytes(at * at % 251 for at in range(size))
-    found = packed_again(name, PACKERS[name](inside), size)
+    found = recompressed(name, PACKERS[name](inside), size)
     assert found is not None
     assert found.inside == inside
     assert bytes(numcodecs.get_codec({"id": name}).decode(found.packed)) == inside
@@ -26,8 +26,8 @@ def test_numcodecs_decodes_it_to_the_same(name: str, size: int) -> None:
 def test_what_cannot_be_inflated_once_is_left_to_others(name: str) -> None:
     packed = PACKERS[name](bytes(1000))
     for broken in (b"", packed[:-1], packed[: len(packed) // 2], b"x" + packed, packed[:-9]):
-        assert packed_again(name, broken, 1000) is None
-    assert packed_again(name, packed[:-6] + b"wrong!", 1000) is None
-    assert packed_again(name, packed, 999) is None
-    assert packed_again(name, packed + packed, 2000) is None
-    assert packed_again("bz2", packed, 1000) is None
+        assert recompressed(name, broken, 1000) is None
+    assert recompressed(name, packed[:-6] + b"wrong!", 1000) is None
+    assert recompressed(name, packed, 999) is None
+    assert recompressed(name, packed + packed, 2000) is None
+    assert recompressed("bz2", packed, 1000) is None

@@ -15,9 +15,9 @@ from refexplorer.core.limits import Limits
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import parse
 from refexplorer.io.fetch.background import stoppable
-from refexplorer.io.fetch.failures import Pieces
+from refexplorer.io.fetch.failures import ByteParts
 from refexplorer.io.fetch.many import FetchProgress, fetch_many
-from refexplorer.io.fetch.ranges import MERGE_BYTES, MERGE_GAP, Wanted, merged
+from refexplorer.io.fetch.ranges import MERGE_BYTES, MERGE_GAP, RangeOfKey, merged
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.spec.references import Base64, Inline, Range, Reference, Url
 from tests.helpers.servers import RangeServer
@@ -38,7 +38,7 @@ def ranges(url: str, count: int, length: int, step: int) -> dict[str, Reference]
 
 
 def spans(*pairs: tuple[int, int], url: str = "http://h/f") -> list[tuple[int, int | None]]:
-    wanted = [Wanted("k", url, parse(url), start, end) for start, end in pairs]
+    wanted = [RangeOfKey("k", url, parse(url), start, end) for start, end in pairs]
     return [(request.start, request.end) for request in merged(wanted)]
 
 
@@ -59,11 +59,11 @@ def test_merging_ends_where_a_request_would_be_large() -> None:
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(1, 10**5)), max_size=30))
 def test_every_range_is_cut_from_the_request_that_took_it(pairs: list[tuple[int, int]]) -> None:
     place = parse("http://h/f")
-    wanted = [Wanted(str(n), "u", place, a, a + b) for n, (a, b) in enumerate(pairs)]
+    wanted = [RangeOfKey(str(n), "u", place, a, a + b) for n, (a, b) in enumerate(pairs)]
     found = dict[str, bytes]()
     for request in merged(wanted):
         assert request.end is not None
-        data = Pieces([BODY[request.start : request.end]])
+        data = ByteParts([BODY[request.start : request.end]])
         found |= {part.key: request.cut(data, part) for part in request.parts}
     assert found == {str(n): BODY[a : a + b] for n, (a, b) in enumerate(pairs)}
 
@@ -71,8 +71,8 @@ def test_every_range_is_cut_from_the_request_that_took_it(pairs: list[tuple[int,
 @given(st.lists(st.binary(max_size=5), max_size=8), st.integers(0, 45), st.integers(0, 45))
 def test_parts_are_cut_from_pieces(pieces: list[bytes], start: int, stop: int) -> None:
     whole = b"".join(pieces)
-    assert Pieces(pieces).cut(start, stop) == whole[start:stop]
-    assert Pieces(pieces).cut(start) == whole[start:]
+    assert ByteParts(pieces).cut(start, stop) == whole[start:stop]
+    assert ByteParts(pieces).cut(start) == whole[start:]
 
 
 def test_a_hundred_chunks_are_one_request(server: RangeServer) -> None:

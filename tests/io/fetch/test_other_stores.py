@@ -31,10 +31,10 @@ def filesystem(url: str, options: dict[str, Any]) -> Any:
 
 def test_a_repository_is_a_place() -> None:
     policy = AccessPolicy(None, ["github://one:repo@main"])
-    assert policy.check("github://one:repo@main/a/b.json")
+    assert policy.place("github://one:repo@main/a/b.json").url
     for other in ("github://two:repo@main/a", "github://one:repo@dev/a"):
         with pytest.raises(AccessError):
-            policy.check(other)
+            policy.place(other)
     with pytest.raises(FetchError, match="do not name one server"):
         filesystem("github://one:repo@main/a/b.json", {"github": {"org": "two"}})
 

@@ -12,23 +12,27 @@ from refexplorer.core.errors import AccessError, DecodeError, FetchError, LimitE
 from refexplorer.core.limits import Limits
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.access.urls import is_private, parse
-from refexplorer.io.fetch.targets import Targets, fetch
+from refexplorer.io.fetch.targets import Targets
 from refexplorer.spec.references import Base64
 from tests.helpers.servers import RangeServer
 
 BODY = bytes(range(256))
 
 
+def fetched(refs: rx.ReferenceSet, key: str, *allow: str) -> bytes:
+    return Targets(AccessPolicy(None, allow), None, refs.limits).fetch(key, refs[key])
+
+
 def read(url: str, *span: int, allow: list[str], limits: Limits | None = None) -> bytes:
     refs = rx.open_references({"k": [url, *span]}, limits=limits)
-    return fetch(refs, "k", AccessPolicy(None, allow))
+    return fetched(refs, "k", *allow)
 
 
 def test_what_the_set_holds_needs_no_target() -> None:
     text = "base64:" + base64.b64encode(BODY).decode()
     refs = rx.open_references({"a": "hé", "b": text})
-    assert fetch(refs, "a") == "hé".encode()
-    assert fetch(refs, "b") == BODY
+    assert fetched(refs, "a") == "hé".encode()
+    assert fetched(refs, "b") == BODY
 
 
 def test_broken_base64_is_said_with_the_key() -> None:
@@ -177,4 +181,4 @@ def test_a_protocol_whose_package_is_missing_or_unknown() -> None:
 def test_a_target_that_the_reader_has_to_name() -> None:
     refs = rx.open_references({"k": [None, 0, 4]})
     with pytest.raises(FetchError, match="names no target"):
-        fetch(refs, "k")
+        fetched(refs, "k")

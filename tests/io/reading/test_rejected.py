@@ -64,11 +64,11 @@ def test_refused_metadata_fails_also_through_zarr(name: str) -> None:
 
 def test_any_key_of_the_source_tells_why_it_is_not_there() -> None:
     refs = opened(["u", -1, 4], **{"note": ["a", "b"], "good": "text"})
-    error = refs.left_out("note")
+    error = refs.rejection("note")
     assert error is not None
     assert (error.code, error.pointer, error.key) == ("bad-ref-shape", "/refs/note", "note")
     assert refs.trace("note").state is ChunkState.FAILED
-    assert refs.left_out("good") is refs.left_out("nowhere") is None
+    assert refs.rejection("good") is refs.rejection("nowhere") is None
     with pytest.raises(KeyError):
         refs.trace("nowhere")
 
@@ -91,7 +91,7 @@ def test_of_equal_keys_the_last_one_decides() -> None:
 def test_a_chunk_that_a_gen_item_makes_again_is_there() -> None:
     item = {"key": "x/{{i}}", "url": "u", "dimensions": {"i": [0]}}
     text = json.dumps({"version": 1, "refs": raw_set(["u", -1, 4]), "gen": [item]})
-    assert rx.open_references(text).left_out("x/0") is None
+    assert rx.open_references(text).rejection("x/0") is None
 
 
 def test_a_generated_chunk_whose_template_fails_has_failed() -> None:

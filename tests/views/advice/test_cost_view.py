@@ -11,7 +11,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.advice.selections import TasksOfArray, part_of, tasks_of
-from refexplorer.views.advice.cost_view import CELLS, connection_of, touches
+from refexplorer.views.advice.cost_view import CELLS, adjusted_connection, touches
 from tests.helpers.explorer import Host, later
 from tests.helpers.servers import range_server
 
@@ -65,7 +65,7 @@ def test_reads_that_are_told_give_the_time(host: Host) -> None:
     at_once = {rules["name"]: rules["at_once"] for rules in found["readers"]}
     for bar in found["bars"]:
         for reader in bar["readers"]:
-            place = connection_of("http-server", None, None, None)
+            place = adjusted_connection("http-server", None, None, None)
             columns = [np.array(column, float) for column in zip(*reader["reads"], strict=True)]
             if columns:
                 seconds = place.seconds(

@@ -7,8 +7,7 @@ import re
 
 import pytest
 
-from refexplorer.spec.codes import CODES
-from refexplorer.spec.rules import RULES
+from refexplorer.spec.codes import CODES, RULES
 from refexplorer.views.editor import specification as rule_places
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import exercises

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from refexplorer.spec.rules import RULES, SPECIFICATION
+from refexplorer.spec.codes import RULES, SPECIFICATION
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import Exercise, exercises
 from refexplorer.views.static_html import exercises_html

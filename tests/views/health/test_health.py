@@ -49,7 +49,7 @@ def walked(refs: rx.ReferenceSet, path: str) -> dict[str, list[str]]:
             found["referenced"].append(key)
             found["unread"].append(key)
         else:
-            found["absent" if refs.left_out(key) is None else "rejected"].append(key)
+            found["absent" if refs.rejection(key) is None else "rejected"].append(key)
     return found
 
 

@@ -55,7 +55,7 @@ def test_rows_say_why(demo: Path) -> None:
     causes = {row["path"]: row["cause"] for row in host.ask("tree.rows", start=0, n=9)["rows"]}
     refs = host.controller.references
     for path, cause in causes.items():
-        error = refs.left_out(path)
+        error = refs.rejection(path)
         assert error is not None
         assert cause == error.message
 

@@ -4,7 +4,7 @@ export interface Place {
   step: number;
 }
 
-/** What an address says of the explorer; `refexplorer/hosts/page/address.py` knows the same names. */
+/** What an address says of the explorer; `refexplorer/hosts/page/page.py` knows the same names. */
 export const PLACES = [
   "view",
   "key",

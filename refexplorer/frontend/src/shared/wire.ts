@@ -1,4 +1,4 @@
-/** Requests and answers between a view and its controller; refexplorer/reference/PROTOCOL.md lists them. */
+/** Requests and answers between a view and its controller; the documentation page PROTOCOL lists them. */
 
 import type { EditorEvents, EditorOperations, ExplorerEvents, ExplorerOperations } from "../../generated/protocol.ts";
 import type { Host, Message, Off } from "./host.ts";

@@ -1,4 +1,4 @@
-"""``check``: what is wrong or odd in a set."""
+"""Commands that check a set: ``check``, ``audit``, ``verify``, and ``repair``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 200
 """Diagnostics that are listed."""
-_CHARS = 400
+_CHARS = 400  # characters of a name: a file may hold any text
 
 
 def write_check_page(path: Path, refs: ReferenceSet, checks: TargetChecks | None) -> None:
@@ -106,7 +106,7 @@ def _watched(refs: ReferenceSet, allow: list[str], resume: Path | None) -> Targe
         return refs.allowing(*allow).check_targets(resume=resume, checked=checked)
 
 
-FIRST_OF_A_GROUP = 3
+FIRST_OF_A_GROUP = 3  # diagnostics with the same code that are printed; `--all` prints the others
 
 
 @app.command()
@@ -172,7 +172,7 @@ def _write_check_page(path: Path | None, refs: ReferenceSet, checks: TargetCheck
     if path is not None:
         from refexplorer.hosts.cli.verbs.checking import write_check_page
 
-        with output.saying_warnings():
+        with output.print_warnings():
             write_check_page(path, refs, checks)
 
 
@@ -231,13 +231,12 @@ def watching(doing: str, results: Path | None) -> Iterator[AuditWatch]:
 def show(found: Audit | Report, page: Path | None, as_json: bool) -> None:
     """Print what was found, and write its page."""
     if page is not None:
-        with output.saying_warnings():
+        with output.print_warnings():
             found.to_html(page)
     if as_json:
         output.write_object(found.to_dict().items())
     else:
-        for line in str(found).splitlines():
-            output.write_line(line)
+        output.write_text(found)
 
 
 @app.command()
@@ -384,11 +383,10 @@ def repair(
             watch=watch,
         )
     if not as_json:
-        for line in str(found).splitlines():
-            output.write_line(line)
+        output.write_text(found)
     writable = target is not None and found.can_be_written
     if target is not None and writable:
-        with output.saying_warnings():
+        with output.print_warnings():
             count = found.write(
                 target,
                 form=form,

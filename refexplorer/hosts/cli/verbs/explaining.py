@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from refexplorer.hosts.cli import output
-from refexplorer.hosts.cli.program import AsJson, SourceArgument, app, given, open_set, status_of
-from refexplorer.hosts.cli.verbs.looking import no_array, no_key
+from refexplorer.hosts.cli.program import (
+    AsJson,
+    SourceArgument,
+    app,
+    open_set,
+    read_argument,
+    status_of,
+)
+from refexplorer.hosts.cli.verbs.looking import naming_missing, tell_shard
 from refexplorer.hosts.cli.verbs.making import Allow
+from refexplorer.spec.codes import schema as schema_of
 from refexplorer.spec.derivation import TraceStep
 from refexplorer.spec.references import Kind
-from refexplorer.spec.rules import schema as schema_of
 from refexplorer.verbs.codes import explain_code as code_explained
 from refexplorer.verbs.opening import dialects as dialects_of
 
 if TYPE_CHECKING:
-    from refexplorer.checks.advice.selections import Places, TaskChunks
+    pass
 
 _ACCESS = re.compile(r"(.*)\[([^\[\]]*)\]", re.DOTALL)
 
@@ -54,41 +60,30 @@ def advise(
     No target is read but to measure. Requests and bytes are those of the set; times are computed by
     a model of the place, whose numbers are assumed if they are not measured.
     """
-    given: list[tuple[str, Places | TaskChunks]] = [*map(_part, access or ())]
-    given += map(_chunks, chunks or ())
+    accesses = [*map(_part, access or ()), *map(_chunks, chunks or ())]
     refs = open_set(source)
-    try:
-        found = refs.allowing(*allow or ()).advise(given, place=place, measure=measure)
-    except KeyError as error:
-        raise no_array(refs, error.args[0]) from None
-    if as_json:
-        output.write_object(found.to_dict().items())
-    else:
-        for line in str(found).splitlines():
-            output.write_line(line)
+    with naming_missing(refs):
+        advice = refs.allowing(*allow or ()).advise(accesses, place=place, measure=measure)
+    output.write_answer(advice, advice.to_dict(), as_json)
     return status_of(refs)
 
 
-def _part(text: str) -> tuple[str, Sequence[int | slice]]:
+def _part(text: str) -> tuple[str, str]:
     """Return an array and a part of it; ``"sst[0,10:20]"``."""
-    from refexplorer.checks.advice.selections import parse_part
-
     match = _ACCESS.fullmatch(text)
     if match is None:
         raise typer.BadParameter(f"{text!r} is not a part of an array such as 'sst[0,10:20]'.")
-    return match[1], parse_part(match[2])
+    return match[1], match[2]
 
 
-def _chunks(text: str) -> tuple[str, Mapping[str, int]]:
+def _chunks(text: str) -> tuple[str, str]:
     """Return an array and lengths of chunks; ``"sst:time=10"``."""
     path, _, lengths = text.rpartition(":")
-    pairs = [each.partition("=") for each in lengths.split(",")]
-    try:
-        return path, {name.strip(): int(length) for name, _, length in pairs}
-    except ValueError:
+    if "=" not in lengths:
         raise typer.BadParameter(
             f"{text!r} does not name an array and lengths such as sst:time=10,lat=90."
-        ) from None
+        )
+    return path, lengths
 
 
 _WHOLE = " as a whole; a * before and after it also finds it inside keys"
@@ -117,8 +112,8 @@ def find(
         for number, key in enumerate(keys, 1):  # noqa: B007  it tells whether there was any
             output.write_line(key)
         if not number and limit != 0:
-            whole = _WHOLE if mode == "glob" and "*" not in pattern else ""
-            output.say(f"No key matches {pattern!r}{whole}.")
+            hint = _WHOLE if mode == "glob" and "*" not in pattern else ""
+            output.say(f"No key matches {pattern!r}{hint}.")
     return status_of(refs)
 
 
@@ -138,19 +133,14 @@ def explain(
     """Tell how a key came about, step by step."""
     refs = open_set(source)
     if shard:
-        from refexplorer.hosts.cli.verbs.looking import tell_shard
-
         return tell_shard(refs, key, allow or [], as_json)
-    try:
+    with naming_missing(refs, key):
         trace = refs.explain(key)
-    except KeyError:
-        raise no_key(refs, key) from None
     if as_json:
         fields = {"key": key, "origin": trace.origin, "v0": refs[key].to_v0()}
         output.write_json(fields, "steps", map(_derivation, trace.seen().steps))
     else:
-        for line in str(trace).splitlines():
-            output.write_line(line)
+        output.write_text(trace)
     return status_of(refs)
 
 
@@ -169,12 +159,8 @@ def explain_code(
     as_json: AsJson = False,
 ) -> int:
     """Tell what a diagnostic code means and what to do."""
-    found = code_explained(code)
-    if as_json:
-        output.write_object(found.fields().items())
-    else:
-        for line in str(found).splitlines():
-            output.write_line(line)
+    explanation = code_explained(code)
+    output.write_answer(explanation, explanation.fields(), as_json)
     return 0
 
 
@@ -192,13 +178,12 @@ def dialects(
     fsspec, VirtualiZarr and icechunk are run where they are installed. A reader that refuses the
     set counts only where all do. Exit status 2 if none was run.
     """
-    found = dialects_of(given(source), readers=reader)
+    verdicts = dialects_of(read_argument(source), readers=reader)
     if as_json:
-        output.write_json({"source": source}, "readers", (asdict(verdict) for verdict in found))
+        output.write_json({"source": source}, "readers", (asdict(verdict) for verdict in verdicts))
     else:
-        for line in str(found).splitlines():
-            output.write_line(line)
-    return 2 if found.has_losses is None else int(found.has_losses)
+        output.write_text(verdicts)
+    return 2 if verdicts.has_losses is None else int(verdicts.has_losses)
 
 
 @app.command()
@@ -227,21 +212,18 @@ def why(
     except ValueError:
         raise typer.BadParameter(f"{index!r} is not a list of integers such as 0,10,20.") from None
     refs = open_set(source)
-    try:
-        found = refs.allowing(*allow or ()).why(array, place)
-    except KeyError:
-        raise no_array(refs, array) from None
+    with naming_missing(refs):
+        trace = refs.allowing(*allow or ()).why(array, place)
     if as_json:
-        reference = found.reference
+        reference = trace.reference
         names = ("array", "index", "cause", "sentence", "key", "chunk")
-        fields = {name: getattr(found, name) for name in names}
+        fields = {name: getattr(trace, name) for name in names}
         fields |= {name: getattr(reference, name, None) for name in ("url", "offset", "length")}
-        fields |= {"raw": _plain(found.raw), "shown": _plain(found.shown)}
-        steps = ({"name": step.name, "text": step.text} for step in found.seen().steps)
+        fields |= {"raw": _plain(trace.raw), "shown": _plain(trace.shown)}
+        steps = ({"name": step.name, "text": step.text} for step in trace.seen().steps)
         output.write_json(fields, "steps", steps)
     else:
-        for line in str(found).splitlines():
-            output.write_line(line)
+        output.write_text(trace)
     return status_of(refs)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from difflib import get_close_matches
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from refexplorer.core.errors import RefexplorerError, SourceError
+from refexplorer.core.limits import check_expandable
 from refexplorer.core.text import counted
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import (
@@ -25,14 +27,12 @@ from refexplorer.hosts.cli.program import (
     status_of,
 )
 from refexplorer.io.reading.readings import ChunkState
-from refexplorer.refset.summary import Summary
 from refexplorer.refset.tree_nodes import Node
-from refexplorer.spec.expansion import check_expandable
+from refexplorer.verbs.display import beside_text, tree_text
 from refexplorer.verbs.history import history
 from refexplorer.verbs.referenceset import ReferenceSet
-from refexplorer.verbs.text import beside_text
 
-_SHOWN = 3
+_SHOWN = 3  # names that a misspelt one may have meant
 _COMPARED = 1000
 """Rows of a level; a long one has its first rows compared."""
 
@@ -43,7 +43,7 @@ def no_key(refs: ReferenceSet, key: str) -> SourceError:
         return SourceError(
             f"{key!r} of {refs.source.name} is a folder of keys; `refexplorer ls` lists them."
         )
-    if error := refs.left_out(key):
+    if error := refs.rejection(key):
         return SourceError(f"{key!r} of {refs.source.name} is rejected: {error}")
     return SourceError(f"{refs.source.name} has no key {key!r}{_near(refs, key)}.")
 
@@ -60,6 +60,16 @@ def no_array(refs: ReferenceSet, path: str) -> SourceError:
             f"{path!r} of {refs.source.name} is no array; `refexplorer info` lists the arrays."
         )
     return no_folder(refs, path)
+
+
+@contextmanager
+def naming_missing(refs: ReferenceSet, key: str | None = None) -> Iterator[None]:
+    """Name what is near a key, or an array, that is not there."""
+    try:
+        yield
+    except KeyError as error:
+        missing = no_array(refs, error.args[0]) if key is None else no_key(refs, key)
+        raise missing from None
 
 
 def is_folder(refs: ReferenceSet, path: str) -> bool:
@@ -89,52 +99,44 @@ def repository_facts(refs: ReferenceSet) -> dict[str, Any]:
     """Return the facts of the repository of a set, with its newest snapshots; null if unknown."""
     facts = refs.source.repository
     assert facts is not None
-    found: dict[str, Any] = {
-        "place": facts.place,
-        "version": facts.version,
-        "snapshot": facts.snapshot,
-        "chunks": dict(facts.chunks),
-        "branches": None,
-        "tags": None,
-        "containers": facts.containers and [each._asdict() for each in facts.containers],
-        "outside": facts.outside,
-        "access": facts.access,
-        "snapshots": None,
-    }
+    names = ("place", "version", "snapshot", "chunks", "outside", "access")
+    repository: dict[str, Any] = {name: getattr(facts, name) for name in names}
+    repository |= {"branches": None, "tags": None, "snapshots": None}
+    repository["containers"] = facts.containers and [each._asdict() for each in facts.containers]
     if refs.source.place is not None:
         try:
-            known = history(refs)
+            past = history(refs)
         except RefexplorerError:  # what was opened need not be there any more
-            return found
-        found |= {"branches": dict(known.branches), "tags": dict(known.tags)}
-        snapshots = known.snapshots(0, _SNAPSHOTS + 1)
-        found["snapshots"] = [
-            asdict(each) | {"changes": known.changes(each.parent, each.id) if each.parent else ()}
+            return repository
+        repository |= {"branches": dict(past.branches), "tags": dict(past.tags)}
+        snapshots = past.snapshots(0, _SNAPSHOTS + 1)
+        repository["snapshots"] = [
+            asdict(each) | {"changes": past.changes(each.parent, each.id) if each.parent else ()}
             for each in snapshots[:_SNAPSHOTS]
         ]
-        found["more_snapshots"] = len(snapshots) > _SNAPSHOTS
-    return found
+        repository["more_snapshots"] = len(snapshots) > _SNAPSHOTS
+    return repository
 
 
-def write_repository(found: dict[str, Any]) -> None:
+def write_repository(repository: dict[str, Any]) -> None:
     """Write them as tables, and what Icechunk needs to read the targets as a sentence."""
-    chunks = ", ".join(f"{count:,} {kind}" for kind, count in found["chunks"].items() if count)
+    chunks = ", ".join(f"{count:,} {kind}" for kind, count in repository["chunks"].items() if count)
     rows = [
-        ("snapshot", found["snapshot"]),
+        ("snapshot", repository["snapshot"]),
         ("chunks", chunks or "none"),
-        ("branches", _names(found["branches"])),
-        ("tags", _names(found["tags"])),
+        ("branches", _names(repository["branches"])),
+        ("tags", _names(repository["tags"])),
     ]
     output.write_line()
     output.write_rows(("Repository", ""), rows)
-    if found["snapshots"]:
+    if repository["snapshots"]:
         output.write_line()
         columns = ("Snapshot", "Written", "Names", "Message", "Changes")
-        output.write_rows(columns, map(_row, found["snapshots"]))
-        if found["more_snapshots"]:
+        output.write_rows(columns, map(_row, repository["snapshots"]))
+        if repository["more_snapshots"]:
             output.say("There are older snapshots; `refexplorer.verbs.history` lists them all.")
-    if found["access"]:
-        output.write_line(found["access"])
+    if repository["access"]:
+        output.write_line(repository["access"])
 
 
 def _names(names: dict[str, str] | None) -> str:
@@ -149,35 +151,20 @@ def _row(snapshot: dict[str, Any]) -> tuple[str, ...]:
 
 def tell_shard(refs: ReferenceSet, key: str, allow: Collection[str], as_json: bool) -> int:
     """Read the index of a shard and print what it has; exit status 1 if it cannot be read."""
-    try:
-        found = refs.allowing(*allow).trace(key, inner=...).shard
-    except KeyError:
-        raise no_key(refs, key) from None
-    assert found is not None
-    if as_json:
-        places = {
-            name: None if numbers is None else numbers.tolist()
-            for name, numbers in (("offsets", found.offsets), ("lengths", found.lengths))
-        }
-        facts = {
-            "state": str(found.state),
-            "grid": found.grid,
-            "inner_chunks": found.chunks,
-            "count": found.count,
-            "empty": found.empty,
-            "size": found.size,
-            "beyond": found.beyond,
-            "message": found.message,
-        }
-        output.write_object({"key": key, "shard": facts | places}.items())
-    else:
-        for line in str(found).splitlines():
-            output.write_line(line)
-    return HAS_ERRORS if found.state is ChunkState.FAILED else status_of(refs)
+    with naming_missing(refs, key):
+        index = refs.allowing(*allow).trace(key, inner=...).shard
+    assert index is not None
+    names = ("state", "grid", "chunks", "count", "empty", "size", "beyond", "message")
+    facts = {name: getattr(index, name) for name in names}
+    facts["inner_chunks"] = facts.pop("chunks")
+    for name, numbers in (("offsets", index.offsets), ("lengths", index.lengths)):
+        facts[name] = None if numbers is None or not as_json else numbers.tolist()
+    output.write_answer(index, {"key": key, "shard": facts}, as_json)
+    return HAS_ERRORS if index.state is ChunkState.FAILED else status_of(refs)
 
 
-PAGE_ROWS = 1000
-TERMINAL_ROWS = 100
+PAGE_ROWS = 1000  # rows that are asked for at a time
+TERMINAL_ROWS = 100  # rows on a terminal; a pipe gets all
 
 
 @app.command()
@@ -197,7 +184,7 @@ def ls(
     refs = open_set(source)
     path, total = _level_at(refs, path)
     if tree and not as_json:
-        output.write_tree(refs, path)
+        output.write_text(tree_text(refs, path))
         return status_of(refs)
     if limit is None and output.is_terminal() and not as_json:
         limit = TERMINAL_ROWS
@@ -227,12 +214,9 @@ def info(
     as_json: AsJson = False,
 ) -> int:
     """Show what the set is: keys, arrays, targets, bytes."""
-    from refexplorer.hosts.cli.verbs.looking import repository_facts, write_repository
-
     refs = open_set(source, concat_dim=concat_dim)
     if code:
-        for line in refs.code().splitlines():
-            output.write_line(line)
+        output.write_text(refs.code())
         return status_of(refs)
     summary = refs.summary()
     facts: dict[str, object] = {
@@ -256,8 +240,9 @@ def info(
             more["fetched"] = asdict(fetched)
         output.write_json(facts | more, "arrays", _arrays(refs))
         return status_of(refs)
-    shown = facts | {"bytes": _bytes_cell(summary)}
-    rows = [(name.replace("_", " "), _words(value)) for name, value in shown.items()]
+    size = "not known" if summary.bytes is None else f"{summary.bytes:,}{beside_text(summary)}"
+    listed = facts | {"bytes": size}
+    rows = [(name.replace("_", " "), _words(value)) for name, value in listed.items()]
     if fetched is not None:
         rows.append(("read to make it", fetched_text(fetched)))
     output.write_rows(("", ""), rows)
@@ -353,12 +338,6 @@ def _array_row(array: dict[str, object]) -> tuple[object, ...]:
         ", ".join(map(str, value)) if isinstance(value, tuple) else value
         for value in (array[name] for name in names)
     )
-
-
-def _bytes_cell(summary: Summary) -> str:
-    if summary.bytes is None:
-        return "not known"
-    return f"{summary.bytes:,}{beside_text(summary)}"
 
 
 def _words(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The command that writes a set in another form or with other targets."""
+"""Commands that write a set: ``convert``, ``infer``, and ``diff``, which compares two."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from refexplorer.hosts.cli.program import (
     open_set,
     status_of,
 )
-from refexplorer.hosts.cli.verbs.looking import no_array
+from refexplorer.hosts.cli.verbs.looking import naming_missing
 
 if TYPE_CHECKING:
     from refexplorer.refset.differences import KeyChange
@@ -49,30 +49,23 @@ def infer(
 ) -> int:
     """Find the smallest version 1 of the same references."""
     from refexplorer.verbs.inferring import infer as infer_from
-    from refexplorer.verbs.inferring import part_rows, parts_sentence, size_sentence
+    from refexplorer.verbs.inferring import part_rows, parts_text, savings_text
 
     if target is not None and target.exists() and not overwrite:
         raise SourceError(f"{str(target)!r} exists; choose another name or pass --overwrite.")
     refs = open_set(source)
     with output.counting(f"Looking for progressions in {refs.source.name}") as count:
-        found = infer_from(refs, progress=count)
+        inference = infer_from(refs, progress=count)
     if target is not None:
-        found.to_json(target)
+        inference.to_json(target)
     if as_json:
-        fields = {
-            "source": found.name,
-            "size_before": found.size_before,
-            "size_after": found.size_after,
-            "keys": found.keys,
-            "generated": found.generated,
-            "kept_explicit": found.kept_explicit,
-            "templates": dict(found.templates),
-        }
-        output.write_json(fields, "gen", found.gen)
+        names = ("size_before", "size_after", "keys", "generated", "kept_explicit", "templates")
+        fields = {"source": inference.name} | {name: getattr(inference, name) for name in names}
+        output.write_json(fields, "gen", inference.gen)
     else:
-        output.write_rows(("Part", "Key or name", "URL"), part_rows(found))
-        output.say(f"{found.name}: {size_sentence(found)}")
-        output.say(parts_sentence(found))
+        output.write_rows(("Part", "Key or name", "URL"), part_rows(inference))
+        output.say(f"{inference.name}: {savings_text(inference)}")
+        output.say(parts_text(inference))
     return status_of(refs)
 
 
@@ -102,39 +95,35 @@ def diff(
         raise typer.BadParameter("Only one of the two sets can come from standard input.")
     sides = [open_set(source) for source in (before, after)]
     with output.waiting(f"Comparing {sides[0].source.name} with {sides[1].source.name}"):
-        found = difference_of(*sides, read=read, allow=allow or [])
-        rows = found.rows(start, start + limit, change=change)
+        difference = difference_of(*sides, read=read, allow=allow or [])
+        rows = difference.rows(start, start + limit, change=change)
     if as_json:
-        output.write_json(_facts(found), "rows", map(_row, rows))
-        return HAS_ERRORS if found else 0
+        output.write_json(_facts(difference), "rows", map(_row, rows))
+        return HAS_ERRORS if difference else 0
     output.write_rows(
-        ("", "Change", "Keys"), ((MARKS[name], name, n) for name, n in found.counts.items())
+        ("", "Change", "Keys"), ((MARKS[name], name, n) for name, n in difference.counts.items())
     )
-    for sentence in sentences(found):
+    for sentence in sentences(difference):
         output.write_line(sentence)
     texts = ((reference_text(row.before), reference_text(row.after)) for row in rows)
     cells = ((MARKS[row.change], row.key, *two) for row, two in zip(rows, texts, strict=True))
     output.write_rows(("", "Key", "Before", "After"), cells)
-    output.say(title(found))
-    return HAS_ERRORS if found else 0
+    output.say(title(difference))
+    return HAS_ERRORS if difference else 0
 
 
-def _facts(found: Difference) -> dict[str, object]:
+def _facts(difference: Difference) -> dict[str, object]:
     from refexplorer.verbs.differing import share
 
-    return {
-        "before": found.before.source.name,
-        "after": found.after.source.name,
-        "total": found.total,
-        "equal": found.equal,
-        "keys": found.keys,
-        "percent_equal": share(found),
-        "counts": dict(found.counts),
-        "arrays_moved": [move._asdict() for move in found.arrays_moved],
-        "renames": [rename._asdict() for rename in found.renames],
-        "shifts": [shift._asdict() for shift in found.shifts],
-        "fields": [field._asdict() for field in found.fields],
+    facts: dict[str, object] = {
+        "before": difference.before.source.name,
+        "after": difference.after.source.name,
+        "percent_equal": share(difference),
     }
+    facts |= {name: getattr(difference, name) for name in ("total", "equal", "keys", "counts")}
+    for name in ("arrays_moved", "renames", "shifts", "fields"):
+        facts[name] = [each._asdict() for each in getattr(difference, name)]
+    return facts
 
 
 def _row(change: KeyChange) -> dict[str, object]:
@@ -145,7 +134,7 @@ def _row(change: KeyChange) -> dict[str, object]:
 
 
 Pairs = list[str] | None
-_DIGITS = 18
+_DIGITS = 18  # all numbers of 18 digits fit into int64
 RenameRules = Annotated[Pairs, typer.Option(help="Replace the start of URLs: s3://a/=https://b/.")]
 
 
@@ -223,20 +212,12 @@ def convert(
         watch=output.progress,
     )
     how = how if message is None else replace(how, message=message)
-    with output.saying_warnings():
-        try:
-            count = convert_set(refs, target, how)
-        except KeyError as error:
-            raise no_array(refs, error.args[0]) from None
-    if as_json:
-        output.write_object(
-            {"output": target, "form": form_of(Path(target), form), "keys": count}.items()
-        )
-    else:
-        same = "of the same values as" if inline_coordinates or subchunk else "identical to"
-        output.write_line(
-            f"{target}: {counted(count, 'key')}, read back and {same} {refs.source.name}."
-        )
+    with output.print_warnings(), naming_missing(refs):
+        count = convert_set(refs, target, how)
+    same = "of the same values as" if inline_coordinates or subchunk else "identical to"
+    text = f"{target}: {counted(count, 'key')}, read back and {same} {refs.source.name}."
+    facts = {"output": target, "form": form_of(Path(target), form), "keys": count}
+    output.write_answer(text, facts, as_json)
     return status_of(refs)
 
 

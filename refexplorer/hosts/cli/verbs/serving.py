@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.core.limits import Bounds
+from refexplorer.core.limits import VisitorLimits
 from refexplorer.core.text import size_text
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import (
@@ -21,11 +21,12 @@ from refexplorer.hosts.cli.program import (
     open_set,
     status_of,
 )
-from refexplorer.hosts.cli.verbs.looking import no_array
+from refexplorer.hosts.cli.verbs.looking import naming_missing
+from refexplorer.hosts.cli.verbs.making import Allow
 from refexplorer.verbs.referenceset import PAGE_KEYS
 
 MEGABYTE = 1_000_000
-BOUNDS = Bounds()
+BOUNDS = VisitorLimits()
 Port = Annotated[int, typer.Option(min=0, max=65535, help="0 picks a free port.")]
 NoBrowser = Annotated[
     bool, typer.Option("--no-browser", help="Print the address, but open no browser.")
@@ -41,10 +42,7 @@ def serve(
     address: Annotated[
         str, typer.Option(help="Address to listen on; 0.0.0.0 accepts other machines.")
     ] = "127.0.0.1",
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(help="Allow a place to be read: a folder, s3://bucket, a host."),
-    ] = None,
+    allow: Allow = None,
     origin: Annotated[
         list[str] | None, typer.Option(help="Host name of the page behind a proxy.")
     ] = None,
@@ -72,7 +70,7 @@ def serve(
     as_json: AsJson = False,
 ) -> int:
     """Open the page on a set in the browser. To proxies /healthz answers."""
-    from refexplorer.hosts.page import serve as serve_page
+    from refexplorer.hosts.page.server import serve as serve_page
 
     serve_page(
         None if source is None else open_set(source, concat_dim=concat_dim),
@@ -83,7 +81,7 @@ def serve(
         origins=origin or [],
         prefix=prefix,
         largest_upload=int(upload * MEGABYTE),
-        bounds=Bounds(
+        bounds=VisitorLimits(
             sessions=sessions,
             openings=openings,
             waiting=waiting,
@@ -98,7 +96,7 @@ def serve(
 @app.command()
 def demo(port: Port = 0, no_browser: NoBrowser = False, as_json: AsJson = False) -> int:
     """Open the page on the shipped sets. It needs no network."""
-    from refexplorer.hosts.page import serve as serve_page
+    from refexplorer.hosts.page.server import serve as serve_page
 
     serve_page(port=port, open_browser=not no_browser, ready=_announcer(as_json))
     return 0
@@ -118,10 +116,7 @@ def page(
         bool,
         typer.Option("--targets", help="Ask each target for its size, and include the answers."),
     ] = False,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(help="Allow a place to be read: a folder, s3://bucket, a host."),
-    ] = None,
+    allow: Allow = None,
     keys: Annotated[
         int, typer.Option(min=1, help="Maximum number of rows of the tree to write.")
     ] = PAGE_KEYS,
@@ -147,36 +142,32 @@ def page(
         from refexplorer.views.exercises.exercise_checks import exercise_at
 
         save_exercise_page(exercise_at(source), output_file)
-        return _told(output_file, as_json, 0)
+        return _report_written(output_file, as_json, 0)
     refs = open_set(source)
     if editor:
         if refs.source.text is None:
             raise RefexplorerError(f"{refs.source.name} has no JSON text for the editor.")
-        with output.saying_warnings():
+        with output.print_warnings():
             save_editor_page(refs.source.text, output_file, refs.source.name)
-        return _told(output_file, as_json, status_of(refs))
-    with output.saying_warnings(), output.counting(f"Recording {refs.source.name}") as count:
-        try:
-            save_page(
-                refs.allowing(*allow or ()),
-                output_file,
-                read=read or (),
-                check_targets=targets,
-                keys=keys,
-                report=lambda done, of: count(done, of),
-            )
-        except KeyError as error:
-            raise no_array(refs, error.args[0]) from None
-    return _told(output_file, as_json, status_of(refs))
+        return _report_written(output_file, as_json, status_of(refs))
+    recording = output.counting(f"Recording {refs.source.name}")
+    with output.print_warnings(), naming_missing(refs), recording as count:
+        save_page(
+            refs.allowing(*allow or ()),
+            output_file,
+            read=read or (),
+            check_targets=targets,
+            keys=keys,
+            report=count,
+        )
+    return _report_written(output_file, as_json, status_of(refs))
 
 
-def _told(written: Path, as_json: bool, status: int) -> int:
+def _report_written(written: Path, as_json: bool, status: int) -> int:
     """Say what was written; return the exit status."""
     size = written.stat().st_size
-    if as_json:
-        output.write_object({"path": str(written), "bytes": size}.items())
-    else:
-        output.write_line(f"Wrote {written}, {size_text(size)}.")
+    text = f"Wrote {written}, {size_text(size)}."
+    output.write_answer(text, {"path": str(written), "bytes": size}, as_json)
     return status
 
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import * as cells from "../../../refexplorer/frontend/src/maps/cells.ts";
-import type { GridPicture } from "../../../refexplorer/frontend/src/maps/maps.ts";
+import * as cells from "../../../../refexplorer/frontend/src/maps/cells.ts";
+import type { GridPicture } from "../../../../refexplorer/frontend/src/maps/maps.ts";
 
 const STATES = ["absent", "inline", "range", "failed"];
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { changeSaid, changesShown, changesSummary } from "../../../refexplorer/frontend/src/maps/changecells.ts";
-import type { ChangePicture } from "../../../refexplorer/frontend/src/maps/comparing.ts";
+import { changeSaid, changesShown, changesSummary } from "../../../../refexplorer/frontend/src/maps/changecells.ts";
+import type { ChangePicture } from "../../../../refexplorer/frontend/src/maps/comparing.ts";
 
 const KINDS = [
   { name: "same", mark: "=", words: "the same", keys: 9 },

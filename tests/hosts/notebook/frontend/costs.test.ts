@@ -9,7 +9,7 @@ import {
   shaded,
   wasteOf,
   type CostsState,
-} from "../../../refexplorer/frontend/src/advice/costs.ts";
+} from "../../../../refexplorer/frontend/src/advice/costs.ts";
 import type {
   AccessCost,
   Connection,
@@ -17,7 +17,7 @@ import type {
   MergeRules,
   ReaderCost,
   ReadingCosts,
-} from "../../../refexplorer/frontend/src/shared/wire.ts";
+} from "../../../../refexplorer/frontend/src/shared/wire.ts";
 
 const PLACE: Connection = { name: "p", latency: 0.1, stream: 1e6, bandwidth: 4e6, concurrency: null };
 const READER: ReaderCost = {

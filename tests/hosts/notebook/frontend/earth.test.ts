@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { earthState, earthText } from "../../../refexplorer/frontend/src/geo/place.ts";
+import { earthState, earthText } from "../../../../refexplorer/frontend/src/geo/place.ts";
 import {
   fitted,
   placed,
@@ -11,8 +11,8 @@ import {
   wrapped,
   type EarthView,
   type ProjectionName,
-} from "../../../refexplorer/frontend/src/geo/projecting.ts";
-import { cellAt, coarsest, inView, rasterOf, type EarthMesh } from "../../../refexplorer/frontend/src/geo/raster.ts";
+} from "../../../../refexplorer/frontend/src/geo/projecting.ts";
+import { cellAt, coarsest, inView, rasterOf, type EarthMesh } from "../../../../refexplorer/frontend/src/geo/raster.ts";
 
 const SIZE = { width: 720, height: 360 };
 const NAMES = Object.keys(PROJECTIONS) as ProjectionName[];

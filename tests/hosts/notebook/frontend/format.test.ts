@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import * as format from "../../../refexplorer/frontend/src/shared/format.ts";
+import * as format from "../../../../refexplorer/frontend/src/shared/format.ts";
 
 test("JSON is indented, unless that would change it", () => {
   assert.equal(format.pretty('{"a":[1]}'), '{\n  "a": [\n    1\n  ]\n}');

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { pointerOf } from "../../../refexplorer/frontend/src/text/pointer.ts";
-import { series } from "../../../refexplorer/frontend/src/maps/palette.ts";
-import * as Plot from "../../../refexplorer/frontend/node_modules/@observablehq/plot/src/index.js";
-import { escaped } from "../../../refexplorer/frontend/src/shared/escaping.ts";
-import * as format from "../../../refexplorer/frontend/src/shared/format.ts";
+import { pointerOf } from "../../../../refexplorer/frontend/src/text/pointer.ts";
+import { series } from "../../../../refexplorer/frontend/src/maps/palette.ts";
+import * as Plot from "../../../../refexplorer/frontend/node_modules/@observablehq/plot/src/index.js";
+import { escaped } from "../../../../refexplorer/frontend/src/shared/escaping.ts";
+import * as format from "../../../../refexplorer/frontend/src/shared/format.ts";
 
 /** What Python writes, too: `test_formats.py` reads the same table. */
-const cases = JSON.parse(readFileSync(new URL("../../cases/formats.json", import.meta.url), "utf8"));
+const cases = JSON.parse(readFileSync(new URL("../../../cases/formats.json", import.meta.url), "utf8"));
 
 function agree(name: string, write: (...given: never[]) => string): void {
   test(`${name} are those of Python`, () => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Preview } from "../../../refexplorer/frontend/src/preview/preview.ts";
-import { Frames } from "../../../refexplorer/frontend/src/preview/time/frames.ts";
-import type { ExplorerWire, Plan, ReadingModel } from "../../../refexplorer/frontend/src/shared/wire.ts";
+import { Preview } from "../../../../refexplorer/frontend/src/preview/preview.ts";
+import { Frames } from "../../../../refexplorer/frontend/src/preview/time/frames.ts";
+import type { ExplorerWire, Plan, ReadingModel } from "../../../../refexplorer/frontend/src/shared/wire.ts";
 
 const reading = (slices: string[] = [], failed = 0) =>
   ({ state: "fetched", array: "x", slices, chunks: { fetched: 1, fill: 0, failed } }) as unknown as ReadingModel;

@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { intervalAt, intervalsOf, percent, said, summary } from "../../../refexplorer/frontend/src/maps/intervals.ts";
-import type { Strip } from "../../../refexplorer/frontend/src/maps/maps.ts";
+import {
+  intervalAt,
+  intervalsOf,
+  percent,
+  said,
+  summary,
+} from "../../../../refexplorer/frontend/src/maps/intervals.ts";
+import type { Strip } from "../../../../refexplorer/frontend/src/maps/maps.ts";
 
 const ARRAYS = [
   { path: "sst", number: 0 },

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { blended, pixelsOf } from "../../../refexplorer/frontend/src/preview/colours.ts";
-import { rowsOf } from "../../../refexplorer/frontend/src/preview/lines/rows.ts";
-import type { Axis } from "../../../refexplorer/frontend/src/preview/slices.ts";
+import { blended, pixelsOf } from "../../../../refexplorer/frontend/src/preview/colours.ts";
+import { rowsOf } from "../../../../refexplorer/frontend/src/preview/lines/rows.ts";
+import type { Axis } from "../../../../refexplorer/frontend/src/preview/slices.ts";
 
 class Image {
   data: Uint8ClampedArray;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
-import { keep, kept } from "../../../refexplorer/frontend/src/explorer/layout.ts";
+import { keep, kept } from "../../../../refexplorer/frontend/src/explorer/layout.ts";
 
 /** A browser's storage; `refuses` is one where a person allows none. */
 function storage(refuses = false) {

@@ -8,10 +8,10 @@ import {
   forgetDrafts,
   keepDraft,
   type Opened,
-} from "../../../refexplorer/frontend/src/editor/drafts.ts";
-import { fragmentOf, LARGEST, linkedBy, LONGEST } from "../../../refexplorer/frontend/src/editor/links.ts";
-import { EditorSession } from "../../../refexplorer/frontend/src/editor/session.ts";
-import type { Host, Message } from "../../../refexplorer/frontend/src/shared/host.ts";
+} from "../../../../refexplorer/frontend/src/editor/drafts.ts";
+import { fragmentOf, LARGEST, linkedBy, LONGEST } from "../../../../refexplorer/frontend/src/editor/links.ts";
+import { EditorSession } from "../../../../refexplorer/frontend/src/editor/session.ts";
+import type { Host, Message } from "../../../../refexplorer/frontend/src/shared/host.ts";
 
 const TEXT = '{"version": 1, "templates": {"u": "s3://bucket/ü☃𝒳"}, "refs": {"a&b=c#d": ["{{u}}/f", 1, 2]}}\n';
 const packed = (bytes: Uint8Array | string) => deflateRawSync(bytes).toString("base64url");

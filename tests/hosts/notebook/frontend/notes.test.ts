@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { grouped, placeOf } from "../../../refexplorer/frontend/src/shared/notes.ts";
-import type { Note } from "../../../refexplorer/frontend/src/shared/wire.ts";
+import { grouped, placeOf } from "../../../../refexplorer/frontend/src/shared/notes.ts";
+import type { Note } from "../../../../refexplorer/frontend/src/shared/wire.ts";
 
 function note(code: string, pointer: string, more: Partial<Note> = {}): Note {
   return {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { csvOf } from "../../../refexplorer/frontend/src/preview/saving.ts";
-import { textsOf, type Axis } from "../../../refexplorer/frontend/src/preview/slices.ts";
-import type { ReadingModel } from "../../../refexplorer/frontend/src/shared/wire.ts";
+import { csvOf } from "../../../../refexplorer/frontend/src/preview/saving.ts";
+import { textsOf, type Axis } from "../../../../refexplorer/frontend/src/preview/slices.ts";
+import type { ReadingModel } from "../../../../refexplorer/frontend/src/shared/wire.ts";
 
 const axis = (name: string, size: number, at: number[] | null): Axis => ({
   dimension: 0,

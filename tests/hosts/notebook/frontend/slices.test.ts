@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { extremes, layout, placeOf, range, slice } from "../../../refexplorer/frontend/src/preview/slices.ts";
-import type { ReadingModel } from "../../../refexplorer/frontend/src/shared/wire.ts";
+import { extremes, layout, placeOf, range, slice } from "../../../../refexplorer/frontend/src/preview/slices.ts";
+import type { ReadingModel } from "../../../../refexplorer/frontend/src/shared/wire.ts";
 
 function reading(shape: number[], coordinates: (number[] | null)[] = []): ReadingModel {
   return {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { sentences } from "../../../refexplorer/frontend/src/preview/told/sentences.ts";
-import type { Axis } from "../../../refexplorer/frontend/src/preview/slices.ts";
+import { sentences } from "../../../../refexplorer/frontend/src/preview/told/sentences.ts";
+import type { Axis } from "../../../../refexplorer/frontend/src/preview/slices.ts";
 
 const axis = (name: string, at: number[]): Axis => ({
   dimension: 0,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { measured } from "../../../refexplorer/frontend/src/shared/waiting.ts";
+import { measured } from "../../../../refexplorer/frontend/src/shared/waiting.ts";
 
 const told = { ev: "progress", id: "v:1", label: "" } as const;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { RowWindow } from "../../../refexplorer/frontend/src/shared/rows/window.ts";
+import { RowWindow } from "../../../../refexplorer/frontend/src/shared/rows/window.ts";
 
 /** Python, of which each answer is let through by hand. */
 function slowPython(total: number) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { OVERHEARD, Wire } from "../../../refexplorer/frontend/src/shared/wire.ts";
+import { OVERHEARD, Wire } from "../../../../refexplorer/frontend/src/shared/wire.ts";
 
 type Message = Record<string, unknown>;
 

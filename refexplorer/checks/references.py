@@ -23,9 +23,9 @@ from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.keys import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-KEPT_FILES = 1000
+KEPT_FILES = 1000  # record files that are named; the rest are counted
 MISSING, UNREADABLE = "missing", "unreadable"
-_CHARS = 200
+_CHARS = 200  # characters of a name or reason: a file may hold any text
 
 
 @masks_repr

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.plan.references import AuditedBlock
+from refexplorer.checks.references import AuditedBlock
 from refexplorer.checks.terms import Share
 from refexplorer.core.errors import RefexplorerError, SourceError
 from refexplorer.formats.columns.arrow import number_column, numbers_of, text_column

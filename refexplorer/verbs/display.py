@@ -1,4 +1,4 @@
-"""Static HTML of a set: reads well without style or script, in a saved notebook as on a page."""
+"""A set as text for a terminal, and as HTML that reads well without style or script."""
 
 from __future__ import annotations
 
@@ -7,27 +7,122 @@ import io
 import math
 import sys
 from collections import Counter
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from PIL import Image, ImageDraw
 
-from refexplorer.core.text import counted, shown, size_text
+from refexplorer.core.text import counted, escape, shown, size_text
+from refexplorer.formats.source import Source
 from refexplorer.refset.contents import SetLike
 from refexplorer.refset.summary import Summary
 from refexplorer.refset.tree_nodes import Node
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.diagnostics import Diagnostic, grouped
 from refexplorer.spec.references import Kind
-from refexplorer.verbs.text import NAME_SHOWN, facts_text, left_out_text
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+NAME_SHOWN = 120  # characters of a name: a file may hold any text
+TEXT_CHILDREN, TEXT_LEVELS = 20, 3
+"""Of a tree as text."""
+
+
+def summary_text(refs: SetLike) -> str:
+    """Describe a set in a few lines."""
+    summary = refs.summary()
+    lines = [f"{escape(refs.source.name, NAME_SHOWN)}  {refs.source.form}", facts_text(summary)]
+    lines += [f"  {kind:<6}  {n:>15,}" for kind in Kind if (n := summary.kinds.get(kind, 0))]
+    if refs.source.left_out:
+        lines.append(left_out_text(refs.source))
+    if refs.diagnostics:
+        lines.append(counted(len(refs.diagnostics), "note"))
+    return "\n".join(lines)
+
+
+def left_out_text(source: Source) -> str:
+    """Return how many objects of data files opening left out; empty if none."""
+    count = len(source.left_out)
+    return f"{counted(count, 'object')} of the file left out" if count else ""
+
+
+def facts_text(summary: Summary) -> str:
+    """Return the counts of a summary in one line."""
+    parts = [
+        counted(summary.keys, "key"),
+        counted(summary.arrays, "array"),
+        counted(summary.targets, "target"),
+        bytes_text(summary),
+    ]
+    if summary.missing is None:
+        parts.append("chunks without a reference not counted")
+    elif summary.missing:
+        parts.append(f"{counted(summary.missing, 'chunk')} without a reference")
+    if summary.left_out:
+        parts.append(f"{counted(summary.left_out, 'chunk')} rejected by errors")
+    return ", ".join(parts)
+
+
+def bytes_text(summary: Summary) -> str:
+    """Return how many bytes are referenced, as far as that is known."""
+    if summary.bytes is None:
+        return "size not known"
+    return f"{size_text(summary.bytes)} referenced{beside_text(summary)}"
+
+
+def beside_text(summary: Summary) -> str:
+    """Return the whole files, which ``Summary.bytes`` does not count; empty without any."""
+    n_files = summary.kinds.get(Kind.URL, 0)
+    return f" besides {counted(n_files, 'whole file')} of unknown size" if n_files else ""
+
+
+def tree_text(
+    refs: SetLike,
+    path: str = "",
+    *,
+    levels: int = TEXT_LEVELS,
+    children: int = TEXT_CHILDREN,
+) -> str:
+    """Return the tree below a path."""
+    return "\n".join(_lines(refs, path, levels, children, ""))
+
+
+def _lines(refs: SetLike, path: str, levels: int, children: int, indent: str) -> Iterator[str]:
+    page = refs.children(path, 0, children)
+    more = page.total - len(page.rows)
+    for number, node in enumerate(page.rows, 1):
+        is_last = number == len(page.rows) and not more
+        yield f"{indent}{'└── ' if is_last else '├── '}{_line(node)}"
+        if node.children and levels > 1:
+            below = indent + ("    " if is_last else "│   ")
+            yield from _lines(refs, node.path, levels - 1, children, below)
+    if more:
+        yield f"{indent}└── … {more:,} more"
+
+
+def _line(node: Node) -> str:
+    name = escape(node.name, NAME_SHOWN) + ("/" if node.children else "")
+    what = node.kind if not node.children else node.type
+    parts = [name, str(what or "no reference")]
+    if node.children:
+        parts.append(counted(node.children, "child", "children"))
+    if node.size is not None:
+        parts.append(size_text(node.size))
+    elif node.children:
+        parts.append("size not known")
+    if node.target:
+        parts.append(escape(node.target, NAME_SHOWN))
+    return "  ".join(parts)
+
 
 WIDTH = 480
 """Of a picture, px."""
 CELLS = 240
 """Most rows and columns of a picture of values; noise of so many takes 60 kB as PNG."""
-_HEIGHT = 200
+_HEIGHT = 200  # pixels of a line drawing; its width is `WIDTH`
 PAPER, _FRAME, _LINE = (232, 232, 232), (138, 145, 156), (0, 114, 178)
 _INFINITE = (255, 47, 208), (0, 184, 255)
 """Of inf and -inf, as in the live pictures."""
@@ -57,6 +152,8 @@ def picture_html(
 
 def heatmap(values: np.ndarray, low: float, high: float, upward: bool) -> Image.Image:
     """Draw rows and columns, the first row at the bottom if `upward`; NaN is grey."""
+    from PIL import Image  # imported with the module it took 3 % of opening a set
+
     rows, columns = (-(-size // CELLS) for size in values.shape)
     cells = values[::rows, ::columns][:: -1 if upward else 1]
     share = np.clip(_share(cells, low, high), 0, 1)
@@ -73,6 +170,8 @@ def heatmap(values: np.ndarray, low: float, high: float, upward: bool) -> Image.
 
 def line(values: np.ndarray, low: float, high: float) -> Image.Image:
     """Draw a line on a transparent ground, since the page may be dark; NaN is a gap."""
+    from PIL import Image, ImageDraw
+
     picture = Image.new("RGBA", (WIDTH, _HEIGHT), (0, 0, 0, 0))
     draw = ImageDraw.Draw(picture)
     thin = values[:: -(-len(values) // (2 * WIDTH))]
@@ -96,7 +195,7 @@ _NAMES: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
 def name_of(references: object) -> str | None:
-    """Return the name by which `shown_set` finds a set while it lives; None without a kernel."""
+    """Return the name by which `set_named` finds a set while it lives; None without a kernel."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     if getattr(shell, "kernel", None) is None:
@@ -104,7 +203,7 @@ def name_of(references: object) -> str | None:
     return _NAMES.setdefault(references, uuid4().hex)
 
 
-def shown_set(name: str) -> Any:
+def set_named(name: str) -> Any:
     """Return the set that was shown under a name."""
     for references, each in [*_NAMES.items()]:
         if each == name:
@@ -112,9 +211,9 @@ def shown_set(name: str) -> Any:
     raise KeyError(name)
 
 
-CHILDREN_SHOWN = 25
-LEVELS_SHOWN = 2
-NOTES_SHOWN = 10
+CHILDREN_SHOWN = 25  # rows of a folder
+LEVELS_SHOWN = 2  # levels of the tree
+NOTES_SHOWN = 10  # diagnostics with the same code
 
 
 def references_html(
@@ -129,8 +228,8 @@ def references_html(
     # Shown by the extension of JupyterLab, which alone can do what it says.
     button = f' <button type="button" hidden data-refexplorer-set="{name}">Explore</button>'
     parts = [
-        f"<p><b>{_shown(refs.source.name)}</b> ({refs.source.form}): "
-        f"{_shown(facts_text(summary), None)}{'' if name is None else button}<br>"
+        f"<p><b>{_escape_html(refs.source.name)}</b> ({refs.source.form}): "
+        f"{_escape_html(facts_text(summary), None)}{'' if name is None else button}<br>"
         f"{kinds_text(summary)}; {health_text(diagnostics)}{_left_out(refs)}</p>",
         notes_html(diagnostics),
         picture,
@@ -140,8 +239,8 @@ def references_html(
 
 
 def _left_out(refs: SetLike) -> str:
-    said = left_out_text(refs.source)
-    return f"; {said}" if said else ""
+    text = left_out_text(refs.source)
+    return f"; {text}" if text else ""
 
 
 def kinds_text(summary: Summary) -> str:
@@ -154,11 +253,11 @@ def health_text(diagnostics: tuple[Diagnostic, ...] | None) -> str:
     """Return how many errors and warnings there are, and what nobody looked at yet."""
     if diagnostics is None:
         return "not checked for errors yet"
-    found = Counter(each.severity for each in diagnostics)
-    errors, warnings = found[Severity.ERROR], found[Severity.WARNING]
-    said = [counted(errors, "error") if errors else "no errors"]
-    said += [counted(warnings, "warning")] if warnings else []
-    return f"{', '.join(said)}, targets not checked"
+    counts = Counter(each.severity for each in diagnostics)
+    errors, warnings = counts[Severity.ERROR], counts[Severity.WARNING]
+    parts = [counted(errors, "error") if errors else "no errors"]
+    parts += [counted(warnings, "warning")] if warnings else []
+    return f"{', '.join(parts)}, targets not checked"
 
 
 def notes_html(diagnostics: tuple[Diagnostic, ...] | None) -> str:
@@ -168,11 +267,11 @@ def notes_html(diagnostics: tuple[Diagnostic, ...] | None) -> str:
     items: list[str] = []
     for group in grouped(diagnostics):
         listed = group.diagnostics[:NOTES_SHOWN] if group.is_long else group.diagnostics
-        lines = [f"<li>{_shown(str(each), 400)}</li>" for each in listed]
+        lines = [f"<li>{_escape_html(str(each), 400)}</li>" for each in listed]
         if group.is_long:
-            first, left = lines, len(group.diagnostics) - NOTES_SHOWN
-            more = f"<li>… {left:,} more</li>" if left > 0 else ""
-            title = f"<summary>{_shown(group.title, 400)}</summary>"
+            first, remaining = lines, len(group.diagnostics) - NOTES_SHOWN
+            more = f"<li>… {remaining:,} more</li>" if remaining > 0 else ""
+            title = f"<summary>{_escape_html(group.title, 400)}</summary>"
             lines = [f"<li><details>{title}<ul>{''.join(first)}{more}</ul></details></li>"]
         items += lines
     title = counted(len(diagnostics), "note")
@@ -189,10 +288,10 @@ def tree_html(refs: SetLike, path: str = "", levels: int = LEVELS_SHOWN) -> str:
 
 
 def _node(refs: SetLike, node: Node, levels: int) -> str:
-    name = f"<code>{_shown(node.name)}</code>"
+    name = f"<code>{_escape_html(node.name)}</code>"
     if not node.children:
         size = "" if node.size is None else f", {size_text(node.size)}"
-        target = f", <code>{_shown(node.target)}</code>" if node.target else ""
+        target = f", <code>{_escape_html(node.target)}</code>" if node.target else ""
         return f"{name} {node.kind or 'no reference'}{size}{target}"
     size = "size not known" if node.size is None else size_text(node.size)
     title = f"{name} {node.type}, {counted(node.children, 'child', 'children')}, {size}"
@@ -202,5 +301,5 @@ def _node(refs: SetLike, node: Node, levels: int) -> str:
     return f"<details><summary>{title}</summary>{below}</details>"
 
 
-def _shown(text: str, limit: int | None = NAME_SHOWN) -> str:
+def _escape_html(text: str, limit: int | None = NAME_SHOWN) -> str:
     return shown(text, limit)

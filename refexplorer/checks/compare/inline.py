@@ -12,7 +12,7 @@ import numpy as np
 
 from refexplorer.checks.compare.cf import is_time, same_times, times, unpacked
 from refexplorer.checks.compare.set_array import FileLayout, SetArray
-from refexplorer.checks.plan.references import AuditedBlock
+from refexplorer.checks.references import AuditedBlock
 from refexplorer.core.errors import DecodeError, LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.formats.columns.references import BASE64, INLINE
@@ -22,7 +22,7 @@ from refexplorer.io.decode.codecs import require_codecs
 from refexplorer.io.decode.steps import error_text, steps
 from refexplorer.spec.references import Base64, Inline
 
-HELD_ELEMENTS = 2**21
+INLINE_ELEMENTS = 2**21
 """Elements of one array that are held; of all twice as many, since they go along with each part."""
 _RELATIVE, _NEAR_ZERO = 1e-6, 1e-12
 """How much values may differ that were decoded and encoded anew: a single has 24 bits."""
@@ -31,7 +31,7 @@ _TIME_NEAR = 1e3
 
 
 @dataclass(frozen=True)
-class HeldArray:
+class InlineArray:
     """Values of one array that the set holds."""
 
     values: np.ndarray  # As they are stored, of the shape of the array
@@ -40,15 +40,15 @@ class HeldArray:
 
 
 @dataclass
-class HeldValues:
+class InlineValues:
     """What a set holds itself."""
 
     limits: Limits
-    arrays: dict[str, HeldArray] = field(default_factory=dict)  # By path
+    arrays: dict[str, InlineArray] = field(default_factory=dict)  # By path
     reasons: dict[str, str] = field(default_factory=dict)  # Why others are not compared, by path
     # Why a chunk cannot be decoded, by path and number of the chunk
     broken: dict[str, dict[int, str]] = field(default_factory=dict)
-    room: int = 2 * HELD_ELEMENTS
+    room: int = 2 * INLINE_ELEMENTS
 
     def take(self, block: AuditedBlock, arrays: list[SetArray]) -> None:
         """Take the inline chunks of a block; `arrays` are all, as they are numbered."""
@@ -68,13 +68,13 @@ class HeldValues:
             return
         if path not in self.arrays:
             size = int(np.prod(meta.shape, dtype=np.float64))
-            if size > min(HELD_ELEMENTS, self.room):
+            if size > min(INLINE_ELEMENTS, self.room):
                 self.reasons[path] = f"{size:,} values that the set holds itself are too many."
                 return
             self.room -= size
             kind = object if ours.dtype is None else ours.dtype
             known = np.zeros(meta.grid, np.bool_)
-            self.arrays[path] = HeldArray(np.zeros(meta.shape, kind), known, is_lent)
+            self.arrays[path] = InlineArray(np.zeros(meta.shape, kind), known, is_lent)
         index = meta.index_at(number)
         values: Any = held_by if isinstance(held_by, bytes) else held_by.data
         try:
@@ -177,7 +177,7 @@ def first_difference(found: ComparedValues) -> tuple[tuple[int, ...], tuple[obje
 class MatchedFile:
     """An open file, and the arrays of a set."""
 
-    def __init__(self, file: DataFile, arrays: Mapping[str, SetArray], held: HeldValues) -> None:
+    def __init__(self, file: DataFile, arrays: Mapping[str, SetArray], held: InlineValues) -> None:
         self.arrays = arrays
         self.held = held
         self.filed = FileLayout(file)
@@ -201,7 +201,7 @@ class MatchedFile:
 
     def whole(self, native: FileArray) -> np.ndarray | None:
         """Return all values of a small array of the file, as they are stored."""
-        if prod(native.shape) > HELD_ELEMENTS:
+        if prod(native.shape) > INLINE_ELEMENTS:
             return None
         if native.name not in self._values:
             selection = tuple(slice(0, length) for length in native.shape)

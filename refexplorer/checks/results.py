@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from refexplorer.checks.look.targets import TargetVersion, from_metadata, is_same
-from refexplorer.checks.plan.parts import Part
+from refexplorer.checks.parts import Part
 from refexplorer.core.errors import SourceError
 from refexplorer.core.masking import masked_text, masked_url
 from refexplorer.core.writing import refuse_url, writing

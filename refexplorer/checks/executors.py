@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from concurrent import futures
 from concurrent.futures import (
     FIRST_COMPLETED,
     CancelledError,
-    Executor,
     Future,
     ThreadPoolExecutor,
     wait,
@@ -20,7 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from refexplorer.checks.plan.parts import Part
+from refexplorer.checks.parts import Part
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.fetch.background import POLL, Stopped
 
@@ -47,10 +47,10 @@ Finished = Callable[[Part, pa.Table | Exception], None]
 
 
 @dataclass(frozen=True)
-class Crew:
+class Executor:
     """Who does the parts."""
 
-    executor: Executor  # Takes parts
+    pool: futures.Executor  # Takes parts
     threads: int  # How many are done at a time
     do: Callable[[Part], pa.Table]  # What is run for a part
     # Seconds after which one of the last parts is given away once more; None: never
@@ -60,23 +60,23 @@ class Crew:
 
 
 @contextmanager
-def threads_of(doing: Doing, count: int) -> Iterator[Crew]:
+def thread_executor(doing: Doing, count: int) -> Iterator[Executor]:
     """Do the parts here; at the end of the block what still runs is stopped and waited for."""
     ended = threading.Event()
 
     def do(part: Part) -> pa.Table:
         return doing(part, lambda: not ended.is_set())
 
-    with ThreadPoolExecutor(count, "parts") as executor:
+    with ThreadPoolExecutor(count, "parts") as pool:
         try:
-            yield Crew(executor, count, do)
+            yield Executor(pool, count, do)
         finally:
             ended.set()
-            executor.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 @contextmanager
-def workers_of(doing: Doing, scheduler: object, terms: ClusterTerms) -> Iterator[Crew]:
+def dask_executor(doing: Doing, scheduler: object, terms: ClusterTerms) -> Iterator[Executor]:
     """Have the workers of a cluster do the parts."""
     with _client(scheduler, terms.connect_seconds) as client:
         try:
@@ -94,12 +94,12 @@ def workers_of(doing: Doing, scheduler: object, terms: ClusterTerms) -> Iterator
                     f"The scheduler at {address} does not answer any more; finished parts are kept."
                 )
 
-        executor = client.get_executor(pure=False)
+        pool = client.get_executor(pure=False)
         try:
-            yield Crew(executor, max(threads, 1), doing, terms.patience, check)
+            yield Executor(pool, max(threads, 1), doing, terms.patience, check)
         finally:
             with suppress(Exception):  # of a cluster that is gone nothing can be taken back
-                executor.shutdown(wait=False)
+                pool.shutdown(wait=False)
 
 
 @contextmanager
@@ -129,13 +129,15 @@ def _address(client: Any) -> str:
     return str(getattr(client.scheduler, "address", "the given client"))
 
 
-def run(crew: Crew, parts: Iterator[Part], finished: Finished, keep_on: Callable[[], bool]) -> None:
+def do_parts(
+    executor: Executor, parts: Iterator[Part], finished: Finished, keep_on: Callable[[], bool]
+) -> None:
     """Do all parts, handing out only as many at a time as are needed."""
-    work = _HandedOut(crew, finished)
+    work = _HandedOut(executor, finished)
     while work.hand_out(parts):
         if not keep_on():
             raise Stopped
-        crew.check()
+        executor.check()
         work.take_in()
 
 
@@ -150,15 +152,15 @@ class _Attempt:
 class _HandedOut:
     """The parts that are being done."""
 
-    def __init__(self, crew: Crew, finished: Finished) -> None:
-        self._crew = crew
+    def __init__(self, executor: Executor, finished: Finished) -> None:
+        self._executor = executor
         self._finished = finished
         self._tries: dict[Future[Any], _Attempt] = {}
         self._longest = 0.0
 
     def hand_out(self, parts: Iterator[Part]) -> bool:
         """Give away more parts; say whether anything is left to wait for."""
-        room = WAITING_PARTS * self._crew.threads
+        room = WAITING_PARTS * self._executor.threads
         is_last = False
         while len({mine.part.number for mine in self._tries.values()}) < room and not is_last:
             part = next(parts, None)
@@ -183,9 +185,9 @@ class _HandedOut:
 
     def _give(self, part: Part) -> None:
         try:
-            future = self._crew.executor.submit(self._crew.do, part)
+            future = self._executor.pool.submit(self._executor.do, part)
         except Exception as error:
-            self._crew.check()
+            self._executor.check()
             raise RefexplorerError(
                 f"The work cannot continue: {_first_line(error)}; finished parts are kept."
             ) from error
@@ -202,9 +204,9 @@ class _HandedOut:
 
         More than once: Dask may give it to the same worker, which stands still, if others are busy.
         """
-        if self._crew.patience is None:
+        if self._executor.patience is None:
             return
-        wait = max(self._crew.patience, _SLOWER * self._longest)
+        wait = max(self._executor.patience, _SLOWER * self._longest)
         tries: dict[int, list[_Attempt]] = {}
         for mine in self._tries.values():
             tries.setdefault(mine.part.number, []).append(mine)

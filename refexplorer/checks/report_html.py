@@ -18,7 +18,7 @@ from refexplorer.spec.diagnostics import Diagnostic
 
 SHOWN = 50
 """Findings, files and reasons that are listed."""
-_CHARS = 200
+_CHARS = 200  # characters of a name: a file may hold any text
 _COLOURS = ("", "good", "", "bad", "", "alone", "unknown")
 """The state of each colour of a report's page."""
 _ODD = {DIFFERS, FAILED, UNCOMPARED, FORBIDDEN}

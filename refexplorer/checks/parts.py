@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.checks.plan.sorting import Interval, PlanSizes
+from refexplorer.checks.sorting import Interval, PlanSizes
 from refexplorer.formats.columns.arrow import text_column
 from refexplorer.spec.zarr_metadata import ArrayMeta
 

@@ -1,1 +1,0 @@
-"""Doing a run: parts, in threads or on a cluster (`crew`), and their `results` on disk."""

@@ -8,7 +8,7 @@ import { Failure, Question, Waited, Working } from "../shared/asking.tsx";
 import { bytes, count, counted } from "../shared/format.ts";
 import { Blank, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { AccessCost, Connection, ReaderCost, ReadingCosts } from "../shared/wire.ts";
+import type { AccessCost, Connection, ReadingCosts } from "../shared/wire.ts";
 import { duration, GIVEN, placed, secondsOf, shaded, wasteOf, type Costs, type CostsState } from "./costs.ts";
 import { Touched } from "./touched.tsx";
 

@@ -20,7 +20,7 @@ from refexplorer.spec.references import Kind
 from refexplorer.views.code.cells import code
 from refexplorer.views.compared import Comparison, OtherSets
 from refexplorer.views.editor.editor_controller import code_page
-from refexplorer.views.key.inspector import absent_item, item, surroundings
+from refexplorer.views.key.inspector import KeyShown, absent_item, item, surroundings
 from refexplorer.views.maps.chunk_map import ARRAYS_LISTED
 from refexplorer.views.registry import PARTS
 from refexplorer.views.tree.tree_controller import known_path
@@ -51,12 +51,11 @@ from refexplorer.views.wire.explorer.explorer_messages import (
     ShowSource,
     SourceLines,
 )
-from refexplorer.views.wire.explorer.key_messages import KeyShown, ShowKey
 from refexplorer.views.wire.failure_log import FailureLog, failure_log_of
 from refexplorer.views.wire.jobs import JobAnswer, JobReport, Jobs
 from refexplorer.views.wire.messages import Cancel, Done
 from refexplorer.views.wire.notes import known, notes
-from refexplorer.views.wire.operations import answer, bound
+from refexplorer.views.wire.operations import answer, bound, request
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -115,7 +114,6 @@ class ExplorerController:
         self._parts = [make(context) for part in PARTS for make in part.controllers]
         self.operations: Operations = {
             GreetExplorer: self._hello,
-            ShowKey: self._show,
             SeekNotes: self._notes,
             ShowSource: self._source,
             ExplainNote: lambda request: NoteExplained(code_page(request.code)),
@@ -204,10 +202,12 @@ class ExplorerController:
     def _source(self, request: ShowSource) -> SourceLines:
         return SourceLines(surroundings(self.references, request.pointer))
 
-    def _show(self, request: ShowKey) -> KeyShown:
-        found = absent_item(self.references, request.path, self.policy)
+    @request("key.show")
+    def show_key(self, path: str) -> KeyShown:
+        """Choose a path: also a chunk without a reference, or a rejected key."""
+        found = absent_item(self.references, path, self.policy)
         if found is None:
-            path = known_path(self.references, request.path)
+            path = known_path(self.references, path)
             found = item(self.references, path, self.policy)
         self.selection = found.path
         return KeyShown(found)

@@ -16,13 +16,6 @@ from refexplorer.views.wire.explorer.chunks_messages import ShowGrid
 from refexplorer.views.wire.explorer.data_messages import PlanSlice, ReadChunk
 from refexplorer.views.wire.explorer.explorer_messages import GreetExplorer, SeekNotes, ShowSource
 from refexplorer.views.wire.explorer.health_messages import HealthRows, HealthSort, ShowVerified
-from refexplorer.views.wire.explorer.key_messages import (
-    ExplainKey,
-    ReadBytes,
-    ShowKey,
-    TraceKey,
-    WriteCode,
-)
 from refexplorer.views.wire.explorer.map_messages import ShowEarth, ShowLand
 from refexplorer.views.wire.explorer.overview_messages import Describe
 from refexplorer.views.wire.explorer.targets_messages import (
@@ -386,22 +379,22 @@ def _record_items(
     traces, before = 0, recording.packer.size
     for number, path in enumerate(paths):
         report(number, len(paths))
-        shown, _ = recorder.ask(ShowKey(path=path))
+        shown, _ = recorder.ask("key.show", path=path)
         if "error" in shown:
             recording.items.append([path, shown["error"]])
             continue
         item = {name: value for name, value in shown["item"].items() if value is not None}
         if item.get("array") is not None:
             item["array"] = _place(arrays, recording.arrays, item["array"]["path"], item["array"])
-        explained = None if item.get("kind") is None else recorder.ask(ExplainKey(path=path))[0]
-        code = recorder.ask(WriteCode(path=path))[0]
+        explained = None if item.get("kind") is None else recorder.ask("key.explain", path=path)[0]
+        code = recorder.ask("key.code", path=path)[0]
         text = str(code.get("code", "")).replace(repr(path), "\0")
         told = _place(codes, recording.codes, text, text) if "code" in code else code
         recording.items.append([path, item, explained, told])
         if item.get("kind") in HELD and recording.packer.size - before < _HELD_BYTES:
-            recorder.keep(ReadBytes(path=path, start=0, n=_BLOCK))
+            recorder.keep("key.bytes", path=path, start=0, n=_BLOCK)
             if "chunk" in item and traces < _TRACES:
-                recorder.keep(TraceKey(path=path))
+                recorder.keep("key.trace", path=path)
                 traces += 1
     report(len(paths), len(paths))
 

@@ -72,7 +72,7 @@ from .refset.target_layout import (
 from .refset.tree_nodes import Node as Node, NodeType as NodeType, Page as Page
 from .verbs.repair.repairing import Repair as Repair, repair as repair
 from .spec.codes import Severity as Severity
-from .spec.diagnostics import Diagnostic as Diagnostic
+from .spec.findings import Finding as Finding
 from .spec.references import (
     Base64 as Base64,
     Inline as Inline,

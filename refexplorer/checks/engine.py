@@ -31,7 +31,7 @@ from refexplorer.io.fetch.background import Stopped
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.findings import Findings
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 

@@ -37,7 +37,7 @@ from refexplorer.checks.states import (
 from refexplorer.checks.verify_finding import NAMED_FILES, named, sentence
 from refexplorer.core.text import counted
 from refexplorer.spec.codes import CODES
-from refexplorer.spec.diagnostics import Diagnostic, pointer
+from refexplorer.spec.findings import Finding, pointer
 
 # groups that keep their own values; later ones are counted under their cause alone
 KEPT_FINDINGS = 10_000
@@ -156,7 +156,7 @@ class ReportBuilder:
 
     def finish(
         self, is_complete: bool, is_joined: Callable[[str], bool] | None = None
-    ) -> tuple[Diagnostic, ...]:
+    ) -> tuple[Finding, ...]:
         """Take in what only all files together show, and return all findings, in order."""
         self._end_file()
         unread = sum(self._ledger.files.counts.values()) - self._ledger.files.counts[FileState.READ]
@@ -416,7 +416,7 @@ class ReportBuilder:
                 group = self._groups["shape", path, str(whole), said]
                 group.files, group.file_count = [], joined.files
 
-    def _odd(self) -> Iterator[Diagnostic]:
+    def _odd(self) -> Iterator[Finding]:
         for path, ours in self._arrays.items():
             if path in self._held.arrays:
                 for odd in of_held(ours, self._held.arrays[path]):
@@ -426,7 +426,7 @@ class ReportBuilder:
                     numbers = axis.files_at(odd.index)[:NAMED_FILES]
                     yield self._of_coordinate(ours, odd, [self._urls[n] for n in numbers])
 
-    def _undecodable(self) -> Iterator[Diagnostic]:
+    def _undecodable(self) -> Iterator[Finding]:
         """Yield the chunks that the set holds and that no codec decodes."""
         for path, reasons in self._held.broken.items():
             meta, numbers = self._arrays[path].meta, sorted(reasons)
@@ -435,12 +435,12 @@ class ReportBuilder:
             message = f"{named(path)}: {what} cannot be decoded, such as {keys[0]}"
             message += f" ({reasons[numbers[0]].rstrip('.')})"
             code = "undecodable-inline"
-            yield Diagnostic(
+            yield Finding(
                 code, CODES[code].severity, self._base + pointer(keys[0]), message, key=keys[0],
                 array=path, keys=keys, reference_count=len(numbers),
             )  # fmt: skip
 
-    def _of_coordinate(self, ours: SetArray, odd: OddSteps, files: Any) -> Diagnostic:
+    def _of_coordinate(self, ours: SetArray, odd: OddSteps, files: Any) -> Finding:
         meta = ours.meta
         what = {
             "duplicates": "the same value stands at two places",
@@ -451,12 +451,12 @@ class ReportBuilder:
         at = f"between elements {odd.index:,} and {odd.index + 1:,}"
         message = f"{named(meta.path)}: {what} {at} ({odd.between[0]}, {odd.between[1]}){times}"
         key = meta.chunk_key((odd.index // meta.chunks[0],))
-        return Diagnostic(
+        return Finding(
             odd.cause, CODES[odd.cause].severity, self._base + pointer(key), message, key=key,
             array=meta.path, keys=(key,), files=tuple(files), file_count=len(files),
         )  # fmt: skip
 
-    def _finding(self, cause: CauseKey, group: _Grouped) -> Diagnostic:
+    def _finding(self, cause: CauseKey, group: _Grouped) -> Finding:
         code, path, ours, theirs = cause
         meta = self._arrays[path].meta
         said = group.message
@@ -471,7 +471,7 @@ class ReportBuilder:
         key = group.keys[0] if group.keys else meta.metadata_key
         if not group.keys and meta.zarr_format == 2 and code not in _OF_ZARRAY:
             key = meta.folder + ".zattrs"
-        return Diagnostic(
+        return Finding(
             code, CODES[code].severity, self._base + pointer(key), message, key=key, array=path,
             keys=tuple(group.keys), reference_count=group.references or None,
             files=tuple(group.files), file_count=group.file_count, ours=ours, theirs=theirs,

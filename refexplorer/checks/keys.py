@@ -16,7 +16,7 @@ from refexplorer.formats.columns.references import RANGE, URL
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.findings import Findings
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _METADATA = r"(^|/)(\.z(array|attrs|group|metadata)|zarr\.json)$"

@@ -101,7 +101,7 @@ set only; ``remade`` what a repair takes from the file, if that was asked for.""
 
 
 @dataclass
-class Finding:
+class FileDifference:
     """What differs of one file and array."""
 
     cause: str
@@ -162,7 +162,7 @@ class Record:
     message: str | None = None
     start: list[int] | None = None
     shape: list[int] | None = None
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[FileDifference] = field(default_factory=list)
     lacking: bytes = b""
     is_filled_alike: bool | None = None
     objects: str | None = None

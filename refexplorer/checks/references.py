@@ -19,7 +19,7 @@ from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.opened_set import BLOCK, OpenedSet, block_of
 from refexplorer.refset.parquet_segment import RecordPart, Records
 from refexplorer.refset.segments import Generated, Segment
-from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.findings import Findings
 from refexplorer.spec.keys import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 

@@ -27,7 +27,7 @@ from refexplorer.core.masking import KEYS, masked
 from refexplorer.core.text import counted, escape
 from refexplorer.core.writing import write_blocks, writing
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.diagnostics import Diagnostic
+from refexplorer.spec.findings import Finding
 
 SCHEMA = 1
 """Of the JSON document; a change that a reader must know of takes the next number."""
@@ -67,7 +67,7 @@ class Report:
     def __init__(
         self,
         source: str,
-        findings: tuple[Diagnostic, ...],
+        findings: tuple[Finding, ...],
         ledger: Ledger,
         terms: CheckTerms,
         counts: Counts,

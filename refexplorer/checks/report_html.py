@@ -14,7 +14,7 @@ from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, UNCOMPARED
 from refexplorer.checks.report_page import bar, explained_code, number, report_page, titled
 from refexplorer.checks.states import CHUNK_TERMS
 from refexplorer.core.text import code, counted, items, shown
-from refexplorer.spec.diagnostics import Diagnostic
+from refexplorer.spec.findings import Finding
 
 SHOWN = 50
 """Findings, files and reasons that are listed."""
@@ -31,7 +31,7 @@ class ReportHtml:
     source: str
     headline: Headline
     sentences: Sequence[str]
-    findings: Sequence[Diagnostic]
+    findings: Sequence[Finding]
     arrays: Sequence[CheckedArray]
     counts: Counts
 
@@ -51,7 +51,7 @@ class ReportHtml:
         )
 
 
-def _findings(findings: Sequence[Diagnostic]) -> str:
+def _findings(findings: Sequence[Finding]) -> str:
     rows = (
         (
             shown(str(each.severity)),
@@ -63,7 +63,7 @@ def _findings(findings: Sequence[Diagnostic]) -> str:
     return titled("What differs", ("Severity", "Cause", "Array and files"), rows, len(findings))
 
 
-def _details(finding: Diagnostic) -> str:
+def _details(finding: Finding) -> str:
     """Return files and keys, which open without a script."""
     parts = [(counted(finding.file_count, "file"), finding.files)] if finding.files else []
     if finding.keys and finding.reference_count:

@@ -28,7 +28,7 @@ from refexplorer.refset.contents import Internals
 from refexplorer.refset.lint import lint
 from refexplorer.refset.lint_metadata import attributes_of
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.spec.diagnostics import Diagnostic, Findings, meant, pointer
+from refexplorer.spec.findings import Finding, Findings, meant, pointer
 from refexplorer.spec.lint import is_metadata
 from refexplorer.spec.lint_metadata import lint_metadata_text, may_be_a_value
 from refexplorer.spec.references import Base64, Inline
@@ -272,7 +272,7 @@ def _note_masked(opened: OpenedSet, seen: _Seen, base: str, findings: Findings) 
 
 def diagnose(
     source: Source, inside: Internals, limits: Limits, trusted: bool, base: str
-) -> tuple[Diagnostic, ...]:
+) -> tuple[Finding, ...]:
     """Return the diagnostics of a set, errors first."""
     opened = inside.contents.opened
     opened.read_all()

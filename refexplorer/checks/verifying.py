@@ -49,7 +49,7 @@ from refexplorer.refset.lint_absent import lint_groups, lint_lost_places
 from refexplorer.refset.lint_metadata import lint_metadata
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.diagnostics import Diagnostic, Findings, parts_of, pointer
+from refexplorer.spec.findings import Finding, Findings, parts_of, pointer
 from refexplorer.spec.lint import KeyFindings
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
@@ -174,8 +174,7 @@ def verify(
     )
     for each in terms.left_out:
         ledger.objects.leave_out(each.name, each.reason)
-    files = zip(sorter.urls, sorter.chosen, strict=True)
-    ledger.files.total = sum(c and url is not None for url, c in files) if is_complete else None
+    ledger.files.total = sum(sorter.chosen) if is_complete else None
     if is_complete and looks.share is None:
         ledger.followed = gathering.followed
     counts = _counts(gathering, work, sorter.count, is_complete)
@@ -189,9 +188,7 @@ def _terms_of(manner: VerifyManner) -> CheckTerms:
     return replace(terms, share=share, seconds=seconds)
 
 
-def _of_the_set(
-    opened: OpenedSet, rejected: Iterable[Diagnostic], base: str
-) -> Iterator[Diagnostic]:
+def _of_the_set(opened: OpenedSet, rejected: Iterable[Finding], base: str) -> Iterator[Finding]:
     """Yield what is wrong of the set itself, and where no array has a reference.
 
     Whether a reader opens the set, and which of two copies of metadata it reads, no file says.
@@ -202,7 +199,7 @@ def _of_the_set(
     graves = [each for each in found if each.severity is Severity.ERROR or each.code in _GRAVE]
     lost = Findings()
     lint_lost_places(opened, KeyFindings(base, lost))
-    groups: dict[tuple[str, str, str], list[Diagnostic]] = {}
+    groups: dict[tuple[str, str, str], list[Finding]] = {}
     for each in (*rejected, *graves, *lost):
         key = _key_of(each, base)
         owner = opened.arrays.of_key(key)
@@ -214,26 +211,26 @@ def _of_the_set(
             message = f"{named(path)}: {message.rstrip('.')}, such as {escape(keys[0], 100)}"
         severity = Severity.ERROR if code in _GRAVE else group[0].severity
         count = sum(each.count for each in group)
-        yield Diagnostic(
+        yield Finding(
             code, severity, group[0].pointer, message, key=keys[0], array=path,
             keys=keys[:NAMED_KEYS], reference_count=count,
         )  # fmt: skip
 
 
-def _key_of(found: Diagnostic, base: str) -> str:
+def _key_of(found: Finding, base: str) -> str:
     """Return the key that a finding is about; one that is lacking its pointer names."""
     return found.key or "/".join(parts_of(found.pointer.removeprefix(base)))
 
 
-def _left_out(terms: VerifyTerms) -> Iterator[Diagnostic]:
+def _left_out(terms: VerifyTerms) -> Iterator[Finding]:
     """Yield the objects of the files that opening them left out."""
     for each in terms.left_out:
         said = f"The {each.kind} {named(each.name)} of the file is not in the set: {each.reason}"
         at = terms.base + pointer(each.name)
-        yield Diagnostic("left-out", Severity.ERROR, at, said, key=each.name, array=each.name)
+        yield Finding("left-out", Severity.ERROR, at, said, key=each.name, array=each.name)
 
 
-def _of_no_array(opened: OpenedSet, ledger: Ledger, base: str) -> Iterator[Diagnostic]:
+def _of_no_array(opened: OpenedSet, ledger: Ledger, base: str) -> Iterator[Finding]:
     """Yield that keys look like chunks and no array has them: their maker meant data."""
     count = ledger.keys.counts[KeyState.OF_NO_ARRAY]
     if count:
@@ -245,7 +242,7 @@ def _of_no_array(opened: OpenedSet, ledger: Ledger, base: str) -> Iterator[Diagn
         shown = f": {', '.join(escape(url, 200) for url in files[:2])}" if files else ""
         verb = "looks like a chunk and belongs" if count == 1 else "look like chunks and belong"
         message = f"{counted(count, 'key')} {verb} to no array: {names}{shown}"
-        yield Diagnostic(
+        yield Finding(
             "orphan-chunk", Severity.ERROR, base + pointer(keys[0]), message, key=keys[0],
             array=keys[0].rpartition("/")[0], keys=tuple(keys), reference_count=count,
             files=files, file_count=len(files),

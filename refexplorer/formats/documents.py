@@ -17,8 +17,8 @@ from refexplorer.formats.json.blocks import NotInBlocks, read_in_blocks
 from refexplorer.formats.json.positions import Positions, find_in_stream
 from refexplorer.formats.json.text import Noting, is_deep, parse_json
 from refexplorer.formats.source import Source
-from refexplorer.spec.diagnostics import Findings, Locator
 from refexplorer.spec.document import Document, read_document
+from refexplorer.spec.findings import Findings, Locator
 from refexplorer.spec.templates.compiler import compiler_for
 
 LOCATED = 10

@@ -57,7 +57,7 @@ from refexplorer.formats.source import (
     SourceForm,
     cause,
 )
-from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.findings import Findings, pointer
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem

@@ -30,7 +30,7 @@ from refexplorer.readers.running import ICECHUNK, RUN, NotRunError, sample_of, v
 from refexplorer.readers.verdicts import Basis, Dialects, Outcome, Verdict, VerdictReason
 from refexplorer.refset.contents import Contents
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.diagnostics import Diagnostic, Findings, pointer
+from refexplorer.spec.findings import Finding, Findings, pointer
 
 SPECIFICATION = "the specification"
 GDAL_ICECHUNK = "GDAL, Icechunk driver"
@@ -149,7 +149,7 @@ def _compression(source: Source) -> str | None:
     return "gzip" if start.startswith(GZIP) else "zstd" if start == ZSTD else None
 
 
-def note_readers(source: Source, contents: Contents, noted: Collection[Diagnostic]) -> Findings:
+def note_readers(source: Source, contents: Contents, noted: Collection[Finding]) -> Findings:
     """Return a note on the first feature that each reader lacks silently, if nothing else says it.
 
     Also where a reader of the whole specification refuses a set; what others refuse, they say.

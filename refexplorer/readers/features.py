@@ -18,7 +18,7 @@ from refexplorer.formats.source import Source
 from refexplorer.readers.verdicts import Basis, Outcome
 from refexplorer.refset.contents import Contents, text_forms
 from refexplorer.refset.segments import Generated
-from refexplorer.spec.diagnostics import pointer
+from refexplorer.spec.findings import pointer
 from refexplorer.spec.references import Range
 from refexplorer.spec.templates.template import is_template
 

@@ -41,8 +41,8 @@ from refexplorer.readers.verdicts import (
     VerdictReason,
 )
 from refexplorer.refset.contents import Contents
-from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.document import Document, read_document
+from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.item import runs
 from refexplorer.spec.lint import is_metadata
 from refexplorer.spec.references import V0Value

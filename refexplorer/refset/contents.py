@@ -24,8 +24,8 @@ from refexplorer.refset.search import KeySearch
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.summary import ArrayStates, array_states
 from refexplorer.refset.targets import TargetIndex, example_urls
-from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.document import Document
+from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.references import Reference
 from refexplorer.spec.templates.template import Template, is_template
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from refexplorer.formats.source import Source
     from refexplorer.refset.summary import Summary
     from refexplorer.refset.tree_nodes import Page
-    from refexplorer.spec.diagnostics import Diagnostic
+    from refexplorer.spec.findings import Finding
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _SAMPLED = 64
@@ -302,7 +302,7 @@ class SetLike(Protocol):
         """The limits of reading it."""
 
     @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
+    def diagnostics(self) -> tuple[Finding, ...]:
         """The diagnostics."""
 
     def __getitem__(self, key: str, /) -> Reference:
@@ -311,7 +311,7 @@ class SetLike(Protocol):
     def get(self, key: str, /) -> Reference | None:
         """Return the reference of a key; None if there is none, or if a template fails for it."""
 
-    def rejection(self, key: str) -> Diagnostic | None:
+    def rejection(self, key: str) -> Finding | None:
         """Return the error because of which a key of the source was rejected, or None."""
 
     def __iter__(self) -> Iterator[str]:

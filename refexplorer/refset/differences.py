@@ -38,7 +38,7 @@ from refexplorer.refset.moves import (
 from refexplorer.refset.opened_set import OpenedSet, table_of, tables
 from refexplorer.refset.overriding import is_within
 from refexplorer.refset.segments import Generated, Segment
-from refexplorer.spec.diagnostics import pointer
+from refexplorer.spec.findings import pointer
 from refexplorer.spec.gen.item import FIELDS, GenItem
 from refexplorer.spec.lint import parse_metadata
 from refexplorer.spec.references import Base64, Inline, Reference

@@ -21,8 +21,8 @@ from refexplorer.formats.columns.references import (
 from refexplorer.formats.columns.spans import spans_of
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.rejected import Rejected
-from refexplorer.spec.diagnostics import Reason
 from refexplorer.spec.document import ArgumentNotes, Document, EntryNotes, UrlReader
+from refexplorer.spec.findings import Reason
 from refexplorer.spec.reference_parsing import BadReference, check_length, read_reference
 
 _REJECTED = -2  # in the column of targets, of a row whose reference has an error; -1 is no target

@@ -18,7 +18,7 @@ from refexplorer.refset.lint_metadata import lint_metadata
 from refexplorer.refset.lint_ranges import lint_ranges
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.segments import Generated, Segment
-from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.keys import LONGEST_SEGMENT
 from refexplorer.spec.lint import (
     ODD_KEY,

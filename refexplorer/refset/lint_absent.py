@@ -16,7 +16,7 @@ from refexplorer.formats.columns.table import Table
 from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, missing_counts
 from refexplorer.refset.lint_metadata import attributes_of
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.spec.diagnostics import pointer
+from refexplorer.spec.findings import pointer
 from refexplorer.spec.keys import folders_above, prefix
 from refexplorer.spec.lint import KeyFindings, parse_metadata
 from refexplorer.spec.zarr_metadata import ArrayMeta

@@ -18,7 +18,7 @@ from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, generated_tables
 from refexplorer.refset.tree import Folder
-from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.keys import prefix
 from refexplorer.spec.lint import KeyFindings, LintFinding, lint_chunk
 from refexplorer.spec.references import Range

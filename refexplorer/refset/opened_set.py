@@ -26,8 +26,8 @@ from refexplorer.refset.segments import Generated, Segment, generated_tables, wa
 from refexplorer.refset.soft_links import follow_links
 from refexplorer.refset.tree import Folder, Level, Tree
 from refexplorer.refset.tree_nodes import Node, Page
-from refexplorer.spec.diagnostics import Diagnostic
 from refexplorer.spec.document import Document
+from refexplorer.spec.findings import Finding
 from refexplorer.spec.keys import folders_above
 from refexplorer.spec.references import Reference, V0Value
 
@@ -186,11 +186,11 @@ class OpenedSet:
         error = self._error_of(key)
         return KeyError(key if error is None else f"{key}: {error.message}")
 
-    def rejection(self, key: str) -> Diagnostic | None:
+    def rejection(self, key: str) -> Finding | None:
         """Return why a key of the source cannot be used; None if it can, or is not there."""
         return self._error_of(key) if self.lookup(key) is None else None
 
-    def _error_of(self, key: str) -> Diagnostic | None:
+    def _error_of(self, key: str) -> Finding | None:
         """Return the error of a key that is known not to be there."""
         parts = (part for part in self.segments if isinstance(part, Generated | Records))
         errors = (part.rejection(key) for part in parts if key.startswith(part.folder))

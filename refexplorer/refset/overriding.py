@@ -15,7 +15,7 @@ from refexplorer.core.errors import LimitError
 from refexplorer.formats.columns.arrow import flags_of, numbers_of
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.segments import Generated, generated_keys
-from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.gen.dimensions import as_column
 from refexplorer.spec.keys import prefix
 

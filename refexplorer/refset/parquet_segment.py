@@ -28,7 +28,7 @@ from refexplorer.formats.parquet.footer import BadRecords, Footer
 from refexplorer.formats.parquet.records import RecordColumns
 from refexplorer.formats.parquet.store import ParquetStore, number_of_key
 from refexplorer.formats.source import ZMETADATA
-from refexplorer.spec.diagnostics import SHOWN_PER_CODE, Diagnostic, Findings, Reason
+from refexplorer.spec.findings import SHOWN_PER_CODE, Finding, Findings, Reason
 from refexplorer.spec.reference_parsing import read_held
 from refexplorer.spec.references import Inline, Reference
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -518,7 +518,7 @@ class Records(PickledByFields):
         position = None if found is None else self.parts[found[0]].held.position_of(found[1])
         return None if found is None or position is None else (found[0], position)
 
-    def rejection(self, key: str) -> Diagnostic | None:
+    def rejection(self, key: str) -> Finding | None:
         """Return why the reference of a key cannot be used; one record file is read."""
         found = self._row(key)
         part = None if found is None else self.parts[found[0]]

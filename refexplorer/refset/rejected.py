@@ -14,7 +14,7 @@ from refexplorer.core.errors import LimitError, PickledByFields
 from refexplorer.formats.columns.arrow import flags_of, text_column
 from refexplorer.formats.columns.chunk_names import chunk_indices
 from refexplorer.formats.columns.table import KeyIndex
-from refexplorer.spec.diagnostics import Diagnostic, Reason, pointer
+from refexplorer.spec.findings import Finding, Reason, pointer
 from refexplorer.spec.gen.dimensions import blocks
 from refexplorer.spec.gen.item import GenItem, said_of_values
 from refexplorer.spec.keys import folders_above
@@ -46,7 +46,7 @@ class Rejected(PickledByFields):
     def _index(self) -> KeyIndex:
         return KeyIndex(self.keys)
 
-    def find(self, key: str) -> Diagnostic | None:
+    def find(self, key: str) -> Finding | None:
         """Return why a key was rejected; None if it was not."""
         row = self._index.find(key) if len(self.keys) else None
         if row is None:
@@ -87,7 +87,7 @@ def _may_make(item: GenItem, path: str) -> bool:
     return item.folder.startswith(folder) or folder.startswith(item.folder)
 
 
-def _refusal(item: GenItem, key: str) -> Diagnostic | None:
+def _refusal(item: GenItem, key: str) -> Finding | None:
     """Return why the item that would generate a key was rejected."""
     try:
         number = item.find(key)

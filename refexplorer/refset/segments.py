@@ -15,7 +15,7 @@ from refexplorer.core.errors import LeftOutWarning
 from refexplorer.formats.columns.arrow import number_column, text_column
 from refexplorer.formats.columns.references import RANGE, URL, Columns, ColumnsBuilder, joined
 from refexplorer.formats.columns.table import Table
-from refexplorer.spec.diagnostics import Diagnostic, Reason, pointer
+from refexplorer.spec.findings import Finding, Reason, pointer
 from refexplorer.spec.gen.dimensions import as_column
 from refexplorer.spec.gen.item import FEW, BadField, GenItem, Run, entries, failing, runs
 from refexplorer.spec.references import Range, Reference
@@ -113,7 +113,7 @@ class Generated:
         """Return the same without some rows."""
         return Generated(self.item, tuple(sorted({*self.overridden, *map(self.number, rows)})))
 
-    def rejection(self, key: str) -> Diagnostic | None:
+    def rejection(self, key: str) -> Finding | None:
         """Return why a key is not there although it is made; None if nothing fails for it."""
         number = self.item.find(key)
         bad = None if number is None else self.item.failure(self.item.values(number))

@@ -19,7 +19,7 @@ from refexplorer.formats.columns.references import BASE64
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.overriding import is_within
 from refexplorer.refset.rejected import Rejected
-from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.keys import MAX_DEPTH, prefix
 from refexplorer.spec.lint import SOFT, parse_metadata, path_of_link
 

@@ -25,7 +25,7 @@ from refexplorer.spec.derivation import (
     derive_generated,
     derive_record,
 )
-from refexplorer.spec.diagnostics import parts_of, pointer
+from refexplorer.spec.findings import parts_of, pointer
 from refexplorer.spec.references import Kind
 from refexplorer.spec.templates.template import Compile, Template
 from refexplorer.spec.zarr_metadata import ArrayMeta

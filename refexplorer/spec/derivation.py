@@ -13,7 +13,7 @@ import jinja2
 from refexplorer.core.limits import Limits
 from refexplorer.core.masking import masked, masks_repr, without
 from refexplorer.core.text import code, escape, shown, size_text
-from refexplorer.spec.diagnostics import pointer
+from refexplorer.spec.findings import pointer
 from refexplorer.spec.gen.item import FIELDS, GenItem
 from refexplorer.spec.references import Reference
 from refexplorer.spec.templates.syntax import TemplateProblem, Value, text_of

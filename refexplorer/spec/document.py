@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from refexplorer.core.errors import SpecError
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits
-from refexplorer.spec.diagnostics import Findings, Hint, Reason, meant, pointer
+from refexplorer.spec.findings import Findings, Hint, Reason, meant, pointer
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.gen.parsing import note_unused_arguments, read_gen
 from refexplorer.spec.keys import RESERVED, is_speakable

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from refexplorer.core.limits import Limits
-from refexplorer.spec.diagnostics import Problem
+from refexplorer.spec.findings import Problem
 from refexplorer.spec.references import BASE64_PREFIX, Base64, Inline, Range, Reference, Url
 
 _INT64 = 2**63 - 1

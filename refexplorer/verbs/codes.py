@@ -8,7 +8,7 @@ from textwrap import fill, indent
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.readers.features import WHOLE
 from refexplorer.spec.codes import CODES, RULES, Severity, SpecRule
-from refexplorer.spec.diagnostics import meant
+from refexplorer.spec.findings import meant
 from refexplorer.verbs.opening import dialects
 
 _SAME = "as the specification says."

@@ -20,7 +20,7 @@ from refexplorer.refset.contents import SetLike
 from refexplorer.refset.summary import Summary
 from refexplorer.refset.tree_nodes import Node
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.diagnostics import Diagnostic, grouped
+from refexplorer.spec.findings import Finding, grouped
 from refexplorer.spec.references import Kind
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ NOTES_SHOWN = 10  # diagnostics with the same code
 
 
 def references_html(
-    refs: SetLike, diagnostics: tuple[Diagnostic, ...] | None, picture: str = ""
+    refs: SetLike, diagnostics: tuple[Finding, ...] | None, picture: str = ""
 ) -> str:
     """Return facts, health, notes, a picture, the tree; in a kernel a button to explore it.
 
@@ -249,7 +249,7 @@ def kinds_text(summary: Summary) -> str:
     return ", ".join(counts) or "no references"
 
 
-def health_text(diagnostics: tuple[Diagnostic, ...] | None) -> str:
+def health_text(diagnostics: tuple[Finding, ...] | None) -> str:
     """Return how many errors and warnings there are, and what nobody looked at yet."""
     if diagnostics is None:
         return "not checked for errors yet"
@@ -260,7 +260,7 @@ def health_text(diagnostics: tuple[Diagnostic, ...] | None) -> str:
     return f"{', '.join(parts)}, targets not checked"
 
 
-def notes_html(diagnostics: tuple[Diagnostic, ...] | None) -> str:
+def notes_html(diagnostics: tuple[Finding, ...] | None) -> str:
     """Return the first diagnostics as a list; nothing where there are none."""
     if not diagnostics:
         return ""

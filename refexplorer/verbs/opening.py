@@ -20,7 +20,7 @@ from refexplorer.readers.comparing import dialects_of
 from refexplorer.readers.verdicts import Dialects
 from refexplorer.refset.contents import Contents, internals, written_forms
 from refexplorer.refset.opened_set import open_document, open_store
-from refexplorer.spec.diagnostics import Diagnostic, Findings
+from refexplorer.spec.findings import Finding, Findings
 from refexplorer.spec.references import V0Value
 from refexplorer.verbs.joining import join_sets
 from refexplorer.verbs.referenceset import ReferenceSet
@@ -174,7 +174,7 @@ class Expansion:
     """
 
     v0: dict[str, V0Value]
-    diagnostics: tuple[Diagnostic, ...]
+    diagnostics: tuple[Finding, ...]
 
     def __str__(self) -> str:
         return "\n".join([counted(len(self.v0), "key"), *map(str, self.diagnostics)])

@@ -29,7 +29,7 @@ from refexplorer.refset.writing.json import v0_blocks
 from refexplorer.refset.writing.parquet import write_parquet
 from refexplorer.refset.writing.references import empty_as_text
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.diagnostics import Diagnostic, placed
+from refexplorer.spec.findings import Finding, placed
 from refexplorer.spec.references import Kind, Reference, V0Value
 from refexplorer.spec.templates.compiler import compiler_for
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from refexplorer.io.reading.readings import Reading
     from refexplorer.io.reading.selection import ArrayReading, Estimate, SelectionPart
     from refexplorer.io.reading.trace import Trace
-    from refexplorer.spec.diagnostics import Locator
+    from refexplorer.spec.findings import Locator
 
 PAGE_KEYS = 10_000
 """Rows of the tree that a saved page has."""
@@ -200,7 +200,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return self._opened.count
 
     @cached_property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
+    def diagnostics(self) -> tuple[Finding, ...]:
         """The diagnostics, errors first; found when they are first asked for."""
         from refexplorer.checks.set_lint import diagnose
 
@@ -213,7 +213,7 @@ class ReferenceSet(Mapping[str, Reference]):
             each.count for each in self._internals.findings if each.severity is Severity.ERROR
         )
 
-    def rejection(self, key: str) -> Diagnostic | None:
+    def rejection(self, key: str) -> Finding | None:
         """Return the error because of which a key of the source was rejected.
 
         None if it is in the set, or the source has no such key. In a large document only the

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import refexplorer as rx
 from refexplorer.checks import ledger as ledgers
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.states import CHUNK_TERMS, FileState, KeyState, LedgerState, Rank
@@ -129,3 +130,10 @@ def test_many_chunks_take_flat_memory() -> None:
     ledger = Ledger({"x": (3000, 1000)})
     ledger.mark("x", np.arange(0, 3_000_000, 3), LedgerState.PLACED)
     assert ledger.counts("x") == {LedgerState.UNTOUCHED: 2_000_000, LedgerState.PLACED: 1_000_000}
+
+
+def test_a_target_that_the_reader_names_is_a_file_that_cannot_be_read() -> None:
+    refs = rx.open_references({".zgroup": '{"zarr_format": 2}', "a": [None, 0, 1]})
+    found = refs.verify()
+    assert (found.headline.text, found.status) == ("has errors: 1 file cannot be read", 1)
+    assert found.ledger.files.counts == {FileState.UNREACHABLE: 1}

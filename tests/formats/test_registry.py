@@ -23,7 +23,7 @@ from refexplorer.formats.documents import read_long, read_whole
 from refexplorer.formats.forms import FORMS, LAST, installed_forms
 from refexplorer.formats.source import Source
 from refexplorer.io.access.policy import AccessPolicy
-from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.findings import Findings
 from refexplorer.verbs.opening import open_guarded, set_of
 from tests.helpers.commands import run
 

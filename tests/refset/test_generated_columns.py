@@ -10,7 +10,7 @@ import pytest
 import refexplorer as rx
 from refexplorer.refset.contents import internals
 from refexplorer.refset.segments import Generated, generated_tables
-from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.parsing import Effort, look_at_keys
 
 FAILS_IN_THE_MIDDLE = "{{(i - MIDDLE) * (i - MIDDLE) - 9}}"

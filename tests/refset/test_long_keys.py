@@ -14,7 +14,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.core.errors import SENTENCE
-from refexplorer.spec.diagnostics import pointer
+from refexplorer.spec.findings import pointer
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from tests.helpers.explorer import Host

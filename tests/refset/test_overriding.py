@@ -10,8 +10,8 @@ import refexplorer as rx
 from refexplorer.refset.contents import internals
 from refexplorer.refset.opened_set import OpenedSet, open_document
 from refexplorer.refset.overriding import CompareEffort
-from refexplorer.spec.diagnostics import Findings
 from refexplorer.spec.document import read_document
+from refexplorer.spec.findings import Findings
 
 NUMBERS = st.lists(st.integers(0, 6), min_size=1, max_size=4, unique=True)
 ITEMS = st.builds(

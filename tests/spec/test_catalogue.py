@@ -15,7 +15,7 @@ import pytest
 import refexplorer as rx
 from refexplorer.formats import json_forms
 from refexplorer.spec.codes import CODES, RULES, FindingCode, Severity, codes_of
-from refexplorer.spec.diagnostics import SHOWN_PER_CODE, Findings, pointer
+from refexplorer.spec.findings import SHOWN_PER_CODE, Findings, pointer
 from tests.docs.diagnostics import diagnostics_page
 from tests.docs.reference import DIAGNOSTICS
 from tests.helpers.parquet import write_files

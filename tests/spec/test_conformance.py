@@ -30,7 +30,7 @@ def test_an_opened_set_has_the_keys_of_the_case(case: Case) -> None:
     _check_findings(case, refs.diagnostics)
 
 
-def _check_findings(case: Case, diagnostics: tuple[rx.Diagnostic, ...]) -> None:
+def _check_findings(case: Case, diagnostics: tuple[rx.Finding, ...]) -> None:
     errors = {
         (found.code, found.pointer)
         for found in diagnostics

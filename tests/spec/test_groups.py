@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import refexplorer as rx
 from refexplorer.hosts.cli import load_app
-from refexplorer.spec.diagnostics import TOGETHER, grouped
+from refexplorer.spec.findings import TOGETHER, grouped
 
 ARRAY = json.dumps(
     {

@@ -15,7 +15,7 @@ from refexplorer.checks.compare.metadata import PACKING_FIELDS
 from refexplorer.checks.compare.origins import CertainOrigins
 from refexplorer.checks.compare.placing import FileReferences, aligned, expected, is_cut
 from refexplorer.checks.compare.set_array import SetArray
-from refexplorer.checks.records import WHOLE, FileValue, Finding, Remade
+from refexplorer.checks.records import WHOLE, FileDifference, FileValue, Remade
 from refexplorer.formats.datafiles.data_file import FileArray, Unread
 
 _NONE = FileReferences(*(np.empty(0, np.int64) for _ in range(3)))
@@ -27,7 +27,7 @@ def remade(
     path: str,
     native: FileArray | None,
     found: FileReferences | None,
-    findings: Iterable[Finding],
+    findings: Iterable[FileDifference],
 ) -> Remade | None:
     """Return what is to be changed of one array so that it says what the file says."""
     ours = matched.arrays[path]

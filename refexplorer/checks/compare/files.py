@@ -35,8 +35,8 @@ from refexplorer.checks.compare.placing import (
 from refexplorer.checks.compare.set_array import NOWHERE, SetArray
 from refexplorer.checks.records import (
     FAILED,
+    FileDifference,
     FileObjects,
-    Finding,
     ObjectRow,
     Record,
     Remade,
@@ -202,7 +202,7 @@ class FileComparison:
             self._note_axis(groups[0], record)
         return record
 
-    def _of_others(self, path: str) -> Iterator[Finding]:
+    def _of_others(self, path: str) -> Iterator[FileDifference]:
         """Yield references that lead to no chunk of the file, or to another array."""
         ours, found, filed = self._matched.arrays[path], self._references[path], self._matched.filed
         at, groups = filed.find(found.offsets, found.lengths), self._groups[path]
@@ -212,11 +212,11 @@ class FileComparison:
         if len(lost):
             row = int(lost[0])
             message = f"{keys(row)} at byte {int(found.offsets[row]):,} is in no chunk of the file"
-            yield Finding("offset", None, None, message, len(lost), first_keys(keys, lost))
+            yield FileDifference("offset", None, None, message, len(lost), first_keys(keys, lost))
         if groups and self._is_of_another(path, groups[0].native.name):
             name = groups[0].native.name
             message = f"{keys(0)} is a chunk of `{name}`, not of `{path}`"
-            yield Finding("other-array", None, None, message, len(found.numbers),
+            yield FileDifference("other-array", None, None, message, len(found.numbers),
                           first_keys(keys, np.arange(len(found.numbers))))  # fmt: skip
         mine = {group.place for group in groups}
         expected_name = groups[0].native.name if groups else path
@@ -226,7 +226,9 @@ class FileComparison:
             rows = np.flatnonzero(inside & (at.owners == place))
             other = filed.arrays[place].name
             message = f"{keys(int(rows[0]))} is a chunk of `{other}`, not of `{expected_name}`"
-            yield Finding("other-array", None, None, message, len(rows), first_keys(keys, rows))
+            yield FileDifference(
+                "other-array", None, None, message, len(rows), first_keys(keys, rows)
+            )
 
     def _is_of_another(self, path: str, name: str) -> bool:
         """Say whether a file of Zarr, which is a chunk, is one of another array of the set."""
@@ -248,7 +250,7 @@ class FileComparison:
         noted = {(each.cause, each.ours, each.theirs) for each in record.findings}
         for each in differing:
             if each not in noted:
-                record.findings.append(Finding(*each, None, len(group.rows)))
+                record.findings.append(FileDifference(*each, None, len(group.rows)))
 
     def _note_misplaced(self, group: NativeReferences, origin: np.ndarray, record: Record) -> None:
         path, known = group.ours.meta.path, self._matched.filed.chunks[group.place]
@@ -266,7 +268,7 @@ class FileComparison:
             f"element {origin.tolist()} of the array"
         )
         named = first_keys(keys, bad)
-        record.findings.append(Finding("misplaced", None, None, message, len(bad), named))
+        record.findings.append(FileDifference("misplaced", None, None, message, len(bad), named))
         states[group.rows[bad]] = MOVED
 
     def _note_lacking(self, group: NativeReferences, record: Record) -> None:
@@ -281,7 +283,7 @@ class FileComparison:
         count = prod(-(-length // max(n, 1)) for length, n in zip(shape, size, strict=True))
         if len(known.offsets) < count and not record.is_filled_alike:
             what = said(group.ours.fill_value), said(group.native.fill_value)
-            record.findings.append(Finding("fill_value", *what, None, len(group.rows)))
+            record.findings.append(FileDifference("fill_value", *what, None, len(group.rows)))
 
     def _of_unreferenced(self, path: str) -> Record | None:
         """Return the row of an array that the file has and no reference of the part leads to."""
@@ -298,7 +300,9 @@ class FileComparison:
         record = self._new(path, native)
         record.start, record.shape = origin.tolist(), list(lie.shape)
         if (origin + np.array(lie.shape) > np.array(ours.meta.shape)).any():
-            record.findings.append(Finding("shape", said(ours.meta.shape), said(native.shape)))
+            record.findings.append(
+                FileDifference("shape", said(ours.meta.shape), said(native.shape))
+            )
         record.lacking = numbers_bytes(np.unique(expected(filed, lie, origin, ours, cut).numbers))
         record.is_filled_alike = is_filled_alike(ours, native, True)
         return record
@@ -311,7 +315,7 @@ class FileComparison:
             return None
         record = self._new(path, native)
         record.findings += [
-            Finding(each.cause, each.ours, each.theirs)
+            FileDifference(each.cause, each.ours, each.theirs)
             for each in metadata_differences(ours, native, lie, True)
             if each.cause not in _OF_CHUNKS
         ]

@@ -23,7 +23,7 @@ from refexplorer.checks.compare.metadata import (
 from refexplorer.checks.compare.origins import Origins
 from refexplorer.checks.compare.placing import Alignment, aligned
 from refexplorer.checks.compare.set_array import SetArray
-from refexplorer.checks.records import UNCOMPARED, Finding, Record
+from refexplorer.checks.records import UNCOMPARED, FileDifference, Record
 from refexplorer.formats.datafiles.data_file import FileArray, Unread
 
 
@@ -36,7 +36,7 @@ def compare_inline(
     if lie is None:
         return False
     for each in dimension_differences(ours, native):
-        record.findings.append(Finding(each.cause, each.ours, each.theirs))
+        record.findings.append(FileDifference(each.cause, each.ours, each.theirs))
     origin = origins.of(ours, lie)
     filed = None if origin is None else matched.whole(native)
     if origin is None or filed is None:
@@ -45,7 +45,7 @@ def compare_inline(
     stops = origin + np.array(lie.shape, np.int64)
     record.start, record.shape = origin.tolist(), list(lie.shape)
     if (stops > np.array(ours.meta.shape, np.int64)).any():
-        record.findings.append(Finding("shape", said(ours.meta.shape), said(native.shape)))
+        record.findings.append(FileDifference("shape", said(ours.meta.shape), said(native.shape)))
         return True
     if not _has_same_calendar(ours, native, record):
         return True
@@ -62,7 +62,7 @@ def compare_inline(
         record.findings.append(_unlike(ours, native, held, lie, origin, found))
         # of values that were encoded anew the packing may differ, and mean the same
         why = packing_differences(ours, native)
-        record.findings += (Finding(each.cause, each.ours, each.theirs) for each in why)
+        record.findings += (FileDifference(each.cause, each.ours, each.theirs) for each in why)
     return True
 
 
@@ -73,10 +73,10 @@ def _has_same_calendar(ours: SetArray, native: FileArray, record: Record) -> boo
     if is_time(units[0]) and is_time(units[1]):
         calendars = calendar_of(ours.attribute), calendar_of(theirs)
         if calendars[0] != calendars[1]:
-            record.findings.append(Finding("calendar", *calendars))
+            record.findings.append(FileDifference("calendar", *calendars))
             return False
     elif (units[0] or None) != (units[1] or None):
-        record.findings.append(Finding("units", said(units[0]), said(units[1])))
+        record.findings.append(FileDifference("units", said(units[0]), said(units[1])))
     return True
 
 
@@ -87,7 +87,7 @@ def _unlike(
     lie: Alignment,
     origin: np.ndarray,
     found: ComparedValues,
-) -> Finding:
+) -> FileDifference:
     """Return that values differ, with the first of them."""
     units = ours.attribute("units"), native.attributes.get("units")
     at, both = first_difference(found)
@@ -100,7 +100,7 @@ def _unlike(
         message += f", in {said(units[0])} and in {said(units[1])}"
     cause = "same-coordinate" if held.is_lent else "held-values"
     count = int(np.count_nonzero(found.differs))
-    return Finding(cause, None, None, message, count, [ours.meta.chunk_key(index.tolist())])
+    return FileDifference(cause, None, None, message, count, [ours.meta.chunk_key(index.tolist())])
 
 
 def _spread(known: np.ndarray, chunks: tuple[int, ...], place: tuple[slice, ...]) -> np.ndarray:

@@ -30,9 +30,9 @@ from refexplorer.checks.compare.placing import (
 from refexplorer.checks.compare.set_array import NOWHERE, FileLayout, FoundChunks, SetArray
 from refexplorer.checks.records import (
     WHOLE,
+    FileDifference,
     FileObjects,
     FileValue,
-    Finding,
     ObjectRow,
     Record,
     Remade,
@@ -220,7 +220,7 @@ class MessageComparison:
         for (cause, _), note in notes.items():
             named = first_keys(keys, np.array(note.rows))
             found_so = note.ours, note.theirs, note.message or None
-            record.findings.append(Finding(cause, *found_so, len(note.rows), named))
+            record.findings.append(FileDifference(cause, *found_so, len(note.rows), named))
         record.unchecked += self._unchecked(ours)
         wanted, reason = self._wanted(ours)
         if (states == SAME).any():
@@ -374,7 +374,7 @@ class MessageComparison:
             text = f"at {start} the set has {said(both[0])}, the file {said(both[1])}"
             meta = self._arrays[path].meta
             key = meta.chunk_key([at // n for at, n in zip(start, meta.chunks, strict=True)])
-            record.findings.append(Finding("held-values", None, None, text, 1, [key]))
+            record.findings.append(FileDifference("held-values", None, None, text, 1, [key]))
         self._seen[path].append(record)
 
     def _compare_grid(self, path: str, name: str, native: FileArray) -> None:

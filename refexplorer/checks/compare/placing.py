@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refexplorer.checks.compare.set_array import NOWHERE, FileLayout, FoundChunks, SetArray
-from refexplorer.checks.records import NAMED_KEYS, Finding
+from refexplorer.checks.records import NAMED_KEYS, FileDifference
 from refexplorer.checks.states import LedgerState
 from refexplorer.core.text import counted
 from refexplorer.formats.datafiles.data_file import FileArray, FileChunks
@@ -175,7 +175,7 @@ class NativeReferences:
     moves: np.ndarray
     # Where the file's array begins in the set's, as most of them say, shape ``(rank,)``
     origin: np.ndarray
-    findings: list[Finding] = field(default_factory=list)  # What is wrong with the ranges
+    findings: list[FileDifference] = field(default_factory=list)  # What is wrong with the ranges
 
     @property
     def is_placed(self) -> bool:
@@ -245,7 +245,7 @@ def _group(
         group = NativeReferences(ours, place, native, Alignment((), (), ()), False, rows, chunks,
                                  inside, nowhere, nowhere)  # fmt: skip
         rank = f"{len(ours.meta.shape)} dimensions", f"{len(native.shape)} dimensions"
-        group.findings.append(Finding("rank", *rank, count=len(rows)))
+        group.findings.append(FileDifference("rank", *rank, count=len(rows)))
         return group
     cut = is_cut(ours, native, lie) and not (
         (inside == 0).all() and (found.lengths[rows] == known.lengths[chunks]).all()
@@ -287,7 +287,7 @@ def _ranges_compared(
         rows = np.flatnonzero(wrong)
         states[rows] = MOVED
         named = first_keys(keys, rows)
-        group.findings.append(Finding(cause, None, None, message, len(rows), named))
+        group.findings.append(FileDifference(cause, None, None, message, len(rows), named))
 
     if not exact.all():
         row = int(np.argmin(exact))

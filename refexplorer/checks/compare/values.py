@@ -12,7 +12,7 @@ from refexplorer.checks.compare.inline import compared, marked
 from refexplorer.checks.compare.messages import MessageComparison
 from refexplorer.checks.compare.metadata import said as text_of
 from refexplorer.checks.compare.set_array import SetArray
-from refexplorer.checks.records import NAMED_KEYS, Finding, Record
+from refexplorer.checks.records import NAMED_KEYS, FileDifference, Record
 from refexplorer.checks.states import LedgerState
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
@@ -142,17 +142,19 @@ class _ValueTally:
             if self._missing:
                 parts.append(f"{counted(self._missing, 'missing value')} of the file read as data")
             message = " and ".join(parts) or "differ"
-            found = Finding("values", None, None, message, len(self._bad), self._bad[:NAMED_KEYS])
+            found = FileDifference(
+                "values", None, None, message, len(self._bad), self._bad[:NAMED_KEYS]
+            )
             record.findings.append(found)
         if self._masked:
             said = f"{counted(self._masked, 'value')} equal to {text_of(self._ours.missing)}"
             keys = self._masked_keys
-            found = Finding("masked", None, None, said, len(keys), keys[:NAMED_KEYS])
+            found = FileDifference("masked", None, None, said, len(keys), keys[:NAMED_KEYS])
             record.findings.append(found)
         if self._failed:
             keys = self._failed[:NAMED_KEYS]
             record.findings.append(
-                Finding("unreadable", None, None, self._reason, len(self._failed), keys)
+                FileDifference("unreadable", None, None, self._reason, len(self._failed), keys)
             )
 
 

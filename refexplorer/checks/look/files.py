@@ -35,7 +35,7 @@ from refexplorer.checks.records import (
     STATES,
     UNCOMPARED,
     WHOLE,
-    Finding,
+    FileDifference,
     Record,
     numbers_bytes,
     table,
@@ -151,7 +151,7 @@ class Verifier:
                 what = f"{url.rpartition('/')[2]}: {said.partition(': ')[2].rstrip('.')}"
                 # of several versions of one file it is not known which references have which
                 count = each.references if len(versions) == 1 else 0
-                each.findings.append(Finding("changed", message=what, count=count))
+                each.findings.append(FileDifference("changed", message=what, count=count))
                 each.state = DIFFERS
 
     def _of_target(self, targets: Targets, rows: _OfTarget) -> Iterator[Record]:

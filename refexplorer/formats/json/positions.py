@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from refexplorer.core.files import Readable
-from refexplorer.spec.diagnostics import parts_of
+from refexplorer.spec.findings import parts_of
 
 _BLOCK = 4 * 2**20  # bytes that are searched for a key at a time
 _SHOWN = 64 * 2**10  # bytes of the text that are returned around a place

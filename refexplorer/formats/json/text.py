@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from refexplorer.core.errors import LimitError, SpecError
 from refexplorer.core.limits import Limits
 from refexplorer.formats.json.positions import TEXT, span
-from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.findings import Findings, pointer
 
 _OF_A_WORD = f"{string.ascii_letters}{string.digits}_.+-"
 _LONGEST_WORD = 40  # characters of a misspelt word that a message quotes

@@ -23,7 +23,7 @@ from refexplorer.core.limits import Limits
 from refexplorer.formats.json.text import decode_text, parse_json
 from refexplorer.formats.parquet.records import RecordFile
 from refexplorer.formats.source import ZMETADATA
-from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.keys import folders_above
 from refexplorer.spec.lint import parse_metadata
 from refexplorer.spec.reference_parsing import BadReference, check_length, read_reference

@@ -184,7 +184,7 @@ def _wrong_call(error: BadParameter) -> str:
 
 
 def _refuse(sentence: str) -> int:
-    from refexplorer.core.text import escape
+    from refexplorer.hosts.cli.output import say
 
-    sys.stderr.write(f"refexplorer: {escape(sentence)}\n")
+    say(f"refexplorer: {sentence}")
     return UNREADABLE

@@ -8,6 +8,8 @@ Text from a file is escaped on its way out, addresses are without secrets but in
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +21,8 @@ from refexplorer.core.errors import FormWarning, LeftOutWarning, RefexplorerErro
 from refexplorer.core.masking import KEYS, masked, masked_text
 from refexplorer.core.text import escape
 
+_ALLOWING = re.compile(r'refs\.allowing\(((?:"[^"]*"(?:, )?)+)\)(?: or allow=\["[^"]*"\])?')
+"""How messages of the access policy and of reports advise to allow a place, in Python."""
 Item = TypeVar("Item")
 Counter = Callable[..., None]
 """Takes how much of a work is done, of how much, and perhaps a sentence on what is done now."""
@@ -31,7 +35,22 @@ def is_terminal() -> bool:
 
 def say(sentence: str) -> None:
     """Tell the person something that is not the answer, on stderr."""
-    sys.stderr.write(f"{escape(sentence)}\n")
+    sys.stderr.write(f"{shown_text(sentence)}\n")
+
+
+def shown_text(text: str) -> str:
+    """Return text as a terminal shows it, with options of the command for what Python would say."""
+    return escape(options_text(text))
+
+
+def options_text(text: str) -> str:
+    """Return text in which the advice to call `ReferenceSet.allowing` is an option to type."""
+    return _ALLOWING.sub(
+        lambda advice: " ".join(
+            f"--allow {shlex.quote(name)}" for name in re.findall(r'"([^"]*)"', advice[1])
+        ),
+        text,
+    )
 
 
 @contextmanager
@@ -49,7 +68,7 @@ def print_warnings() -> Iterator[None]:
 
 def write_line(text: str = "") -> None:
     """Write one line of the answer."""
-    sys.stdout.write(f"{escape(text)}\n")
+    sys.stdout.write(f"{shown_text(text)}\n")
 
 
 def write_text(answer: object) -> None:

@@ -24,7 +24,7 @@ from refexplorer.io.fetch.background import Stopped
 
 if TYPE_CHECKING:
     from refexplorer.io.access.urls import Place
-    from refexplorer.spec.diagnostics import Diagnostic
+    from refexplorer.spec.findings import Finding
 
 _SHOWN_TAG = 60  # characters of an ETag: a server may send any text
 
@@ -170,7 +170,11 @@ def cause(error: BaseException, place: Place) -> str:
         return "the read was stopped"
     if isinstance(error, ImportError):
         package = _PACKAGES.get(place.protocol)
-        return f"the package {package} is not installed" if package else f"{error}".rstrip(".")
+        return (
+            f"{package} is not installed (`pip install {package}`)"
+            if package
+            else f"{error}".rstrip(".")
+        )
     if isinstance(error, FileNotFoundError):
         return "there is no such file"
     if is_out_of_memory(error):
@@ -248,7 +252,7 @@ def too_long(size: int, limit: int, ranges: bool = True) -> LimitError:
     )
 
 
-def rejection_text(error: Diagnostic) -> str:
+def rejection_text(error: Finding) -> str:
     """Say in a sentence why a key of the source is not in the set."""
     return f"The reference of {error.key} cannot be used: {error}"
 

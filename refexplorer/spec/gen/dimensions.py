@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refexplorer.core.errors import PickledByFields
-from refexplorer.spec.diagnostics import Findings, meant, pointer
+from refexplorer.spec.findings import Findings, meant, pointer
 from refexplorer.spec.keys import RESERVED, is_speakable
 
 STOPS = ("end", "to", "until", "size", "count", "n")

@@ -19,7 +19,7 @@ import numpy as np
 from refexplorer.core.errors import LimitError, PickledByFields
 from refexplorer.core.limits import Limits
 from refexplorer.core.masking import masks_repr
-from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.dimensions import (
     BLOCK,
     Block,

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from refexplorer.core.limits import Limits
-from refexplorer.spec.diagnostics import Findings, pointer
+from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.gen.dimensions import Dimension, as_column, read_dimensions
 from refexplorer.spec.gen.item import FIELDS, LISTED_KEYS, GenItem, failing, fails, said_of_values
 from refexplorer.spec.templates import syntax

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from refexplorer.core.limits import Limits
-from refexplorer.spec.diagnostics import Problem
+from refexplorer.spec.findings import Problem
 
 Value = object
 _PERCENT = re.compile(r"%(?:%|[#0\- +]*([0-9]*)(?:\.([0-9]+))?[hlL]?([diouxXeEfFgGcrsa]))")

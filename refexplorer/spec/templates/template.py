@@ -14,7 +14,7 @@ from itertools import chain, islice
 
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits
 from refexplorer.core.masking import masks_repr
-from refexplorer.spec.diagnostics import COMPARED, meant
+from refexplorer.spec.findings import COMPARED, meant
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.syntax import TemplateProblem, Value, text_of, too_big
 

@@ -26,7 +26,7 @@ from refexplorer.refset.contents import Contents, internals
 from refexplorer.refset.opened_set import OpenedSet, table_of
 from refexplorer.refset.writing.references import Renames, retargeted
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.diagnostics import Diagnostic, Findings
+from refexplorer.spec.findings import Finding, Findings
 from refexplorer.verbs.converting import Conversion, Watch, check_output, convert_checked
 from refexplorer.verbs.differing import Difference, diff
 from refexplorer.verbs.opening import open_references
@@ -123,7 +123,7 @@ class Repair:
         return tuple(each.message for each in _errors(self.before) if each.id not in remaining)
 
     @property
-    def left(self) -> tuple[Diagnostic, ...]:
+    def left(self) -> tuple[Finding, ...]:
         """What differs still; the `remedy` of each says what to do about it."""
         return tuple(_errors(self.after))
 
@@ -278,7 +278,7 @@ def _more(sentences: Sequence[str]) -> Iterator[str]:
         yield f"  … {counted(more, 'more finding')}"
 
 
-def _errors(report: Report) -> Iterator[Diagnostic]:
+def _errors(report: Report) -> Iterator[Finding]:
     return (each for each in report.findings if each.severity is Severity.ERROR)
 
 

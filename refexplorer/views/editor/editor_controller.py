@@ -18,7 +18,7 @@ from refexplorer.readers.features import BASES
 from refexplorer.readers.running import KeysRead, sample_of
 from refexplorer.refset.contents import internals
 from refexplorer.spec.codes import CODES, codes_of
-from refexplorer.spec.diagnostics import Diagnostic
+from refexplorer.spec.findings import Finding
 from refexplorer.verbs.codes import explain_code
 from refexplorer.verbs.opening import dialects, open_references
 from refexplorer.verbs.referenceset import ReferenceSet
@@ -221,7 +221,7 @@ class EditorController:
         return self._positions if self._error is None else None
 
     @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
+    def diagnostics(self) -> tuple[Finding, ...]:
         """What there is to say about the last good text."""
         return () if self._good is None else self._good.diagnostics
 

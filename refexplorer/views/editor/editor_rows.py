@@ -15,7 +15,7 @@ from refexplorer.readers.running import KeysRead
 from refexplorer.refset.contents import internals
 from refexplorer.refset.removed import removed_keys
 from refexplorer.spec.derivation import TraceStep
-from refexplorer.spec.diagnostics import parts_of
+from refexplorer.spec.findings import parts_of
 from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.gen.item import FIELDS, BadField
 from refexplorer.spec.references import (

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.spec.codes import RULES
-from refexplorer.spec.diagnostics import parts_of, pointer
+from refexplorer.spec.findings import parts_of, pointer
 from refexplorer.spec.gen.item import FIELDS
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.compiler import compile_template

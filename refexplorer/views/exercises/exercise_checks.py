@@ -17,7 +17,7 @@ from typing import Any
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.spec.codes import codes_of
-from refexplorer.spec.diagnostics import Diagnostic, parts_of, pointer
+from refexplorer.spec.findings import Finding, parts_of, pointer
 from refexplorer.spec.references import Url
 from refexplorer.verbs.opening import dialects
 from refexplorer.verbs.referenceset import ReferenceSet
@@ -166,11 +166,11 @@ def _clean(found: ReferenceSet, wanted: ReferenceSet) -> Fault | None:
     return None if odd is None else Fault(odd.message, odd.hint, _place(odd))
 
 
-def _serious(refs: ReferenceSet) -> Iterator[Diagnostic]:
+def _serious(refs: ReferenceSet) -> Iterator[Finding]:
     return (one for one in refs.diagnostics if one.severity != "info")
 
 
-def _place(found: Diagnostic) -> str:
+def _place(found: Finding) -> str:
     line = "" if found.line is None else f"line {found.line}, column {found.column}: "
     return f"{line}`{found.pointer or '/'}`"
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from refexplorer.core.errors import RefexplorerError, SpecError
 from refexplorer.core.text import counted
-from refexplorer.spec.diagnostics import Diagnostic
+from refexplorer.spec.findings import Finding
 from refexplorer.verbs.opening import open_references
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.editor.specification import cited, taught
@@ -200,7 +200,7 @@ class ExercisesController(EditorController):
         return super().sentence
 
     @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
+    def diagnostics(self) -> tuple[Finding, ...]:
         """As of the editor, but for what is not told yet."""
         return () if self._is_hidden and self._stage < TellingStage.HINT else super().diagnostics
 

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from refexplorer import demo
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.spec.codes import RULES
-from refexplorer.spec.diagnostics import meant
+from refexplorer.spec.findings import meant
 
 STAGED = "debugging"
 """The topic in which what is wrong is the task, so that it is told in stages."""

@@ -34,7 +34,7 @@ from refexplorer.views.wire.jobs import STOPPED, JobAnswer, JobReport, go_on, un
 if TYPE_CHECKING:
     from refexplorer.checks.engine import AuditProgress
     from refexplorer.checks.report import Report
-    from refexplorer.spec.diagnostics import Diagnostic
+    from refexplorer.spec.findings import Finding
 
 SHOWN = 200
 """Findings that one answer carries."""
@@ -106,7 +106,7 @@ class FilesCompared:
             found.counts.grants[:_GRANTS],
         )
 
-    def _finding(self, found: Diagnostic) -> VerifiedFinding:
+    def _finding(self, found: Finding) -> VerifiedFinding:
         key = found.key or ""
         has_key = internals(self._refs).opened.holds(key)
         return VerifiedFinding(

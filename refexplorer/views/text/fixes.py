@@ -17,7 +17,7 @@ from refexplorer.core.errors import RefexplorerError, SpecError
 from refexplorer.formats.json.positions import TEXT
 from refexplorer.formats.json.text import CURLY, ODD_SPACES, last_open
 from refexplorer.spec.codes import CODES, Severity
-from refexplorer.spec.diagnostics import pointer
+from refexplorer.spec.findings import pointer
 from refexplorer.views.text.positions import TextPositions
 from refexplorer.views.wire.editor.editor_messages import Change, EditorDiagnostic, Fix
 from refexplorer.views.wire.models import Note

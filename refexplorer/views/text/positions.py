@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import size_text
 from refexplorer.formats.json.positions import TEXT, Positions, Span
-from refexplorer.spec.diagnostics import pointer as pointer_to
+from refexplorer.spec.findings import pointer as pointer_to
 from refexplorer.views.wire.editor.editor_messages import Window
 
 LONGEST = 20_000_000

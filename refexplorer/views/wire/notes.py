@@ -11,7 +11,7 @@ from refexplorer.spec.keys import folders_above
 from refexplorer.views.wire.models import Note
 
 if TYPE_CHECKING:
-    from refexplorer.spec.diagnostics import Diagnostic
+    from refexplorer.spec.findings import Finding
     from refexplorer.verbs.referenceset import ReferenceSet
 
 SHOWN = 200
@@ -20,7 +20,7 @@ SOON = 100_000
 """Keys of a set that is gone through at once; what is odd about a larger one is said later."""
 
 
-def known(refs: ReferenceSet) -> tuple[Diagnostic, ...] | None:
+def known(refs: ReferenceSet) -> tuple[Finding, ...] | None:
     """Return the diagnostics of a set, or None where finding them would hold up the first look."""
     is_known = refs.count <= SOON or "diagnostics" in vars(refs)
     return refs.diagnostics if is_known else None
@@ -59,7 +59,7 @@ def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note
     return tuple(found[:SHOWN])
 
 
-def note(refs: ReferenceSet, diagnostic: Diagnostic) -> Note:
+def note(refs: ReferenceSet, diagnostic: Finding) -> Note:
     """Return the model of a diagnostic, with what the tree has that is nearest to its place."""
     return Note(
         diagnostic.code,
@@ -75,7 +75,7 @@ def note(refs: ReferenceSet, diagnostic: Diagnostic) -> Note:
     )
 
 
-def _nearest(refs: ReferenceSet, diagnostic: Diagnostic) -> str | None:
+def _nearest(refs: ReferenceSet, diagnostic: Finding) -> str | None:
     """Return the key of a diagnostic, the first of its gen item, or what it is below."""
     key = diagnostic.key
     if key is None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from refexplorer.formats.json import positions
 from refexplorer.formats.json.positions import find_in_stream, locate
-from refexplorer.spec.diagnostics import pointer
+from refexplorer.spec.findings import pointer
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -127,7 +127,7 @@ def test_an_array_with_metadata_of_both_versions_is_one_array(tmp_path: Path) ->
     assert refs.summary().keys == 6
 
 
-def _errors(refs: rx.ReferenceSet) -> list[rx.Diagnostic]:
+def _errors(refs: rx.ReferenceSet) -> list[rx.Finding]:
     """Return the errors besides that of a store without a root group, as most here are."""
     return [d for d in refs.diagnostics if d.severity == "error" and d.code != "no-root"]
 

@@ -44,7 +44,7 @@ def test_nothing_is_asked_before_it_is_allowed(server: RangeServer, tmp_path: Pa
     ran = run("audit", path)
     assert (ran.status, server.requests) == (2, [])
     assert "not all of it was checked" in ran.out
-    assert f'allowing("{server.url}")' in ran.out
+    assert f"Use --allow {server.url} to audit the rest." in ran.out
     assert run("audit", path, "--allow", server.url).status == 0
 
 

@@ -36,7 +36,7 @@ def test_nothing_is_asked_before_it_is_allowed(server: RangeServer, tmp_path: Pa
     path = written(tmp_path, server, 2)
     ran = run("check", path, "--targets")
     assert (ran.status, server.requests) == (2, [])
-    assert f'allow=["{server.url}"]' in ran.out
+    assert f"--allow {server.url}" in ran.out
     allowed = run("check", path, "--targets", "--allow", server.url, "--json")
     assert allowed.status == 0
     found = json.loads(allowed.out)
@@ -123,3 +123,27 @@ def test_the_targets_as_a_page(tmp_path: Path, demo: Path) -> None:
     assert text.startswith("<!doctype html>")
     assert "sst_2025-07.nc" in text
     assert "<script" not in text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["check", "--targets"],
+        ["audit"],
+        ["verify"],
+        ["why"],
+    ],
+)
+def test_what_may_not_be_read_yet_names_the_option(command: list[str], tmp_path: Path) -> None:
+    """On the command line the advice is an option to type, not a line of Python."""
+    metadata = {
+        "zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<i4", "compressor": None,
+        "filters": None, "fill_value": 0, "order": "C",
+    }  # fmt: skip
+    refs = {".zgroup": '{"zarr_format": 2}', "x/.zarray": json.dumps(metadata)}
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps({**refs, "x/0": ["s3://misc/f.nc", 0, 8]}))
+    ran = run(command[0], path, *command[1:], *(["x", "0"] if command == ["why"] else []))
+    assert ran.status == 2
+    assert "--allow s3://misc" in ran.out + ran.err
+    assert "allowing(" not in ran.out + ran.err

@@ -68,7 +68,7 @@ def test_files_that_may_not_be_read(source: Path, tmp_path: Path) -> None:
     assert ran.out.startswith("set.json: not known: 3 files may not be read yet\n")
     assert "  Read: 0 of 3 files. Placed: 0 of 30 chunks. Decoded: 0. Values compared" in ran.out
     assert " failed" not in ran.out
-    assert f'Use refs.allowing("{tmp_path}") to verify the rest.' in ran.out
+    assert f"Use --allow {tmp_path} to verify the rest." in ran.out
     assert "(The file may not be read yet)" in ran.out.splitlines()[-1]
     two: list[str | Path] = ["--allow", tmp_path / "o_0000.nc", "--allow", tmp_path / "o_0001.nc"]
     ran = run("verify", place, *two)

@@ -9,7 +9,7 @@ import pytest
 
 from refexplorer.core.text import counted, escape, moment_text, number_text, size_text
 from refexplorer.spec.derivation import TraceStep
-from refexplorer.spec.diagnostics import parts_of, pointer
+from refexplorer.spec.findings import parts_of, pointer
 from refexplorer.verbs.display import heatmap
 from refexplorer.views.preview.values import value_text
 from tests.cases import FOLDER

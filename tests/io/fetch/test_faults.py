@@ -798,7 +798,7 @@ def test_a_certificate_that_nobody_vouches_for() -> None:
 def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "adlfs", None)
     said = refusal(targets("az://box"), "az://box/f")
-    assert "the package adlfs is not installed" in said
+    assert "adlfs is not installed (`pip install adlfs`)" in said
 
 
 def test_a_failure_is_no_fill_value(server: RangeServer) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import refexplorer as rx
 from refexplorer.refset.contents import internals
-from refexplorer.spec.diagnostics import Findings
+from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.gen.parsing import read_gen
 from refexplorer.spec.templates.columns import Scopes

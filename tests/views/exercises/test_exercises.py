@@ -16,7 +16,7 @@ from hypothesis import settings
 
 import refexplorer as rx
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.spec.diagnostics import pointer
+from refexplorer.spec.findings import pointer
 from refexplorer.views.exercises.answers import GivenAnswer
 from refexplorer.views.exercises.exercise_checks import judge, prove, proven
 from refexplorer.views.exercises.exercise_models import Exercise, ExerciseCheck, exercises

@@ -27,7 +27,7 @@ from refexplorer.hosts.cli.program import (
 )
 from refexplorer.hosts.cli.verbs.making import Allow, Overwrite, RenameRules, pairs
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.diagnostics import Diagnostic, grouped
+from refexplorer.spec.findings import Finding, grouped
 from refexplorer.verbs.referenceset import ReferenceSet
 
 if TYPE_CHECKING:
@@ -88,8 +88,11 @@ def check_targets(
         output.write_rows(
             _COLUMNS,
             (
-                (r.words, r.url, size_cell(r.size), r.references, r.modified, r.message)
-                for r in found
+                (
+                    *(each.words, each.url, size_cell(each.size), each.references, each.modified),
+                    output.options_text(each.message or ""),
+                )
+                for each in found
             ),
         )
         output.say(f"{found.source}, {found.summary}")
@@ -176,7 +179,7 @@ def _write_check_page(path: Path | None, refs: ReferenceSet, checks: TargetCheck
             write_check_page(path, refs, checks)
 
 
-def _diagnostic_lines(diagnostics: tuple[Diagnostic, ...], every: bool) -> Iterator[str]:
+def _diagnostic_lines(diagnostics: tuple[Finding, ...], every: bool) -> Iterator[str]:
     """Yield what is said of the diagnostics; of many of one code the first, unless `every`."""
     for group in grouped(diagnostics):
         if every or not group.is_long:

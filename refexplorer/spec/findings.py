@@ -44,7 +44,7 @@ class Problem(PickledError):
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Finding:
     """One finding: what, where, and what to do.
 
     Attributes
@@ -139,7 +139,7 @@ class Diagnostic:
 class Reason:
     """The reason for rejecting one value; a finding once its pointer is known."""
 
-    # code, message: As of a `Diagnostic`
+    # code, message: As of a `Finding`
     code: str
     message: str
     hint: Hint = ""  # The same, or what finds it out
@@ -149,11 +149,11 @@ class Reason:
         """Keep what a problem says, without what its traceback holds."""
         return cls(problem.code, str(problem), problem.late_hint)
 
-    def finding(self, pointer: str, key: str) -> Diagnostic:
+    def finding(self, pointer: str, key: str) -> Finding:
         """Return the finding for a key whose value is at a pointer."""
         hint = self.hint if isinstance(self.hint, str) else self.hint()
         severity = CODES[self.code].severity
-        return Diagnostic(self.code, severity, pointer, self.message, hint, key=key)
+        return Finding(self.code, severity, pointer, self.message, hint, key=key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class DiagnosticGroup:
     # code, severity: Of all of them
     code: str
     severity: Severity
-    diagnostics: tuple[Diagnostic, ...]  # In order, at least one
+    diagnostics: tuple[Finding, ...]  # In order, at least one
 
     @property
     def count(self) -> int:
@@ -182,9 +182,9 @@ class DiagnosticGroup:
         return f"{self.severity} {self.code}, {self.count:,} times: {meaning}"
 
 
-def grouped(diagnostics: Iterable[Diagnostic]) -> list[DiagnosticGroup]:
+def grouped(diagnostics: Iterable[Finding]) -> list[DiagnosticGroup]:
     """Put diagnostics of one code and severity together, in the order of the first of each."""
-    found: dict[tuple[str, Severity], list[Diagnostic]] = {}
+    found: dict[tuple[str, Severity], list[Finding]] = {}
     for diagnostic in diagnostics:
         found.setdefault((diagnostic.code, diagnostic.severity), []).append(diagnostic)
     return [DiagnosticGroup(code, severity, tuple(of)) for (code, severity), of in found.items()]
@@ -194,7 +194,7 @@ class Findings:
     """Gathers diagnostics: of a code and an array some are kept one by one, the rest counted."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str], Diagnostic] = {}
+        self._found: dict[tuple[str, str], Finding] = {}
         self._shown: dict[tuple[str, str], int] = {}
         self._kept: dict[str, int] = {}
         self._last: dict[tuple[str, str], tuple[str, str]] = {}
@@ -237,7 +237,7 @@ class Findings:
         if not isinstance(hint, str):
             hint = hint() if self._kept[code] <= HINTS_PER_CODE else ""
         severity = Severity.ERROR if is_error else CODES[code].severity
-        self._found[identity] = Diagnostic(
+        self._found[identity] = Finding(
             code,
             severity,
             pointer,
@@ -264,10 +264,10 @@ class Findings:
                 together=found.is_spread,
             )
 
-    def __iter__(self) -> Iterator[Diagnostic]:
+    def __iter__(self) -> Iterator[Finding]:
         return iter(self._found.values())
 
-    def freeze(self, locate: Locator | None = None) -> tuple[Diagnostic, ...]:
+    def freeze(self, locate: Locator | None = None) -> tuple[Finding, ...]:
         """Return the findings, errors first, with line and column where they can be told."""
         order = list(Severity)
         found = sorted(self, key=lambda diagnostic: order.index(diagnostic.severity))
@@ -286,7 +286,7 @@ def _folder_of(pointer: str, key: str | None) -> str:
     return place.rpartition("/")[0]
 
 
-def placed(diagnostic: Diagnostic, locate: Locator) -> Diagnostic:
+def placed(diagnostic: Finding, locate: Locator) -> Finding:
     """Return a finding with line and column, where they can be told."""
     line_and_column = locate(diagnostic.pointer)
     if line_and_column is None:

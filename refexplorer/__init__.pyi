@@ -69,7 +69,7 @@ from .refset.target_layout import (
     TargetRange as TargetRange,
     TargetSummary as TargetSummary,
 )
-from .refset.tree_nodes import Node as Node, NodeType as NodeType, Page as Page
+from .refset.tree import Node as Node, NodeType as NodeType, Page as Page
 from .verbs.repair.repairing import Repair as Repair, repair as repair
 from .spec.codes import Severity as Severity
 from .spec.findings import Finding as Finding

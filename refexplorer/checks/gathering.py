@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import add
+from operator import add, lt
 from typing import Any
 
 import numpy as np
@@ -78,8 +78,8 @@ class _Joined:
 
     files: int = 0
     last: int | None = None
-    starts: set[bytes] = field(default_factory=set)
-    stops: np.ndarray | None = None
+    starts: set[tuple[int, ...]] = field(default_factory=set)
+    stops: list[int] | None = None
     axis: FileAxis = field(default_factory=FileAxis)
 
 
@@ -283,15 +283,15 @@ class ReportBuilder:
             joined.last = row["number"]
         if row["start"] is None or row["shape"] is None:
             return
-        start, shape = np.array(row["start"], np.int64), np.array(row["shape"], np.int64)
-        stops = start + shape
+        start = row["start"]  # lists: arrays of so few numbers took four times as long
+        stops = list(map(add, start, row["shape"]))
         if len(joined.starts) < 2:
-            joined.starts.add(start.tobytes())
-        joined.stops = stops if joined.stops is None else np.maximum(joined.stops, stops)
+            joined.starts.add(tuple(start))
+        joined.stops = stops if joined.stops is None else list(map(max, joined.stops, stops))
         if is_new and row["axis"] is not None:
-            joined.axis.add(row["number"], int(start[0]), row["axis"])
+            joined.axis.add(row["number"], start[0], row["axis"])
         if path in self._covered and row["state"] != UNCOMPARED:
-            region = tuple(slice(int(a), int(b)) for a, b in zip(start, stops, strict=True))
+            region = tuple(map(slice, start, stops))
             state = 2 if row["state"] == DIFFERS else 1
             self._covered[path][region] = np.maximum(self._covered[path][region], state)
 
@@ -408,9 +408,9 @@ class ReportBuilder:
                 continue
             if any(code == "shape" and array == path for code, array, *_ in self._groups):
                 continue
-            if (joined.stops < np.array(whole, np.int64)).any():
+            if any(map(lt, joined.stops, whole)):
                 row = {"number": -1, "target": ""}
-                said = str(tuple(joined.stops.tolist()))
+                said = str(tuple(joined.stops))
                 found = {"cause": "shape", "ours": str(whole), "theirs": said}
                 self._note(path, row, found | {"message": None, "count": 0, "keys": []})
                 group = self._groups["shape", path, str(whole), said]

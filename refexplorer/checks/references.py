@@ -213,7 +213,7 @@ def _of_generated(opened: OpenedSet, part: Generated) -> Iterator[AuditedBlock]:
         table = block_of(part, start, stop)
         arrays, chunks = _nowhere(table.count)
         for place, array in near:
-            rows, indices = _chunks_among(table, array)
+            rows, indices = chunk_indices(array, table.keys)
             arrays[rows], chunks[rows] = place, numbers_of_chunks(array, indices)
         yield AuditedBlock(table, arrays, chunks, stop - start - table.count)
 
@@ -221,17 +221,6 @@ def _of_generated(opened: OpenedSet, part: Generated) -> Iterator[AuditedBlock]:
 def _may_meet(part: Segment, path: str) -> bool:
     above, below = prefix(path), prefix(part.folder)
     return above.startswith(below) or below.startswith(above)
-
-
-def _chunks_among(table: Table, array: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows that are chunks of an array, and their indices."""
-    rank = len(array.shape)
-    if not rank:
-        row = table.find(array.chunk_key(()))
-        rows = np.array([] if row is None else [row], np.int64)
-        return rows, np.empty((len(rows), 0), np.int64)
-    start = array.folder + array.prefix
-    return chunk_indices(table.keys, np.arange(table.count), start, array.separator, rank)
 
 
 def _nowhere(count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -28,7 +28,7 @@ from refexplorer.refset.contents import Internals
 from refexplorer.refset.lint import lint
 from refexplorer.refset.lint_metadata import attributes_of
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.spec.findings import Finding, Findings, meant, pointer
+from refexplorer.spec.findings import Finding, Findings, pointer, suggest
 from refexplorer.spec.lint import is_metadata
 from refexplorer.spec.lint_metadata import lint_metadata_text, may_be_a_value
 from refexplorer.spec.references import Base64, Inline
@@ -101,7 +101,7 @@ def _problem(array: ArrayMeta, text: str) -> tuple[str, str] | None:
         return "unsafe-codec", f"{error}".removeprefix("array ")
     for name, _ in codecs:
         if name and not is_installed(name, array.zarr_format):
-            guess = meant(name, _KNOWN)
+            guess = suggest(name, _KNOWN)
             return "codec-not-installed", f"{missing(name)} {guess}".rstrip()
     if any(lint_metadata_text(array.metadata_key, text)):  # noted already, and better
         return None

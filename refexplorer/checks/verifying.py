@@ -318,7 +318,7 @@ class _FilesOfArrays:
             found = self._files.setdefault(self._arrays[place].path, set())
             if len(found) < 2:
                 targets = np.unique(columns.targets[leads & (block.arrays == place)])
-                found |= set(columns.urls_at(targets[:2]))
+                found |= set(columns.urls.at(targets[:2]))
 
 
 def _fingerprint(

@@ -218,7 +218,7 @@ def _of_columns(columns: Columns) -> Iterator[tuple[str, np.ndarray]]:
     yield "long-range", is_range & (lengths > _LONGEST_UINT32)
     yield "vast", is_range & ((columns.offsets > EXACT) | (lengths > EXACT))
     found: dict[str, np.ndarray] = {}
-    for start, positions in columns.urls_by_start(_START):
+    for start, positions in columns.urls.by_start(_START):
         flags = np.isin(columns.targets, positions) & (columns.targets >= 0)
         if start is None or not start:
             name = "null-url" if start is None else "relative"

@@ -9,9 +9,8 @@ from math import prod
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from refexplorer.formats.columns.arrow import number_column, text_scalar
+from refexplorer.formats.columns.arrow import number_column
 from refexplorer.formats.columns.chunk_names import chunk_indices, last_parts
 from refexplorer.formats.columns.spans import BLOCK
 from refexplorer.formats.columns.table import Table
@@ -177,11 +176,7 @@ def has_plain_names(array: ArrayMeta) -> bool:
 
 def _count_inside(keys: pa.LargeStringArray, array: ArrayMeta) -> int:
     """Count the chunks inside the grid among any keys."""
-    if not array.shape:
-        return int(pc.sum(pc.equal(keys, text_scalar(array.chunk_key(())))).as_py() or 0)
-    start, rank = array.folder + array.prefix, len(array.shape)
-    _, indices = chunk_indices(keys, np.arange(len(keys)), start, array.separator, rank)
-    return int(array.inside(indices).sum())
+    return int(array.inside(chunk_indices(array, keys)[1]).sum())
 
 
 def _count_in_folders(
@@ -189,8 +184,7 @@ def _count_in_folders(
 ) -> list[int]:
     """Count the chunks inside the grid of one array, and of others whose chunks have its names."""
     names = last_parts(keys.take(number_column(np.concatenate(rows))))
-    start, rank = "/" + array.prefix, len(array.grid)
-    found, indices = chunk_indices(names, np.arange(len(names)), start, array.separator, rank)
+    found, indices = chunk_indices(replace(array, path="", prefix="/" + array.prefix), names)
     before = np.zeros(len(names) + 1, np.int64)
     before[1 + found] = array.inside(indices)
     ends = np.cumsum([len(part) for part in rows])
@@ -216,7 +210,11 @@ class ArrayIndex:
     @cached_property
     def paths(self) -> tuple[str, ...]:
         """Paths of all arrays whose metadata can be read, in the order of the tree."""
-        return tuple(f.path for f in self._tree.folders if self.get(f.path) is not None)
+        return tuple(array.path for array in self)
+
+    def __iter__(self) -> Iterator[ArrayMeta]:
+        """Yield all arrays whose metadata can be read, in the order of the tree."""
+        return iter(self.below(self._tree.root))
 
     def get(self, path: str) -> ArrayMeta | None:
         """Return the metadata of the array at a path; None if there is none that can be read."""
@@ -236,32 +234,22 @@ class ArrayIndex:
 
     def chunk_rows(self, array: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
         """Return the explicit chunk keys of an array with the right number of dimensions."""
-        folder = self._tree.folder(array.path)
-        if folder is None or not array.shape:
-            return self._only_chunk(array)
-        return self._chunks_among(self._tree.rows_below(folder), array)
+        return self._chunks_among(self._rows_below(array), array)
 
     def chunk_row_blocks(
         self, array: ArrayMeta, size: int
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield what `chunk_rows` returns, of no more than `size` keys at a time."""
-        folder = self._tree.folder(array.path)
-        if folder is None or not array.shape:
-            yield self._only_chunk(array)
-            return
-        rows = self._tree.rows_below(folder)
+        rows = self._rows_below(array)
         for start in range(0, len(rows), size):
             yield self._chunks_among(rows[start : start + size], array)
 
-    def _only_chunk(self, array: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
-        """Return the chunk of an array without dimensions."""
-        row = self._tree.table.find(array.chunk_key(()))
-        rows = np.array([] if row is None else [row], np.int64)
-        return rows, np.empty((len(rows), 0), np.int64)
+    def _rows_below(self, array: ArrayMeta) -> np.ndarray:
+        folder = self._tree.folder(array.path)
+        return np.empty(0, np.int64) if folder is None else self._tree.rows_below(folder)
 
     def _chunks_among(self, rows: np.ndarray, array: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
-        keys, start = self._tree.table.keys, array.folder + array.prefix
-        positions, indices = chunk_indices(keys, rows, start, array.separator, len(array.shape))
+        positions, indices = chunk_indices(array, self._tree.table.keys, rows)
         return rows if len(positions) == len(rows) else rows[positions], indices
 
     def present(self, array: ArrayMeta) -> int | None:

@@ -5,26 +5,24 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from refexplorer.core.errors import LimitError, RefexplorerError
-from refexplorer.formats.columns.chunk_names import MOST_DIMENSIONS, run_of
-from refexplorer.formats.columns.references import KINDS, RANGE, URL, Columns
-from refexplorer.refset.grid_cells import GridView, Windows, blocks, reduce
+from refexplorer.formats.columns.arrow import text_column
+from refexplorer.formats.columns.chunk_names import MOST_DIMENSIONS, chunk_indices, run_of
+from refexplorer.formats.columns.references import KINDS, RANGE, URL, Columns, build_columns
+from refexplorer.refset.grid_cells import ChunkColumns, GridView, Windows, blocks, reduce
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Loaded, Records
 from refexplorer.refset.segments import (
     EVALUATED_KEYS,
     Generated,
-    Listing,
     Segment,
     code_targets,
-    evaluated,
-    listings,
+    generated_tables,
 )
 from refexplorer.spec.keys import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -34,34 +32,9 @@ STATES = ("absent", *KINDS)
 DENSE_CHUNKS = 100_000_000  # one byte each in an array of states, eight in one of lengths
 _BLOCK = 2**16
 """References of a block: few enough to stay in the caches of a processor."""
-# keys are read as numbers of up to 18 digits, which fit into 63 bits
-_READ = 10**18
 _INT64 = 2**63 - 1
 EXAMINED_CHUNKS = 2_048
 """Generated chunks that one picture looks at when there are too many to evaluate all."""
-
-
-@dataclass(frozen=True)
-class ChunkColumns:
-    """n chunks of an array; all but those of `ChunkReferences.left_out` have a reference."""
-
-    # Shape ``(n, rank)`` int64; object in grids of more chunks than that numbers
-    indices: np.ndarray
-    states: np.ndarray  # Positions in `STATES`, uint8
-    targets: np.ndarray  # Positions in `ChunkReferences.urls`, -1 without a target, int64
-    # offsets, lengths: In bytes, -1 where there is none: no byte range, or the size of a whole
-    # file; int64, or whole numbers of Python where one does not fit into 64 bits
-    offsets: np.ndarray
-    lengths: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.states)
-
-    def select(self, chosen: np.ndarray) -> ChunkColumns:
-        """Return the chunks where `chosen`, shape ``(n,)`` bool, is true."""
-        if chosen.all():
-            return self
-        return ChunkColumns(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
 class ChunkReferences:
@@ -156,7 +129,7 @@ class ChunkReferences:
             if isinstance(segment, Records):
                 found.append(_unravel(segment.rejected_numbers(), self.array.narrow_grid))
             elif isinstance(segment, Generated):
-                found.append(self._read(list(segment.failing()))[1])
+                found.append(chunk_indices(self.array, text_column([*segment.failing()]))[1])
         indices = np.concatenate(found)
         indices = indices[self.array.inside(indices)]
         numbers, first = np.unique(self._numbers(indices), return_index=True)
@@ -175,27 +148,12 @@ class ChunkReferences:
             yield self._of_records(segment.loaded)
             return
         assert isinstance(segment, Generated)
-        for listing in listings(segment):
-            yield self._of_listing(listing)
+        for table in generated_tables(segment):
+            positions, indices = chunk_indices(self.array, table.keys)
+            yield self._chunks(indices, table.columns.select(positions))
 
     def _of_records(self, loaded: Loaded) -> ChunkColumns:
         return self._chunks(_unravel(loaded.numbers, self.array.narrow_grid), loaded.columns)
-
-    def _of_listing(self, listing: Listing) -> ChunkColumns:
-        positions, indices = self._read(listing.keys)
-        return self._chunks(indices, listing.columns.select(positions))
-
-    def _read(self, keys: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return which keys are of chunks, shape ``(n,)``, and their indices, ``(n, rank)``."""
-        found = [self.array.chunk_index(key) for key in keys]
-        rank = len(self.shape)
-        positions = [
-            position
-            for position, index in enumerate(found)
-            if index is not None and _fits(index, rank)
-        ]
-        indices = np.array([found[position] for position in positions], np.int64).reshape(-1, rank)
-        return np.array(positions, np.int64), indices
 
     def _chunks(self, indices: np.ndarray, columns: Columns) -> ChunkColumns:
         return _columns(indices, columns, code_targets(columns, self._codes))
@@ -285,7 +243,7 @@ class ChunkReferences:
             if found is None:
                 absent.append(index)
             elif isinstance(found[0], Generated) and any(found[0] is s for s in self._unlisted):
-                columns = evaluated(found[0], found[1])
+                columns = build_columns([found[0].reference_at(found[1])])
                 parts.append(self._chunks(self._indices([index] * len(columns)), columns))
         none = self.chunks.select(np.zeros(len(self.chunks), np.bool_))
         return _concatenated([none, *parts]), self._indices(absent)
@@ -346,11 +304,6 @@ def _split(segments: Sequence[Segment]) -> tuple[list[Segment], list[Segment]]:
     return listed, unlisted
 
 
-def _fits(index: tuple[int, ...], rank: int) -> bool:
-    """Say whether an index is read: as of explicit keys, numbers up to 18 digits."""
-    return len(index) == rank and max(index, default=0) < _READ
-
-
 def _columns(indices: np.ndarray, columns: Columns, targets: np.ndarray) -> ChunkColumns:
     kinds = columns.kinds
     offsets, lengths = columns.exact_offsets(), columns.exact_lengths()
@@ -382,30 +335,28 @@ def _unravel(numbers: np.ndarray, grid: tuple[int, ...]) -> np.ndarray:
     return indices
 
 
-class MissingCounts(NamedTuple):
-    """Counts of chunks: `missing` ones have no reference, `rejected` ones an error keeps out.
+class StateCounts(NamedTuple):
+    """Chunks of an array, or of all arrays below a folder; None where they are not known."""
 
-    Both are None where too many generated keys would have to be made to tell them apart.
+    chunks: int  # Of the grid
+    referenced: int | None  # With a reference that can be used
+    absent: int | None  # Without a reference
+    rejected: int | None  # With a reference that an error keeps out of the set
+
+
+def chunk_counts(opened: OpenedSet, array: ArrayMeta) -> StateCounts:
+    """Count the chunks of an array by state; record files are read.
+
+    States are not known where too many generated keys would have to be made to tell.
     """
-
-    missing: int | None
-    rejected: int | None
-
-
-_UNKNOWN = MissingCounts(None, None)
-
-
-def missing_counts(opened: OpenedSet, array: ArrayMeta) -> MissingCounts:
-    """Count the chunks of an array that have no reference; record files are read."""
-    present = opened.arrays.present(array)
+    total, present = array.chunk_count, opened.arrays.present(array)
     rejecting = [_rejects(segment) for segment in opened.arrays.segments(array)]
     if present is None or None in rejecting or opened.rejected.is_uncounted(array.path):
-        return _UNKNOWN
-    unreferenced = max(0, array.chunk_count - present)
-    if unreferenced == 0 or not (any(rejecting) or opened.rejected.touches(array.path)):
-        return MissingCounts(unreferenced, 0)
-    rejected = min(len(ChunkReferences(opened, array).left_out), unreferenced)
-    return MissingCounts(unreferenced - rejected, rejected)
+        return StateCounts(total, None, None, None)
+    unreferenced, rejected = max(0, total - present), 0
+    if unreferenced and (any(rejecting) or opened.rejected.touches(array.path)):
+        rejected = min(len(ChunkReferences(opened, array).left_out), unreferenced)
+    return StateCounts(total, total - unreferenced, unreferenced - rejected, rejected)
 
 
 def _rejects(segment: Segment) -> bool | None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from refexplorer.core.limits import Limits
     from refexplorer.formats.source import Source
     from refexplorer.refset.summary import Summary
-    from refexplorer.refset.tree_nodes import Page
+    from refexplorer.refset.tree import Page
     from refexplorer.spec.findings import Finding
     from refexplorer.spec.zarr_metadata import ArrayMeta
 

@@ -269,8 +269,8 @@ class Differences:
     def arrays_moved(self, before: Iterable[str], after: Iterable[str]) -> tuple[ArrayMove, ...]:
         """Return which of the arrays at these paths are there under another name."""
         old, new = (side[side >= 0] for side in self._rows[0])
-        gone, come = self.matched.before.select(old), self.matched.after.select(new)
-        return find_array_moves(gone, come, (before, after))
+        overridden, come = self.matched.before.select(old), self.matched.after.select(new)
+        return find_array_moves(overridden, come, (before, after))
 
     @cached_property
     def shifts(self) -> tuple[Shift, ...]:
@@ -350,8 +350,7 @@ def _mark(
         for position in np.flatnonzero(rows == (-1 if row is None else row)):
             grid[()] = changes if isinstance(changes, int) else changes[position]
         return
-    start, rank = array.folder + array.prefix, grid.ndim
-    positions, indices = chunk_indices(table.keys, rows, start, array.separator, rank)
+    positions, indices = chunk_indices(array, table.keys, rows)
     inside = np.all(indices < np.array(grid.shape), axis=1)
     index = tuple(indices[inside].T)
     grid[index] = changes if isinstance(changes, int) else changes[positions[inside]]

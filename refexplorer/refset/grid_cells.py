@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,28 +35,27 @@ class Side(NamedTuple):
         return sizes
 
 
-class Placed(Protocol):
-    """Chunks with a reference; see `refexplorer.refset.chunk_grid.ChunkColumns`."""
+@dataclass(frozen=True)
+class ChunkColumns:
+    """n chunks of an array; all but those of `ChunkReferences.left_out` have a reference."""
 
-    @property
-    def indices(self) -> np.ndarray:
-        """Shape ``(n, rank)``; int64, or object in a grid of more chunks than that numbers."""
+    # Shape ``(n, rank)`` int64; object in grids of more chunks than that numbers
+    indices: np.ndarray
+    states: np.ndarray  # Positions in `chunk_grid.STATES`, uint8
+    targets: np.ndarray  # Positions in `ChunkReferences.urls`, -1 without a target, int64
+    # offsets, lengths: In bytes, -1 where there is none: no byte range, or the size of a whole
+    # file; int64, or whole numbers of Python where one does not fit into 64 bits
+    offsets: np.ndarray
+    lengths: np.ndarray
 
-    @property
-    def states(self) -> np.ndarray:
-        """Shape ``(n,)``, as all that follow."""
+    def __len__(self) -> int:
+        return len(self.states)
 
-    @property
-    def targets(self) -> np.ndarray:
-        """Positions in the list of targets, or -1."""
-
-    @property
-    def offsets(self) -> np.ndarray:
-        """In bytes, or -1."""
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """In bytes, or -1."""
+    def select(self, chosen: np.ndarray) -> ChunkColumns:
+        """Return the chunks where `chosen`, shape ``(n,)`` bool, is true."""
+        if chosen.all():
+            return self
+        return ChunkColumns(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,9 @@ def blocks(axes: Sequence[int], windows: Windows, cells: int) -> tuple[Side, ...
     return tuple(sides)
 
 
-def reduce(chunks: Placed, sides: tuple[Side, ...], windows: Windows, states: int) -> GridView:
+def reduce(
+    chunks: ChunkColumns, sides: tuple[Side, ...], windows: Windows, states: int
+) -> GridView:
     """Count the chunks of a window cell by cell; absent ones are not counted."""
     inside = np.ones(len(chunks.states), np.bool_)
     for axis, (start, stop) in enumerate(windows):

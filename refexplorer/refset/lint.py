@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.formats.columns.arrow import flags_of, numbers_of, text_column
-from refexplorer.formats.columns.references import Columns, UrlColumn
+from refexplorer.formats.columns.references import Columns
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.lint_absent import lint_absent, lint_groups
 from refexplorer.refset.lint_chunks import lint_arrays, lint_chunks, lint_generated
@@ -57,7 +57,7 @@ def _unusual_urls(columns: Columns) -> Iterator[_Odd]:
     used = np.flatnonzero(counts)
     if len(used) < 2:
         return
-    urls = text_column([url or "" for url in columns.urls_at(used)])
+    urls = text_column([url or "" for url in columns.urls.at(used)])
     spelt = pc.replace_substring_regex(urls, "[0-9]+", "#").dictionary_encode()
     spellings, codes = _texts(spelt.dictionary), numbers_of(spelt.indices)
     if not 1 < len(spellings) <= _COMPARED:
@@ -153,7 +153,7 @@ def _lint_column(
     rows = np.flatnonzero(np.isin(columns.targets, odd))
     _, first, counts = np.unique(columns.targets[rows], return_index=True, return_counts=True)
     for url, row, count in zip(
-        columns.urls_at(odd), rows[first].tolist(), counts.tolist(), strict=True
+        columns.urls.at(odd), rows[first].tolist(), counts.tolist(), strict=True
     ):
         notes.add_all(part.key_at(row), lint_url(url, version), count=count, together=True)
     return starts
@@ -165,11 +165,11 @@ _PLAIN_STARTS = frozenset({"s3:", "gs:", "http:", "https:", "az:", "abfs:"})
 def _at_a_glance(columns: Columns, used: np.ndarray) -> tuple[np.ndarray, list[str | None]]:
     """Return which of the `used` positions may have odd URLs, and how all of those start."""
     urls = columns.urls
-    if isinstance(urls, UrlColumn) and (start := urls.plain_start(URL_START)) in _PLAIN_STARTS:
+    if (start := urls.plain_start(URL_START)) in _PLAIN_STARTS:
         behind = np.intersect1d(used, urls.behind(), assume_unique=True)
         return behind, [start, *urls.at(behind)]
-    odd = np.intersect1d(used, columns.urls_matching(ODD_URL), assume_unique=True)
-    return odd, columns.starts_of_urls(used, URL_START)
+    odd = np.intersect1d(used, columns.urls.matching(ODD_URL), assume_unique=True)
+    return odd, columns.urls.starts(used, URL_START)
 
 
 def lint(opened: OpenedSet, version: int, base: str, findings: Findings) -> None:

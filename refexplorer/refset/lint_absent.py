@@ -13,7 +13,8 @@ import numpy as np
 
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.table import Table
-from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, missing_counts
+from refexplorer.refset.chunk_grid import ChunkReferences, chunk_counts
+from refexplorer.refset.grid_cells import ChunkColumns
 from refexplorer.refset.lint_metadata import attributes_of
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import pointer
@@ -67,13 +68,8 @@ def lint_lost_places(opened: OpenedSet, notes: KeyFindings) -> None:
 
 def _missing(opened: OpenedSet) -> dict[str, int | None]:
     """Return how many chunks of each array have no reference."""
-    opened.arrays.count(opened.arrays.below(opened.tree.root))
-    found = {}
-    for path in opened.arrays.paths:
-        array = opened.arrays.get(path)
-        assert array is not None
-        found[path] = missing_counts(opened, array).missing
-    return found
+    opened.arrays.count(opened.arrays)
+    return {array.path: chunk_counts(opened, array).absent for array in opened.arrays}
 
 
 def _lint_places(opened: OpenedSet, missing: dict[str, int | None], notes: KeyFindings) -> None:
@@ -98,12 +94,12 @@ def _lint_array(array: ArrayMeta, missing: int | None, notes: KeyFindings) -> No
     key = array.metadata_key
     reads = _reads_as(array)
     if missing == array.chunk_count and prod(array.shape) > 1:
-        said = (
+        message = (
             f"`{array.path}` has {prod(array.shape):,} values and no reference to any of them; "
             f"{reads}."
         )
         hint = "If its files have values, make the references to them again."
-        notes.add("array-without-references", key, said, hint)
+        notes.add("array-without-references", key, message, hint)
         return
     notes.add(
         "missing-chunks",
@@ -123,10 +119,8 @@ def _reads_as(array: ArrayMeta) -> str:
 def _joined(opened: OpenedSet) -> dict[tuple[str, str, int], list[_Along]]:
     """Return the dimensions by folder, name and length, with the arrays that have them."""
     found: dict[tuple[str, str, int], list[_Along]] = {}
-    for path in opened.arrays.paths:
-        array = opened.arrays.get(path)
-        assert array is not None
-        folder = path.rpartition("/")[0]
+    for array in opened.arrays:
+        path, folder = array.path, array.path.rpartition("/")[0]
         for place, length in enumerate(array.shape):
             names = array.dimensions or ()
             name = names[place] if place < len(names) else None
@@ -185,11 +179,15 @@ def _lint_coordinate(
     full = next((a for a in others if missing[a.path] not in (None, a.chunk_count)), None)
     if missing[array.path] != array.chunk_count or array.shape == (1,) or full is None:
         return
-    said = f"The coordinate `{array.path}` has no reference to any of its {array.shape[0]:,} values"
-    said += f", where `{full.path}` has data; `{coordinate.key_at(0)}` reads as the fill value."
+    message = (
+        f"The coordinate `{array.path}` has no reference to any of its {array.shape[0]:,} values"
+    )
+    message += f", where `{full.path}` has data; `{coordinate.key_at(0)}` reads as the fill value."
     hint = "Add the references to its chunks, or its values inline."
     at = notes.base + pointer(array.metadata_key)
-    notes.findings.add("no-references-at", at, said, hint, key=coordinate.key_at(0), is_error=True)
+    notes.findings.add(
+        "no-references-at", at, message, hint, key=coordinate.key_at(0), is_error=True
+    )
 
 
 def _is_coordinate(array: ArrayMeta, name: str) -> bool:
@@ -259,16 +257,16 @@ def _note_place(
     first = data[0].array
     others = f" and {counted(len(data) - 1, 'more array')}" if len(data) > 1 else ""
     where = f"element {start:,}" if stop == start + 1 else f"elements {start:,} to {stop - 1:,}"
-    said = f"No array has a reference at {where} along `{name}`: neither `{first.path}`{others}"
-    said += f" nor the coordinate `{name}`." if lacks else "."
+    message = f"No array has a reference at {where} along `{name}`: neither `{first.path}`{others}"
+    message += f" nor the coordinate `{name}`." if lacks else "."
     if not others and not lacks:
-        said = f"`{first.path}` has no reference at {where} along `{name}`."
+        message = f"`{first.path}` has no reference at {where} along `{name}`."
     along = coordinate if lacks and coordinate is not None else data[0]
-    said += f" All values there, such as those of `{along.key_at(start)}`, read as fill values; "
-    said += "a whole file may be missing."
+    message += f" All values there, such as those of `{along.key_at(start)}`, read as fill values; "
+    message += "a whole file may be missing."
     hint = "Add the references to the file again, or make the set without that place."
     at, key = notes.base + pointer(along.array.metadata_key), along.key_at(start)
-    notes.findings.add("no-references-at", at, said, hint, key=key, is_error=lacks)
+    notes.findings.add("no-references-at", at, message, hint, key=key, is_error=lacks)
 
 
 _CONSOLIDATED = ".zmetadata"
@@ -302,16 +300,16 @@ def lint_groups(opened: OpenedSet, notes: KeyFindings) -> None:
             arrays += f" and {counted(len(paths) - 1, 'more array')}"
         if folder:
             code = "no-group"
-            said = (
+            message = (
                 f"`{folder}` is no group, since `{key}` is missing: xarray does not find {arrays}."
             )
         else:
             code = "no-root"
-            said = (
+            message = (
                 f"The set has no root group, since `{key}` is missing: xarray and Zarr cannot open "
                 f"it, nor {arrays} in it."
             )
-        notes.add(code, key, said, f"Add `{key}` with the value `{text}`.")
+        notes.add(code, key, message, f"Add `{key}` with the value `{text}`.")
 
 
 _NAMES = (".zgroup", "zarr.json")

@@ -89,10 +89,8 @@ def _lint_length(segment: Generated, arrays: list[ArrayMeta], findings: Findings
 
 def _evaluated(segment: Generated, array: ArrayMeta) -> _Outside | None:
     count, key = 0, ""
-    start = array.folder + array.prefix
     for table in generated_tables(segment):
-        rows = np.arange(table.count)
-        found, indices = chunk_indices(table.keys, rows, start, array.separator, len(array.shape))
+        found, indices = chunk_indices(array, table.keys)
         outside = found[~array.inside(indices)]
         if len(outside) and not count:
             key = table.key_at(int(outside[0]))
@@ -126,9 +124,7 @@ _CHUNK_LIKE = r"(?:^|/)(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))*$"
 
 def lint_arrays(opened: OpenedSet, notes: KeyFindings) -> None:
     """Note what is odd about the chunks of every array, and chunks without an array."""
-    for path in opened.arrays.paths:
-        array = opened.arrays.get(path)
-        assert array is not None
+    for array in opened.arrays:
         _lint_chunks(opened, array, notes)
     _lint_orphans(opened, notes)
 
@@ -178,8 +174,8 @@ def _lint_orphans(opened: OpenedSet, notes: KeyFindings) -> None:
             "Without .zarray or zarr.json no reader finds the array.",
         )
         if unread is not None:
-            said = f"`{key}` looks like a chunk, but the metadata `{unread}` cannot be used."
-            remark = LintFinding("orphan-chunk", said, "Mend the metadata first.")
+            text = f"`{key}` looks like a chunk, but the metadata `{unread}` cannot be used."
+            remark = LintFinding("orphan-chunk", text, "Mend the metadata first.")
         lost = is_zarr or unread is not None
         code, message, hint = remark
         notes.add(code, key, message, hint, count=len(rows), is_error=lost)
@@ -233,9 +229,8 @@ class StoredChunks(NamedTuple):
 def stored_chunks(opened: OpenedSet) -> Iterator[StoredChunks]:
     """Yield the stored references of every array, those of a parquet store by themselves."""
     table = opened.table
-    for path in opened.arrays.paths:
-        array, folder = opened.arrays.get(path), opened.tree.folder(path)
-        assert array is not None
+    for array in opened.arrays:
+        folder = opened.tree.folder(array.path)
         assert folder is not None
         rows = opened.tree.rows_below(folder)
         own = [table.metadata.get(array.folder + name) for name in METADATA_NAMES]
@@ -289,16 +284,16 @@ def _lint_lengths(opened: OpenedSet, chunks: StoredChunks, notes: KeyFindings) -
         length = int(chunks.columns.lengths[rows[0]])
         more = f" {len(rows):,} chunks of `{array.path}` are so." if len(rows) > 1 else ""
         if code == "empty-chunk":
-            said = f"`{key}` has a length of 0 bytes, which decode to no chunk.{more}"
+            message = f"`{key}` has a length of 0 bytes, which decode to no chunk.{more}"
             hint = "Leave the key out if the chunk has no data: then it reads as the fill value."
         else:
-            said = (
+            message = (
                 f"`{key}` has {counted(length, 'byte')}, but a chunk of `{array.path}`, which is "
                 f"not compressed, takes {size:,}: {_shape(array.chunks)} elements of "
                 f"{array.dtype}.{more}"
             )
             hint = "Check the length, and shape, chunks and data type of the array."
-        notes.add(code, key, said, hint, count=len(rows))
+        notes.add(code, key, message, hint, count=len(rows))
 
 
 def _shape(lengths: tuple[int, ...]) -> str:
@@ -310,7 +305,7 @@ def _ranks(columns: Columns) -> np.ndarray:
     count = len(columns.urls)
     ranks = np.arange(count)
     if count <= _SORTED_URLS:
-        urls = text_column([url or "" for url in columns.urls_at(np.arange(count))])
+        urls = text_column([url or "" for url in columns.urls.at(np.arange(count))])
         ranks[numbers_of(pc.array_sort_indices(urls)).astype(np.int64)] = np.arange(count)
     return ranks
 

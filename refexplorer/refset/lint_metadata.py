@@ -33,7 +33,7 @@ def lint_metadata(opened: OpenedSet, notes: KeyFindings) -> None:
     _lint_nodes(table, notes)
     _lint_texts(table, notes)
     _lint_links(table, notes)
-    for array in opened.arrays.below(opened.tree.root):
+    for array in opened.arrays:
         _lint_attributes(table, array, notes)
     _lint_dimensions(opened, notes)
     for key in table.metadata:
@@ -92,10 +92,8 @@ def _lint_attributes(table: Table, array: ArrayMeta, notes: KeyFindings) -> None
 def _lint_dimensions(opened: OpenedSet, notes: KeyFindings) -> None:
     """Note dimensions that have more than one length in a group."""
     lengths: dict[tuple[str, str], tuple[int, str]] = {}
-    for path in opened.arrays.paths:
-        array = opened.arrays.get(path)
-        assert array is not None
-        group = path.rpartition("/")[0]
+    for array in opened.arrays:
+        path, group = array.path, array.path.rpartition("/")[0]
         for name, length in zip(array.dimensions or (), array.shape, strict=False):
             before, other = lengths.setdefault((group, name), (length, path))
             if before == length:
@@ -125,16 +123,16 @@ def _lint_copies(table: Table, key: str, notes: KeyFindings) -> None:
         return
     first = odd[0]
     if table.find(first) is None:
-        said = f"has `{first}`, which is no key of the set"
+        message = f"has `{first}`, which is no key of the set"
     elif first not in copies:
-        said = f"lacks `{first}`"
+        message = f"lacks `{first}`"
     else:
-        said = f"says otherwise than `{first}` itself"
+        message = f"says otherwise than `{first}` itself"
     more = f", as {len(odd) - 1:,} others differ" if len(odd) > 1 else ""
     notes.add(
         "metadata-copies-differ",
         key,
-        f"`{key}` {said}{more}: readers of consolidated metadata see another set.",
+        f"`{key}` {message}{more}: readers of consolidated metadata see another set.",
         "Consolidate the metadata anew, or open with `consolidated=False`.",
         array=first.rpartition("/")[0],
         count=len(odd),

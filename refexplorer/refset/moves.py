@@ -15,9 +15,8 @@ from refexplorer.core.masking import masks_repr
 from refexplorer.formats.columns.arrow import numbers_of
 from refexplorer.formats.columns.references import RANGE, URL, Columns, joined_columns
 from refexplorer.formats.columns.table import Table
-from refexplorer.refset.tree import Folder, Level, Tree
-from refexplorer.refset.tree_nodes import Node
-from refexplorer.spec.keys import folders_above, prefix
+from refexplorer.refset.tree import Node, Tree
+from refexplorer.spec.keys import prefix
 from refexplorer.spec.lint import is_metadata, parse_metadata
 from refexplorer.spec.references import Base64, Inline
 
@@ -170,7 +169,6 @@ class ChangeTree:
     def __init__(self, table: Table, changes: np.ndarray) -> None:
         self.table = table
         self._changes = changes
-        self._levels: dict[str, Level] = {}
 
     @cached_property
     def tree(self) -> Tree:
@@ -199,30 +197,19 @@ class ChangeTree:
 
     def count(self, path: str) -> int:
         """Return how many children a folder has; 0 for what is no folder."""
-        level = self._level(path)
+        level = self.tree.level(path)
         return 0 if level is None else level.total
 
     def nodes(self, path: str, first: int, last: int) -> tuple[Node, ...]:
         """Return some children of a folder by their positions."""
-        level = self._level(path)
+        level = self.tree.level(path)
         return () if level is None else level.page(first, last)
 
     def place(self, path: str) -> tuple[str, int]:
         """Return the folder that a path is in, and its position there."""
-        for above in folders_above(path):
-            level = self._level(above)
-            position = None if level is None else level.position(path)
-            if position is not None:
-                return above, position
-        raise KeyError(path)
-
-    def _level(self, path: str) -> Level | None:
-        if path not in self._levels:
-            folder: Folder | None = self.tree.folder(path)
-            if folder is None:
-                return None
-            self._levels[path] = Level(self.tree, folder)
-        return self._levels[path]
+        if (found := self.tree.locate(path)) is None:
+            raise KeyError(path)
+        return found
 
 
 MOST_PAIRS = 100_000

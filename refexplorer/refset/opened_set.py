@@ -19,16 +19,14 @@ from refexplorer.formats.columns.table import Table, build_table
 from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.arrays import ArrayIndex
 from refexplorer.refset.explicit import table_of_entries
-from refexplorer.refset.overriding import COMPARED_KEYS, CompareEffort, is_within, lay_over
+from refexplorer.refset.overriding import COMPARED_KEYS, OverrideLimits, apply_overrides, is_within
 from refexplorer.refset.parquet_segment import Loaded, Records
 from refexplorer.refset.rejected import Rejected, rejected_of
 from refexplorer.refset.segments import Generated, Segment, generated_tables, warn_of_failing
 from refexplorer.refset.soft_links import follow_links
-from refexplorer.refset.tree import Folder, Level, Tree
-from refexplorer.refset.tree_nodes import Node, Page
+from refexplorer.refset.tree import Node, Page, Tree
 from refexplorer.spec.document import Document
 from refexplorer.spec.findings import Finding
-from refexplorer.spec.keys import folders_above
 from refexplorer.spec.references import Reference, V0Value
 
 BLOCK = 100_000
@@ -117,11 +115,9 @@ class OpenedSet:
         self.table = table
         self.segments: tuple[Segment, ...] = tuple(segments)
         self.rejected = rejected or Rejected()
-        self._levels: dict[int, Level] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {"table": self.table, "segments": self.segments, "rejected": self.rejected}
-        return kept | {"_levels": {}}
+        return {"table": self.table, "segments": self.segments, "rejected": self.rejected}
 
     @cached_property
     def tree(self) -> Tree:
@@ -226,21 +222,13 @@ class OpenedSet:
                 for key, reference in part.iterate():
                     yield key, reference.to_v0()
 
-    def _level(self, folder: Folder) -> Level:
-        """Return the children of a folder; they are kept in order from then on."""
-        level = self._levels.get(folder.number)
-        if level is None:
-            level = self._levels[folder.number] = Level(self.tree, folder)
-        return level
-
     def page(self, path: str, start: int, stop: int | None) -> Page:
         """Return some children of a folder."""
-        folder = self.tree.folder(path)
-        if folder is None:
+        level = self.tree.level(path)
+        if level is None:
             if self.find(path) is None:
                 raise KeyError(path)
             return Page((), 0, start)
-        level = self._level(folder)
         stop = level.total if stop is None else min(stop, level.total)
         return Page(level.page(start, stop), level.total, start)
 
@@ -256,24 +244,18 @@ class OpenedSet:
 
     def position(self, path: str) -> int:
         """Return the position of a path among its siblings, from 0."""
-        for parent in folders_above(path):
-            folder = self.tree.folder(parent)
-            position = None if folder is None else self._level(folder).position(path)
-            if position is not None:
-                return position
-        raise KeyError(path)
+        if (found := self.tree.locate(path)) is None:
+            raise KeyError(path)
+        return found[1]
 
     def parent(self, path: str) -> str:
         """Return the folder under which the tree shows a path."""
-        for parent in folders_above(path):
-            folder = self.tree.folder(parent)
-            if folder is not None and self._level(folder).position(path) is not None:
-                return parent
-        return ""
+        found = self.tree.locate(path)
+        return "" if found is None else found[0]
 
 
 def open_document(
-    document: Document, entries: Entries | None = None, effort: CompareEffort | None = None
+    document: Document, entries: Entries | None = None, effort: OverrideLimits | None = None
 ) -> OpenedSet:
     """Lay out a document; its findings gain what only shows in the whole set."""
     if entries is None:
@@ -282,7 +264,7 @@ def open_document(
     else:
         table, rejected = table_of_entries(entries, document)
     rejected = replace(rejected, items=document.rejected_items)
-    table, segments = lay_over(
+    table, segments = apply_overrides(
         table, [Generated(i, i.failing) for i in document.gen], document.findings, effort
     )
     made = [each.folder for each in segments] + [each.folder for each in rejected.items]

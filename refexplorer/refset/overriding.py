@@ -26,7 +26,7 @@ _MATCHED_AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareEffort:
+class OverrideLimits:
     """How much may be done to find equal keys."""
 
     # So many keys of a folder are looked up one by one rather than written out
@@ -35,23 +35,23 @@ class CompareEffort:
     looks: int = 200_000  # Keys of a document that are looked up one by one; it takes some seconds
 
 
-def lay_over(
+def apply_overrides(
     table: Table,
     segments: Sequence[Generated],
     findings: Findings,
-    effort: CompareEffort | None = None,
+    limits: OverrideLimits | None = None,
 ) -> tuple[Table, list[Generated]]:
     """Remove from a table and from gen items the keys that a later gen item overrides.
 
     Keys of gen items in one folder are written out and compared as columns where there are not
     too many of them, else looked up one by one; what would take too long is noted instead.
     """
-    work = _Overriding(table, segments, findings, effort or CompareEffort())
+    work = _Overriding(table, segments, findings, limits or OverrideLimits())
     work.compare()
     return work.left()
 
 
-def could_make(made: Generated, keys: pa.LargeStringArray) -> np.ndarray:
+def may_generate(made: Generated, keys: pa.LargeStringArray) -> np.ndarray:
     """Say which keys look as if an item could make them, shape ``(n,)`` bool."""
     inverter = made.item.inverter
     if inverter is not None:
@@ -85,7 +85,7 @@ class _Overriding:
         table: Table,
         segments: Sequence[Generated],
         findings: Findings,
-        effort: CompareEffort,
+        limits: OverrideLimits,
     ) -> None:
         self._table = table
         self._segments = segments
@@ -93,10 +93,10 @@ class _Overriding:
         self._gone = np.zeros(table.count, np.bool_)
         self._overridden: dict[int, np.ndarray] = {}
         self._remade: dict[int, tuple[str, int]] = {}
-        self._looks = effort.looks
+        self._looks = limits.looks
         self._groups = _by_folder(segments)
         listed = (
-            _listed(positions, segments, table.count, effort) for positions in self._groups.values()
+            _listed(positions, segments, table.count, limits) for positions in self._groups.values()
         )
         self._listed = [each for each in listed if each is not None]
         self._in_columns = {position for each in self._listed for position in each.positions}
@@ -136,8 +136,8 @@ class _Overriding:
     def _compare_among(self, listed: _ListedKeys) -> None:
         codes = numbers_of(listed.keys.combine_chunks().dictionary_encode().indices)
         order = np.argsort(codes, kind="stable")
-        again = np.flatnonzero(codes[order[1:]] == codes[order[:-1]])
-        remade, later = order[again], listed.owners(order[again + 1])
+        repeated = np.flatnonzero(codes[order[1:]] == codes[order[:-1]])
+        remade, later = order[repeated], listed.owners(order[repeated + 1])
         for owner, first, count in _counted(later):
             key = listed.keys[int(remade[first])].as_py()
             self._tell(listed.positions[owner], key, count)
@@ -161,7 +161,7 @@ class _Overriding:
                 self._compare_pair(earlier, position)
 
     def _compare_table(self, position: int, made: Generated) -> None:
-        rows = np.flatnonzero(could_make(made, self._table.keys) & ~self._gone)
+        rows = np.flatnonzero(may_generate(made, self._table.keys) & ~self._gone)
         # many items on a large table would take minutes: work is counted, and stops with a finding
         self._looks -= self._table.count // _MATCHED_AT_ONCE + len(rows)
         if self._looks >= 0:
@@ -227,14 +227,14 @@ def _by_folder(segments: Sequence[Generated]) -> dict[str, list[int]]:
 
 
 def _listed(
-    positions: list[int], segments: Sequence[Generated], explicit: int, effort: CompareEffort
+    positions: list[int], segments: Sequence[Generated], explicit: int, limits: OverrideLimits
 ) -> _ListedKeys | None:
     """Write out the keys of one folder, unless to look them up is less work, or they are many."""
     made = [segments[position] for position in positions]
     total = sum(each.count for each in made)
-    if len(made) == 1 or (total + explicit) * len(made) <= effort.few_looks:
+    if len(made) == 1 or (total + explicit) * len(made) <= limits.few_looks:
         return None
-    if total > effort.listed_keys or not all(each.item.certain for each in made):
+    if total > limits.listed_keys or not all(each.item.certain for each in made):
         return None
     chunks = [list(generated_keys(each)) for each in made]
     counts = [sum(map(len, each)) for each in chunks]

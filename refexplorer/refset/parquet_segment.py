@@ -29,7 +29,7 @@ from refexplorer.formats.parquet.records import RecordColumns
 from refexplorer.formats.parquet.store import ParquetStore, number_of_key
 from refexplorer.formats.source import ZMETADATA
 from refexplorer.spec.findings import SHOWN_PER_CODE, Finding, Findings, Reason
-from refexplorer.spec.reference_parsing import read_held
+from refexplorer.spec.reference_parsing import read_inline
 from refexplorer.spec.references import Inline, Reference
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
@@ -47,7 +47,7 @@ def failed_rows(count: int) -> Columns:
     """Return rows none of which can be used."""
     numbers = np.zeros(count, np.int64)
     codes = np.full(count, -1, np.int32)
-    return Columns(np.full(count, FAILED, np.uint8), codes, (), numbers, numbers, [])
+    return Columns(np.full(count, FAILED, np.uint8), codes, UrlColumn(), numbers, numbers, [])
 
 
 def read_rows(
@@ -84,12 +84,16 @@ def note_bad_numbers(
         if len(rows):
             bad[name] = rows
             row = int(rows[0])
-            said = f"The {name} of row {row:,} of `{file}` is {written[row].as_py()}, {NO_COUNT}."
-            findings.add(CODES[name], file, said, count=len(rows))
+            message = (
+                f"The {name} of row {row:,} of `{file}` is {written[row].as_py()}, {NO_COUNT}."
+            )
+            findings.add(CODES[name], file, message, count=len(rows))
     floats = [name for name, column in read.written.items() if pa.types.is_floating(column.type)]
     if floats and ranged.any():
-        said = f"The numbers in {' and '.join(floats)} of `{file}` are floats."
-        findings.add("float-offset", file, said, "Those without a fraction are read as integers.")
+        message = f"The numbers in {' and '.join(floats)} of `{file}` are floats."
+        findings.add(
+            "float-offset", file, message, "Those without a fraction are read as integers."
+        )
     return bad
 
 
@@ -108,7 +112,7 @@ def _read_raw(
     Rows of equal data share one text.
     """
     used, positions = np.unique(codes, return_inverse=True)
-    found = [read_held(value) for value in values.take(number_column(used)).to_pylist()]
+    found = [read_inline(value) for value in values.take(number_column(used)).to_pylist()]
     kinds = np.array([INLINE if isinstance(one, Inline) else BASE64 for one in found], np.uint8)
     sizes = np.array([one.size for one in found], np.int64)
     texts = [found[position].text for position in positions.tolist()]
@@ -119,7 +123,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class FilledRows:
     """The rows of a record file that hold a reference."""
 
     count: int  # How many
@@ -173,12 +177,12 @@ class RecordPart:
         if footer.absent and footer.rows:
             columns = " and ".join(f"`{name}`" for name in footer.absent)
             # its driver asks for all four (vsikerchunk_parquet_ref.cpp, GDAL 3.12)
-            said = f"GDAL reads no chunk of record files without {columns}; fsspec does."
-            self._findings.add("readers-differ", self.name, said, together=True)
+            message = f"GDAL reads no chunk of record files without {columns}; fsspec does."
+            self._findings.add("readers-differ", self.name, message, together=True)
         return footer
 
     @cached_property
-    def _told(self) -> int | None:
+    def _known_count(self) -> int | None:
         """How many rows hold a reference by the footer, where it tells."""
         is_plain = self._footer.rows <= self._rows and not len(self._overridden)
         return self._footer.held if is_plain else None
@@ -186,17 +190,17 @@ class RecordPart:
     @cached_property
     def count(self) -> int:
         """How many rows hold a reference; columns are read where the footer does not tell."""
-        return self.held.count if self._told is None else self._told
+        return self.held.count if self._known_count is None else self._known_count
 
     @cached_property
-    def held(self) -> Held:
+    def held(self) -> FilledRows:
         """The rows that hold a reference, inside the grid of the array."""
-        if self._told in (0, self._footer.rows):
-            return Held(self._told)
+        if self._known_count in (0, self._footer.rows):
+            return FilledRows(self._known_count)
         try:
             return self._inside(self._file.held())
         except BadRecords as bad:
-            return self._note(bad, Held(self._told or 0))
+            return self._note(bad, FilledRows(self._known_count or 0))
 
     def _rows_in_metadata(self, store: ParquetStore, array: ArrayMeta) -> np.ndarray:
         """Return the rows for chunks that ``.zmetadata`` holds itself, ascending."""
@@ -223,7 +227,7 @@ class RecordPart:
         shown[twice] = False
         return shown
 
-    def _inside(self, flags: np.ndarray) -> Held:
+    def _inside(self, flags: np.ndarray) -> FilledRows:
         flags = self._shown(flags)
         rows = np.flatnonzero(flags).astype(np.int32)
         inside = int(np.searchsorted(rows, min(self._rows, len(flags))))
@@ -235,10 +239,12 @@ class RecordPart:
                 f"`{self._array.path}` hold references, which are ignored.",
                 "Check the shape in the metadata of the array.",
             )
-        if self._told not in (None, inside):
-            raise self._bad(f"it holds {inside:,} references, but {self._told:,} by its statistics")
+        if self._known_count not in (None, inside):
+            raise self._bad(
+                f"it holds {inside:,} references, but {self._known_count:,} by its statistics"
+            )
         dense = not inside or int(rows[inside - 1]) == inside - 1
-        return Held(inside, None if dense else rows[:inside])
+        return FilledRows(inside, None if dense else rows[:inside])
 
     @cached_property
     def columns(self) -> Columns:
@@ -249,7 +255,7 @@ class RecordPart:
             read = self._file.columns()
             if len(read.codes) != self._footer.rows:
                 raise self._bad("it has changed since the set was opened")
-            if "held" not in self.__dict__ and self._told is None:
+            if "held" not in self.__dict__ and self._known_count is None:
                 self.held = self._inside(read.held)
             held = self.held
             self._bad_numbers = note_bad_numbers(read, self._rows, self.name, self._findings)
@@ -279,8 +285,8 @@ class RecordPart:
             return Reason(self.bad.code, str(self.bad))
         for name, rows in self._bad_numbers.items():
             if row in rows:
-                said = f"The {name} of row {row:,} of `{self.name}` is {NO_COUNT}."
-                return Reason(CODES[name], said)
+                message = f"The {name} of row {row:,} of `{self.name}` is {NO_COUNT}."
+                return Reason(CODES[name], message)
         return None
 
     def rejected_rows(self) -> np.ndarray:

@@ -24,7 +24,7 @@ _PIECE = re.compile(rf"(?:{_ATOM}(?:[?*+]|\{{\d+(?:,\d*)?\}})?)+")
 _BETWEEN = re.compile(r"/|(?<!\\)\.[*+]?")
 
 
-class Literal(NamedTuple):
+class PatternPart(NamedTuple):
     """A text, or a regular expression."""
 
     text: str
@@ -36,31 +36,31 @@ class Literal(NamedTuple):
         return flags_of(ask(texts, self.text))
 
 
-class Literals(NamedTuple):
+class PatternParts(NamedTuple):
     """The literals of a search."""
 
-    parts: tuple[Literal, ...]  # Each is somewhere in every key that matches; there may be none
+    parts: tuple[PatternPart, ...]  # Each is somewhere in every key that matches; there may be none
     is_all: bool  # Whether a key with the one part matches
 
 
-def literals_of(text: str, mode: str) -> Literals:
+def literals_of(text: str, mode: str) -> PatternParts:
     """Return the literals of a search; the mode is one of `pattern_matching.MODES`."""
     if mode == "regex":
         return _of_regex(text)
     texts = GLOB_MARKS.split(text)[::2] if mode == "glob" else [text]
-    parts = tuple(Literal(part) for piece in texts for part in piece.split("/") if part)
-    return Literals(parts, mode == "substring" and len(parts) == 1 and parts[0].text == text)
+    parts = tuple(PatternPart(part) for piece in texts for part in piece.split("/") if part)
+    return PatternParts(parts, mode == "substring" and len(parts) == 1 and parts[0].text == text)
 
 
-def _of_regex(text: str) -> Literals:
+def _of_regex(text: str) -> PatternParts:
     body = text.removeprefix("^").removesuffix("$")
     pieces = _BETWEEN.split(body)
     if body.endswith("\\") or not all(_PIECE.fullmatch(piece) for piece in pieces if piece):
-        return Literals((), False)
+        return PatternParts((), False)
     if text.endswith("$") and pieces[-1]:
         pieces[-1] += "$"
-    parts = tuple(Literal(piece, True) for piece in pieces if piece)
-    return Literals(parts, len(parts) == 1 and parts[0].text == text)
+    parts = tuple(PatternPart(piece, True) for piece in pieces if piece)
+    return PatternParts(parts, len(parts) == 1 and parts[0].text == text)
 
 
 MODES = ("glob", "regex", "substring")
@@ -103,8 +103,8 @@ class Matcher:
 
     def urls_of(self, columns: Columns) -> np.ndarray:
         """Return the positions of the URLs of some references that match, ascending."""
-        positions = columns.urls_matching(self._pattern)
-        urls = [url or "" for url in columns.urls_at(positions)]
+        positions = columns.urls.matching(self._pattern)
+        urls = [url or "" for url in columns.urls.at(positions)]
         found: np.ndarray = positions[self.matches(text_column(urls))]
         return found
 
@@ -122,7 +122,7 @@ def _start(text: str, mode: str) -> str:
     return "" if match is None else match[1]
 
 
-def _why_not(text: str, said: str) -> str:
+def _why_not(text: str, message: str) -> str:
     # RE2 does not say which of its limits was met; Python tells a typing error from the rest
     try:
         re.compile(text)
@@ -131,7 +131,7 @@ def _why_not(text: str, said: str) -> str:
     return (
         f"{text!r} is not supported, since matching it could take unbounded time: use a regular "
         "expression without look-ahead, look-behind and back references "
-        f"({said.rpartition(': ')[2]})."
+        f"({message.rpartition(': ')[2]})."
     )
 
 

@@ -8,15 +8,14 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from refexplorer.core.errors import LimitError, PickledByFields
-from refexplorer.formats.columns.arrow import flags_of, text_column
+from refexplorer.formats.columns.arrow import text_column
 from refexplorer.formats.columns.chunk_names import chunk_indices
 from refexplorer.formats.columns.table import KeyIndex
 from refexplorer.spec.findings import Finding, Reason, pointer
 from refexplorer.spec.gen.dimensions import blocks
-from refexplorer.spec.gen.item import GenItem, said_of_values
+from refexplorer.spec.gen.item import GenItem, values_text
 from refexplorer.spec.keys import folders_above
 from refexplorer.spec.templates.columns import TooMuchText, flat
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -74,9 +73,7 @@ class Rejected(PickledByFields):
         if not array.shape:
             return np.empty((int(self.find(array.chunk_key(())) is not None), 0), np.int64)
         keys = pa.chunked_array([self.keys, *map(_keys_of, self.items)]).combine_chunks()
-        start = array.folder + array.prefix
-        rows = np.flatnonzero(flags_of(pc.starts_with(keys, start)))
-        _, indices = chunk_indices(keys, rows, start, array.separator, len(array.shape))
+        indices = chunk_indices(array, keys)[1]
         found: np.ndarray = indices[array.inside(indices)]
         return found
 
@@ -97,13 +94,13 @@ def _refusal(item: GenItem, key: str) -> Finding | None:
         return None
     for values in (item.values(number), *map(item.varied, item.sample())):
         if (bad := item.failure(values)) is not None:
-            where = said_of_values(values)
-            said = (
+            where = values_text(values)
+            message = (
                 f"gen[{item.number}] would generate this key, but the item is rejected, "
                 f"since it fails for {where}: {bad}"
             )
             at = pointer("gen", item.number, bad.field)
-            return Reason(bad.code, said, bad.hint).finding(at, key)
+            return Reason(bad.code, message, bad.hint).finding(at, key)
     return None
 
 

@@ -13,7 +13,7 @@ from refexplorer.core.errors import LimitError
 from refexplorer.formats.columns.arrow import flags_of, text_column
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.opened_set import OpenedSet, number_of
-from refexplorer.refset.overriding import could_make
+from refexplorer.refset.overriding import may_generate
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.spec.gen.dimensions import Dimension, values_at
 
@@ -40,13 +40,13 @@ class Removed:
 def removed_keys(before: OpenedSet, after: OpenedSet) -> Removed:
     """Compare the keys of two sets."""
     count, is_exact = 0, True
-    gone: list[tuple[Segment, int]] = []
+    overridden: list[tuple[Segment, int]] = []
     for part in before.parts:
         rows, counted = _removed_rows(part, after)
-        gone += [(part, row) for row in rows]
+        overridden += [(part, row) for row in rows]
         count += len(rows) if counted is None else max(counted, len(rows))
         is_exact = is_exact and counted is not None
-    first = sorted(_placed(gone[:SHOWN], before, after), key=lambda placed: placed[0])
+    first = sorted(_placed(overridden[:SHOWN], before, after), key=lambda placed: placed[0])
     return Removed(count, is_exact, tuple(first))
 
 
@@ -68,17 +68,17 @@ def _removed_rows(part: Segment, after: OpenedSet) -> tuple[list[int], int | Non
 
 def _scanned(part: Segment, twin: Segment | None, after: OpenedSet) -> list[int]:
     """Return which of the first rows are gone; generated ones that fail are not looked at."""
-    gone: list[int] = []
+    overridden: list[int] = []
     for numbers, keys in _first_keys(part):
         rows = np.flatnonzero(~_made_by(part, twin, numbers))
         asked = [keys[row] for row in rows.tolist()]
         maybe = _may_have(after, asked, twin).tolist()
-        gone += [
+        overridden += [
             row
             for row, key, is_maybe in zip(numbers[rows].tolist(), asked, maybe, strict=True)
             if not (is_maybe and _has(after, key))
         ]
-    return gone
+    return overridden
 
 
 def _first_keys(part: Segment) -> Iterator[tuple[np.ndarray, list[str]]]:
@@ -109,7 +109,7 @@ def _may_have(after: OpenedSet, keys: list[str], twin: Segment | None) -> np.nda
     found = flags_of(pc.is_in(column, value_set=after.table.keys))
     for segment in after.segments:
         if segment is not twin:
-            found |= could_make(segment, column) if isinstance(segment, Generated) else True
+            found |= may_generate(segment, column) if isinstance(segment, Generated) else True
     return found
 
 

@@ -23,7 +23,7 @@ from refexplorer.formats.columns.table import Table
 from refexplorer.refset.arrays import has_plain_names
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
-from refexplorer.refset.patterns import Literal, Matcher
+from refexplorer.refset.patterns import Matcher, PatternPart
 from refexplorer.refset.segments import Generated, generated_tables
 from refexplorer.refset.tree import Tree
 from refexplorer.spec.references import Kind
@@ -51,7 +51,7 @@ class KeyNames:
     folders: pa.LargeStringArray  # Column of texts that end in a slash
     rows: Sequence[np.ndarray | slice]  # For each folder the keys that are directly in it
 
-    def holding(self, literals: Sequence[Literal]) -> np.ndarray:
+    def holding(self, literals: Sequence[PatternPart]) -> np.ndarray:
         """Say which keys have all of some literals, shape ``(n,)`` bool."""
         found = np.ones(len(self.codes), np.bool_)
         for literal in literals:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from refexplorer.core.errors import LeftOutWarning
 from refexplorer.formats.columns.arrow import number_column, text_column
-from refexplorer.formats.columns.references import RANGE, URL, Columns, ColumnsBuilder, joined
+from refexplorer.formats.columns.references import RANGE, URL, Columns, UrlColumn, joined
 from refexplorer.formats.columns.table import Table
 from refexplorer.spec.findings import Finding, Reason, pointer
 from refexplorer.spec.gen.dimensions import as_column
@@ -119,9 +119,9 @@ class Generated:
         bad = None if number is None else self.item.failure(self.item.values(number))
         if bad is None:
             return None
-        said = f"{self.origin} generates this key, but its `{bad.field}` fails: {bad}"
+        message = f"{self.origin} generates this key, but its `{bad.field}` fails: {bad}"
         at = pointer("gen", self.item.number, bad.field)
-        return Reason(bad.code, said, bad.hint).finding(at, key)
+        return Reason(bad.code, message, bad.hint).finding(at, key)
 
     def failing(self) -> Iterator[str]:
         """Yield the keys for which a template fails, unless it is that of the key."""
@@ -227,17 +227,17 @@ def _keys_of(run: Run) -> pa.LargeStringArray:
 
 def columns_of(run: Run) -> Columns:
     """Return the references of the keys of a run."""
-    count = len(run)
+    count, urls = len(run), UrlColumn(more=run.urls)
     if run.offsets is None or run.lengths is None:
         none = np.zeros(count, np.int64)
-        return Columns(np.full(count, URL, np.uint8), run.targets, run.urls, none, none, ())
+        return Columns(np.full(count, URL, np.uint8), run.targets, urls, none, none, ())
     (offsets, huge), (lengths, long) = _bounded(run.offsets), _bounded(run.lengths)
     large = {
         row: Range(run.urls[run.targets[row]], int(run.offsets[row]), int(run.lengths[row]))
         for row in np.flatnonzero(huge | long).tolist()
     }
     kinds = np.full(count, RANGE, np.uint8)
-    return Columns(kinds, run.targets, run.urls, offsets, lengths, (), large)
+    return Columns(kinds, run.targets, urls, offsets, lengths, (), large)
 
 
 def _bounded(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -250,36 +250,12 @@ EVALUATED_KEYS = 200_000
 """Generated keys that one question evaluates; more take too long to wait for."""
 
 
-@dataclass(frozen=True)
-class Listing:
-    """Evaluated references of a gen item, n rows; those that fail are skipped."""
-
-    rows: np.ndarray  # Their numbers in the segment, shape ``(n,)`` int64
-    keys: list[str]  # Their keys
-    columns: Columns  # What they refer to
-
-
-def listings(segment: Generated, stop: int | None = None) -> Iterator[Listing]:
-    """Evaluate the references of a gen item up to a row, many at a time."""
-    for run in segment.runs(0, stop):
-        yield Listing(run.numbers, run.keys, columns_of(run))
-
-
-def evaluated(segment: Generated, row: int) -> Columns:
-    """Evaluate one reference of a gen item; nothing if it fails."""
-    builder = ColumnsBuilder()
-    reference = segment.reference_at(row)
-    if reference is not None:
-        builder.add(reference)
-    return builder.build()
-
-
 def code_targets(columns: Columns, codes: dict[str | None, int]) -> np.ndarray:
     """Return the target of each reference as a number, shape ``(n,)`` int64, -1 without one."""
     table = np.full(len(columns.urls) + 1, -1, np.int64)
     is_used = np.zeros(len(table), np.bool_)
     is_used[columns.targets] = True  # the last place is that of -1
     used = np.flatnonzero(is_used[:-1])
-    table[used] = [codes.setdefault(url, len(codes)) for url in columns.urls_at(used)]
+    table[used] = [codes.setdefault(url, len(codes)) for url in columns.urls.at(used)]
     coded: np.ndarray = table[columns.targets]
     return coded

@@ -142,8 +142,8 @@ class _Following:
     def left(self) -> tuple[Table, Rejected]:
         """Return the table and the rejected keys, in which links are replaced by copies."""
         followed = [link for link in self._links.values() if not link.refused]
-        gone = {row for link in followed for row, _ in self._held[0].within(link.folder)}
-        rows = [row for row in range(self._table.count) if row not in gone]
+        overridden = {row for link in followed for row, _ in self._held[0].within(link.folder)}
+        rows = [row for row in range(self._table.count) if row not in overridden]
         copies, others = (
             [copy for link in followed for copy in link.copied[which]] for which in (0, 1)
         )

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,11 +13,11 @@ from refexplorer.core.limits import Limits
 from refexplorer.formats.columns.references import KINDS, Columns
 from refexplorer.formats.json.positions import find_in_stream, locate
 from refexplorer.formats.source import Source
-from refexplorer.refset.chunk_grid import missing_counts
+from refexplorer.refset.chunk_grid import StateCounts, chunk_counts
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import Generated, Segment, columns_of
-from refexplorer.refset.tree_nodes import NodeType
+from refexplorer.refset.tree import NodeType
 from refexplorer.spec.derivation import (
     TraceStep,
     derive_entry,
@@ -29,15 +28,6 @@ from refexplorer.spec.findings import parts_of, pointer
 from refexplorer.spec.references import Kind
 from refexplorer.spec.templates.template import Compile, Template
 from refexplorer.spec.zarr_metadata import ArrayMeta
-
-
-class StateCounts(NamedTuple):
-    """Chunks of an array, or of all arrays below a folder; None where they are not known."""
-
-    chunks: int  # Of the grid
-    referenced: int | None  # With a reference that can be used
-    absent: int | None  # Without a reference
-    rejected: int | None  # With a reference that an error keeps out of the set
 
 
 @dataclass(frozen=True)
@@ -64,22 +54,15 @@ class ArrayStates:
 def array_states(opened: OpenedSet) -> ArrayStates:
     """Count the chunks of all arrays; record files are read."""
     found = opened.arrays
-    arrays = found.below(opened.tree.root)
+    arrays = list(found)
     found.count(arrays)
     folders = [opened.tree.folder(array.path) for array in arrays]
     return ArrayStates(
         tuple(arrays),
-        tuple(_counts(opened, array) for array in arrays),
+        tuple(chunk_counts(opened, array) for array in arrays),
         tuple(None if each is None else opened.tree.size_below(each) for each in folders),
         tuple(-1 if each is None else each.number for each in folders),
     )
-
-
-def _counts(opened: OpenedSet, array: ArrayMeta) -> StateCounts:
-    absent, rejected = missing_counts(opened, array)
-    if absent is None or rejected is None:
-        return StateCounts(array.chunk_count, None, absent, rejected)
-    return StateCounts(array.chunk_count, array.chunk_count - absent - rejected, absent, rejected)
 
 
 def summed(counts: Sequence[StateCounts]) -> StateCounts:
@@ -203,7 +186,7 @@ class _Totals:
         if alone:
             self.more_urls += len(named)
         else:
-            self.urls.update(columns.urls_at(named))
+            self.urls.update(columns.urls.at(named))
 
 
 def summarize(opened: OpenedSet, path: str) -> Summary:
@@ -221,7 +204,7 @@ def summarize(opened: OpenedSet, path: str) -> Summary:
     below = opened.tree.folders[folder.number : folder.end]
     groups = sum(opened.tree.type_of(f) is NodeType.GROUP for f in below)
     opened.arrays.count(arrays)
-    counts = [missing_counts(opened, array) for array in arrays]
+    counts = summed([chunk_counts(opened, array) for array in arrays])
     return Summary(
         path,
         sum(tally.kinds.values()),
@@ -230,15 +213,9 @@ def summarize(opened: OpenedSet, path: str) -> Summary:
         tally.kinds,
         tally.bytes,
         len(tally.urls) + tally.more_urls,
-        _sum_of_known([each.missing for each in counts]),
-        _sum_of_known([each.rejected for each in counts]),
+        counts.absent,
+        counts.rejected,
     )
-
-
-def _sum_of_known(counts: list[int | None]) -> int | None:
-    """Return the sum; None if one of them is not known."""
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
 
 
 def _tally_segment(segment: Segment, tally: _Totals) -> None:

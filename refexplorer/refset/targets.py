@@ -17,7 +17,7 @@ from refexplorer.core.masking import masked_url
 from refexplorer.formats.columns.references import RANGE, URL, Columns
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
-from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, code_targets, listings
+from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, code_targets, columns_of
 from refexplorer.refset.target_layout import Rows, TargetLayout, TargetSummary, overlapping
 from refexplorer.spec.gen.dimensions import DimensionProduct, blocks
 from refexplorer.spec.gen.item import GenItem
@@ -402,9 +402,9 @@ class TargetIndex:
                 left -= evaluated
                 self.unlisted += part.count - evaluated
                 self._cut += [part] if evaluated < part.count else []
-                for listing in listings(part, evaluated):
-                    arrays = np.array([self._array_of(key) for key in listing.keys], np.int64)
-                    yield self._column(number, listing.rows, listing.columns, arrays)
+                for run in part.runs(0, evaluated):
+                    arrays = np.array([self._array_of(key) for key in run.keys], np.int64)
+                    yield self._column(number, run.numbers, columns_of(run), arrays)
             else:
                 columns = self._opened.table.columns
                 if isinstance(part, Records):

@@ -8,26 +8,84 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from refexplorer.core.masking import masks_repr
 from refexplorer.formats.columns.arrow import numbers_of, text_column
 from refexplorer.formats.columns.chunk_names import in_natural_order, natural
 from refexplorer.formats.columns.references import LARGEST, URL
 from refexplorer.formats.columns.spans import BLOCK, Spans, spans_of
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.segments import Segment
-from refexplorer.refset.tree_nodes import Node, NodeType, leaf, target_of
-from refexplorer.spec.keys import MAX_DEPTH, prefix
+from refexplorer.spec.keys import MAX_DEPTH, folders_above, prefix
 from refexplorer.spec.lint import parse_metadata
-from refexplorer.spec.references import Inline, Reference
+from refexplorer.spec.references import Inline, Kind, Range, Reference, Url
 from refexplorer.spec.zarr_metadata import METADATA_NAMES
 
 _LONG = 64
 """Longer paths of folders are compared with others as they are, not eight bytes at a time."""
+
+
+class NodeType(StrEnum):
+    """The type of a row of the tree."""
+
+    GROUP = "group"
+    ARRAY = "array"
+    FOLDER = "folder"
+    KEY = "key"
+
+
+@masks_repr
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One row of the tree.
+
+    Attributes
+    ----------
+    path, name
+        In full, and below its parent.
+    kind, target, origin
+        Of its reference; None where the path is no key.
+    size
+        Bytes, of a folder those of all that is below; None where they are not all known, as those
+        of whole files.
+    children
+        How many rows are one level below.
+    """
+
+    path: str
+    name: str
+    type: NodeType
+    kind: Kind | None
+    size: int | None
+    target: str | None
+    origin: str | None
+    children: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows of one level, and how many there are in all."""
+
+    rows: tuple[Node, ...]
+    total: int
+    start: int
+
+
+def target_of(reference: Reference | None) -> str | None:
+    """Return the URL that a reference leads to."""
+    return reference.url if isinstance(reference, Url | Range) else None
+
+
+def leaf(path: str, name: str, reference: Reference | None, origin: str | None) -> Node:
+    """Return the row of a key."""
+    kind, size = (None, None) if reference is None else (reference.kind, reference.size)
+    return Node(path, name, NodeType.KEY, kind, size, target_of(reference), origin, 0)
 
 
 @dataclass
@@ -63,6 +121,7 @@ class Tree:
         self.folders = self._number()
         positions = np.array([folder.number for folder in made], _narrow(len(self.folders)))
         numbers = positions[codes]
+        self._levels: dict[str, Level] = {}
         self._order, self._starts = _grouped(numbers, firsts, len(table.keys), len(self.folders))
 
     def _make(self, path: str) -> Folder:
@@ -94,6 +153,22 @@ class Tree:
     def folder(self, path: str) -> Folder | None:
         """Return the folder of a path, or None."""
         return self._by_path.get(path)
+
+    def level(self, path: str) -> Level | None:
+        """Return the children of a folder, which are kept in order from then on, or None."""
+        folder = self.folder(path)
+        if folder is not None and path not in self._levels:
+            self._levels[path] = Level(self, folder)
+        return self._levels.get(path)
+
+    def locate(self, path: str) -> tuple[str, int] | None:
+        """Return the folder under which a path is shown, and its position there from 0, or None."""
+        for parent in folders_above(path):
+            level = self.level(parent)
+            position = None if level is None else level.position(path)
+            if position is not None:
+                return parent, position
+        return None
 
     def rows_in(self, folder: Folder) -> np.ndarray:
         """Return the rows of the table that are directly in a folder, in order."""

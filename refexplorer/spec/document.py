@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from refexplorer.core.errors import SpecError
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits
-from refexplorer.spec.findings import Findings, Hint, Reason, meant, pointer
+from refexplorer.spec.findings import Findings, Hint, Reason, pointer, suggest
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.gen.parsing import note_unused_arguments, read_gen
 from refexplorer.spec.keys import RESERVED, is_speakable
@@ -198,7 +198,7 @@ def _read_v1(
             "unknown-top-level-key",
             pointer(name),
             f"`{name}` is not a section of V1, so it is ignored.",
-            meant(str(name), SECTIONS) or "References belong in `refs`.",
+            suggest(str(name), SECTIONS) or "References belong in `refs`.",
         )
     templates = _read_templates(source, overrides, findings, compiler)
     refs = _section(source, "refs", findings)
@@ -244,7 +244,7 @@ def _note_overrides(
             "/templates" if written else "",
             f"The template `{name}` was given at open time, but the set has no template of that "
             "name.",
-            meant(name, written),
+            suggest(name, written),
         )
 
 

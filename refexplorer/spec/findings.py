@@ -99,8 +99,8 @@ class Finding:
 
     def __repr__(self) -> str:
         values = ((field.name, getattr(self, field.name)) for field in fields(self))
-        said = (f"{name}={shorten(masked_text(repr(value)))}" for name, value in values)
-        return f"{type(self).__name__}({', '.join(said)})"
+        parts = (f"{name}={shorten(masked_text(repr(value)))}" for name, value in values)
+        return f"{type(self).__name__}({', '.join(parts)})"
 
     def __str__(self) -> str:
         return f"{self.severity} {self.code} at {self.place}: {self.sentence}"
@@ -309,7 +309,7 @@ COMPARED = 100
 _LONGEST = 40  # characters; a longer name is no slip of the pen, and costs too much to compare
 
 
-def meant(name: str, known: Iterable[str]) -> str:
+def suggest(name: str, known: Iterable[str]) -> str:
     """Return a hint that names the nearest of the first known names; ``""`` if none is near."""
     if len(name) > _LONGEST:
         return ""

@@ -223,11 +223,11 @@ def lint_nodes(keys: Iterable[str]) -> Iterator[tuple[str, LintFinding]]:
     for path, names in nodes.items():
         folder = f"{path}/" if path else ""
         if "zarr.json" in names and names & {".zarray", ".zgroup"}:
-            said = "is of Zarr v2 and of v3: readers take the one that they look for first."
-            yield f"{folder}zarr.json", LintFinding("ambiguous-node", f"`{path or '/'}` {said}")
+            message = "is of Zarr v2 and of v3: readers take the one that they look for first."
+            yield f"{folder}zarr.json", LintFinding("ambiguous-node", f"`{path or '/'}` {message}")
         elif {".zarray", ".zgroup"} <= names:
-            said = "is an array and a group: readers take the one that they look for first."
-            yield f"{folder}.zgroup", LintFinding("ambiguous-node", f"`{path or '/'}` {said}")
+            message = "is an array and a group: readers take the one that they look for first."
+            yield f"{folder}.zgroup", LintFinding("ambiguous-node", f"`{path or '/'}` {message}")
 
 
 EXTERNAL = "_EXTERNAL_ARRAY_LINK"

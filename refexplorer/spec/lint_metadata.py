@@ -69,7 +69,9 @@ def _remarks(key: str, text: str) -> Iterator[LintFinding]:
     elif name == "zarr.json":
         yield from _format(value, 3)
         if value.get("node_type") != "group":
-            yield _bad(f'`node_type` must be "array" or "group", but {_told(value, "node_type")}.')
+            yield _bad(
+                f'`node_type` must be "array" or "group", but {_got_text(value, "node_type")}.'
+            )
 
 
 def _array(path: str, metadata: Mapping[str, object], rules: _Rules) -> Iterator[LintFinding]:
@@ -81,10 +83,10 @@ def _array(path: str, metadata: Mapping[str, object], rules: _Rules) -> Iterator
         if any(length > _INT64 for length in array.shape):
             yield _bad("A length of `shape` does not fit into 64 bits, so no reader opens it.")
         if 0 in _written_chunks(metadata):
-            said = (
+            message = (
                 "A chunk has a length of 0, as the array has: Zarr reads it, fsspec divides by it."
             )
-            yield LintFinding("bad-chunks", said, "Write 1 instead.")
+            yield LintFinding("bad-chunks", message, "Write 1 instead.")
     yield from rules(metadata)
 
 
@@ -102,7 +104,7 @@ def _version_2(metadata: Mapping[str, object]) -> Iterator[LintFinding]:
     yield from _format(metadata, 2)
     yield from _dtype_v2(metadata)
     if metadata.get("order") not in ("C", "F"):
-        yield _bad(f'`order` must be "C" or "F", but {_told(metadata, "order")}.')
+        yield _bad(f'`order` must be "C" or "F", but {_got_text(metadata, "order")}.')
     separator = metadata.get("dimension_separator", ".")
     if separator not in (".", "/"):
         yield _bad(f'`dimension_separator` must be "." or "/", but it is {separator!r}.')
@@ -127,7 +129,7 @@ def _dtype_v2(metadata: Mapping[str, object]) -> Iterator[LintFinding]:
     if dtype is None:
         yield LintFinding(
             "bad-dtype",
-            f"`dtype` must be a data type of Zarr v2, but {_told(metadata, 'dtype')}.",
+            f"`dtype` must be a data type of Zarr v2, but {_got_text(metadata, 'dtype')}.",
             'Write byte order, kind and size in bytes, such as "<f4" or "|u1".',
         )
         return
@@ -173,18 +175,18 @@ def _version_3(metadata: Mapping[str, object]) -> Iterator[LintFinding]:
     if not isinstance(name, str) or not (name in _DTYPES_V3 or _MORE_DTYPES_V3.fullmatch(name)):
         yield LintFinding(
             "bad-dtype",
-            f"`data_type` must be a data type of Zarr v3, but {_told(metadata, 'data_type')}.",
+            f"`data_type` must be a data type of Zarr v3, but {_got_text(metadata, 'data_type')}.",
             'Write its name, such as "float32".',
         )
     elif metadata.get("fill_value") is None:
-        yield _bad(f"`fill_value` must be set in Zarr v3, but {_told(metadata, 'fill_value')}.")
+        yield _bad(f"`fill_value` must be set in Zarr v3, but {_got_text(metadata, 'fill_value')}.")
     elif isinstance(written, str) and (dtype := _dtype_named(written)) is not None:
         yield from _fill_value(metadata, dtype, 3)
     if not isinstance(metadata.get("attributes", {}), Mapping):
-        yield _bad(f"`attributes` must be an object, but {_told(metadata, 'attributes')}.")
+        yield _bad(f"`attributes` must be an object, but {_got_text(metadata, 'attributes')}.")
     codecs = metadata.get("codecs")
     if not isinstance(codecs, list) or not codecs:
-        yield _bad(f"`codecs` must be a list of codecs, but {_told(metadata, 'codecs')}.")
+        yield _bad(f"`codecs` must be a list of codecs, but {_got_text(metadata, 'codecs')}.")
 
 
 def _dtype_named(name: str) -> np.dtype[np.generic] | None:
@@ -198,11 +200,11 @@ def _dtype_named(name: str) -> np.dtype[np.generic] | None:
 def _format(metadata: Mapping[str, object], number: int) -> Iterator[LintFinding]:
     found = metadata.get("zarr_format")
     if found != number or isinstance(found, bool):
-        told = _told(metadata, "zarr_format")
-        yield _bad(f"`zarr_format` must be the number {number}, but {told}.")
+        message = _got_text(metadata, "zarr_format")
+        yield _bad(f"`zarr_format` must be the number {number}, but {message}.")
 
 
-def _told(metadata: Mapping[str, object], name: str) -> str:
+def _got_text(metadata: Mapping[str, object], name: str) -> str:
     """Say what a field is instead, as the end of a sentence."""
     return f"it is {metadata[name]!r}" if name in metadata else "it is missing"
 
@@ -259,10 +261,10 @@ def lint_attributes(array: ArrayMeta, attributes: Mapping[str, object]) -> Itera
         )
 
 
-def _bad_of_attribute_rules(array: ArrayMeta, said: str) -> LintFinding:
+def _bad_of_attribute_rules(array: ArrayMeta, message: str) -> LintFinding:
     return LintFinding(
         "bad-attribute",
-        f"{said}, so xarray does not open `{array.path}`.",
+        f"{message}, so xarray does not open `{array.path}`.",
         "Write the attribute as the file has it, or open the set with `decode_cf=False`.",
     )
 

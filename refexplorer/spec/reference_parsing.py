@@ -38,7 +38,7 @@ def read_reference(value: object, url_of: Callable[[str], str], note: TakeNote) 
         return Inline(_json_text(value))
     data = _bytes_of(value)
     if data is not None:
-        reference = read_held(data)
+        reference = read_inline(data)
         return _read_base64(reference.text, note) if is_encoded(data) else reference
     raise BadReference(
         "bad-ref-type",
@@ -67,8 +67,8 @@ def _read_list(
         if type(offset) is not int or type(length) is not int or offset < 0 or length < 0:
             offset, length = _whole("offset", offset, note), _whole("length", length, note)
         if offset > _INT64 or length > _INT64:
-            said = f"The range {offset}, {length} has a number beyond 2**63 - 1."
-            note("vast-number", said, "No parquet store holds it, and no file is that long.")
+            message = f"The range {offset}, {length} has a number beyond 2**63 - 1."
+            note("vast-number", message, "No parquet store holds it, and no file is that long.")
         return Range(_read_url(url, url_of), offset, length)
     if len(value) == 1:
         return Url(_read_url(value[0], url_of))
@@ -123,7 +123,7 @@ def is_encoded(value: bytes) -> bool:
     return value.startswith(BASE64_PREFIX.encode())
 
 
-def read_held(value: bytes) -> Inline | Base64:
+def read_inline(value: bytes) -> Inline | Base64:
     """Read bytes that parquet and kerchunk's dicts in memory hold, and JSON cannot.
 
     Those that begin with ``base64:`` are such text, as for fsspec; it is not decoded here.

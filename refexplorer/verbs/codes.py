@@ -8,7 +8,7 @@ from textwrap import fill, indent
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.readers.features import WHOLE
 from refexplorer.spec.codes import CODES, RULES, Severity, SpecRule
-from refexplorer.spec.findings import meant
+from refexplorer.spec.findings import suggest
 from refexplorer.verbs.opening import dialects
 
 _SAME = "as the specification says."
@@ -78,7 +78,7 @@ def explain_code(code: str) -> CodeExplanation:
         If there is no such code.
     """
     if code not in CODES:
-        hint = meant(code, CODES) or "DIAGNOSTICS.md lists them."
+        hint = suggest(code, CODES) or "DIAGNOSTICS.md lists them."
         raise RefexplorerError(f"There is no diagnostic code {code!r}. {hint}")
     entry = CODES[code]
     return CodeExplanation(

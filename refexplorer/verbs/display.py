@@ -18,7 +18,7 @@ from refexplorer.core.text import counted, escape, shown, size_text
 from refexplorer.formats.source import Source
 from refexplorer.refset.contents import SetLike
 from refexplorer.refset.summary import Summary
-from refexplorer.refset.tree_nodes import Node
+from refexplorer.refset.tree import Node
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, grouped
 from refexplorer.spec.references import Kind

@@ -24,7 +24,7 @@ from refexplorer.refset.contents import Contents, Internals
 from refexplorer.refset.opened_set import number_of, numbers_from, tables
 from refexplorer.refset.summary import Summary, derive, summarize
 from refexplorer.refset.target_layout import TargetLayout, TargetSummary
-from refexplorer.refset.tree_nodes import Node, Page
+from refexplorer.refset.tree import Node, Page
 from refexplorer.refset.writing.json import v0_blocks
 from refexplorer.refset.writing.parquet import write_parquet
 from refexplorer.refset.writing.references import empty_as_text

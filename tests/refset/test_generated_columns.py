@@ -11,7 +11,8 @@ import refexplorer as rx
 from refexplorer.refset.contents import internals
 from refexplorer.refset.segments import Generated, generated_tables
 from refexplorer.spec.findings import Findings
-from refexplorer.spec.gen.parsing import Effort, look_at_keys
+from refexplorer.spec.gen.parsing import KeyCheckBudget, check_keys
+from tests.helpers.expanding import expanded
 
 FAILS_IN_THE_MIDDLE = "{{(i - MIDDLE) * (i - MIDDLE) - 9}}"
 PATTERNS = [*product(["%d", "%02d", "%04d", "%5d"], ["{{i * i}}"]), ("%d", FAILS_IN_THE_MIDDLE)]
@@ -69,8 +70,8 @@ def test_an_explicit_key_stands_where_a_generated_one_fails() -> None:
     for gen in ([FAILING], [FAILING, later], [later, FAILING]):
         source = {"version": 1, "refs": {"x/500": "mine", "x/7": "hidden"}, "gen": gen}
         refs = rx.open_references(source)
-        assert refs.to_v0() == rx.expand(source).v0
-        assert {key: refs[key].to_v0() for key in refs} == rx.expand(source).v0
+        assert refs.to_v0() == expanded(source)
+        assert {key: refs[key].to_v0() for key in refs} == expanded(source)
         assert [refs.number(key) for key in refs] == list(range(len(refs)))
 
 
@@ -92,9 +93,9 @@ def test_trying_keys_takes_no_more_steps_than_a_document_may() -> None:
     gen = [{**FAILING, "key": f"x/{n}/{{{{i}}}}"} for n in range(4)]
     refs = rx.open_references({"version": 1, "gen": gen})
     assert [each.code for each in refs.diagnostics] == ["bad-template"] * 4
-    effort, findings = Effort(steps=25_000), Findings()
+    effort, findings = KeyCheckBudget(steps=25_000), Findings()
     for number, item in enumerate(internals(refs).generated):
-        look_at_keys(item, effort, f"/gen/{number}", findings)
+        check_keys(item, effort, f"/gen/{number}", findings)
     found = [each.code for each in findings]
     assert found == sorted(found)
     assert set(found) == {"bad-template", "gen-not-checked"}

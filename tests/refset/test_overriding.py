@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 import refexplorer as rx
 from refexplorer.refset.contents import internals
 from refexplorer.refset.opened_set import OpenedSet, open_document
-from refexplorer.refset.overriding import CompareEffort
+from refexplorer.refset.overriding import OverrideLimits
 from refexplorer.spec.document import read_document
 from refexplorer.spec.findings import Findings
+from tests.helpers.expanding import expanded
 
 NUMBERS = st.lists(st.integers(0, 6), min_size=1, max_size=4, unique=True)
 ITEMS = st.builds(
@@ -29,7 +30,7 @@ KEYS = st.sampled_from(
 )
 
 
-def opened_with(document: dict[str, Any], effort: CompareEffort) -> tuple[OpenedSet, Findings]:
+def opened_with(document: dict[str, Any], effort: OverrideLimits) -> tuple[OpenedSet, Findings]:
     findings = Findings()
     read = read_document(document, findings=findings)
     return open_document(read, effort=effort), findings
@@ -44,9 +45,9 @@ def test_the_last_that_makes_a_key_counts_however_they_are_compared(
         "gen": [item | {"url": f"http://{n}/{{{{i}}}}"} for n, item in enumerate(items)],
         "refs": dict.fromkeys(keys, "explicit"),
     }
-    opened, findings = opened_with(document, CompareEffort(few_looks=few))
+    opened, findings = opened_with(document, OverrideLimits(few_looks=few))
     listed = [key for key, _ in opened.iterate()]
-    assert dict(opened.v0()) == rx.expand(document).v0
+    assert dict(opened.v0()) == expanded(document)
     assert opened.count == len(listed) == len(set(listed))
     made = sum(len(item["dimensions"]["i"]) * len(item["dimensions"]["j"]) for item in items)
     remade = [each for each in findings if each.code == "gen-duplicate-key"]
@@ -80,7 +81,7 @@ def test_what_would_take_too_long_is_left_and_said() -> None:
         for n in range(9)
     ]
     document = {"version": 1, "gen": gen, "refs": {"x/0": "explicit"}}
-    opened, findings = opened_with(document, CompareEffort(listed_keys=0, looks=250))
+    opened, findings = opened_with(document, OverrideLimits(listed_keys=0, looks=250))
     left = [each for each in findings if each.code == "gen-not-checked"]
     assert [each.pointer for each in left] == ["/gen/2"]
     found = dict(opened.v0())

@@ -81,7 +81,7 @@ def show_in_lab(page: Page, lab: Lab, name: str, cell: str, theme: str) -> None:
 
 
 def save(page: Page, path: Path) -> None:
-    """Write a screenshot once the views have settled."""
+    """Write a screenshot once the views have require_value."""
     page.wait_for_timeout(800)
     page.screenshot(path=path)
     print(f"{path} {path.stat().st_size // 1000} kB")

@@ -165,6 +165,22 @@ _NATURAL = re.compile(r"(\d+)")
 
 
 def chunk_indices(
+    array: ArrayMeta, keys: pa.LargeStringArray, rows: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which of some keys, or of all, are chunks of an array, and their indices.
+
+    Shapes ``(n,)`` and ``(n, rank)``, int64; an index may lie outside the grid.
+    """
+    rows = np.arange(len(keys)) if rows is None else rows
+    if array.shape:
+        start = array.folder + array.prefix
+        return read_indices(keys, rows, start, array.separator, len(array.shape))
+    only = pc.equal(keys.take(number_column(rows)), text_scalar(array.chunk_key(())))
+    positions = np.flatnonzero(flags_of(only))
+    return positions, np.empty((len(positions), 0), np.int64)
+
+
+def read_indices(
     keys: pa.LargeStringArray, rows: np.ndarray, start: str, separator: str, rank: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Read the chunk indices of some keys."""

@@ -119,41 +119,44 @@ class EntriesBuilder:
         starts, sizes = _numbers(offsets, "offsets"), _numbers(lengths, "lengths")
         if not len(names) == len(places) == len(starts) == len(sizes):
             raise ValueError("keys, urls, offsets and lengths are not of one length")
-        encoded = places.dictionary_encode()
-        codes = numbers_of(encoded.indices).astype(np.int32) + np.int32(len(self._urls))
+        codes = self._codes_of(places)
         others = dict(values or {})
         for row in np.flatnonzero((starts > LARGEST) | (sizes > LARGEST)).tolist():
             others.setdefault(row, [places[row].as_py(), int(starts[row]), int(sizes[row])])
         rows = list(others)
         codes[rows], starts[rows], sizes[rows] = -1, 0, 0
         self._values.update({len(self._keys) + row: value for row, value in others.items()})
-        self._keys.append(names)
-        self._urls.append(encoded.dictionary)
-        self._codes.append(codes)
-        self._offsets.append(starts.astype(np.int64))
-        self._lengths.append(sizes.astype(np.int64))
+        self._append(names, codes, starts.astype(np.int64), sizes.astype(np.int64))
 
     def add_whole(self, keys: Texts, urls: Texts) -> None:
         """Append references to whole files."""
         names, places = _texts(keys, "keys"), _texts(urls, "urls")
         if len(names) != len(places):
             raise ValueError("keys and urls are not of one length")
-        encoded = places.dictionary_encode()
+        whole = np.full(len(names), WHOLE, np.int64)
+        self._append(names, self._codes_of(places), np.zeros_like(whole), whole)
+
+    def _codes_of(self, urls: pa.LargeStringArray) -> np.ndarray:
+        """Put distinct URLs behind the others; return the position of each URL."""
+        encoded = urls.dictionary_encode()
         codes = numbers_of(encoded.indices).astype(np.int32) + np.int32(len(self._urls))
-        self._keys.append(names)
         self._urls.append(encoded.dictionary)
-        self._codes.append(codes)
-        self._offsets.append(np.zeros(len(names), np.int64))
-        self._lengths.append(np.full(len(names), WHOLE, np.int64))
+        return codes
 
     def add_values(self, values: Mapping[str, object]) -> None:
         """Append references by key as they are in V0: text, ``base64:`` text, lists."""
         names = _texts(list(values), "keys")
         self._values.update(enumerate(values.values(), len(self._keys)))
-        self._keys.append(names)
-        self._codes.append(np.full(len(names), -1, np.int32))
-        for column in (self._offsets, self._lengths):
-            column.append(np.zeros(len(names), np.int64))
+        none = np.zeros(len(names), np.int64)
+        self._append(names, np.full(len(names), -1, np.int32), none, none)
+
+    def _append(
+        self, keys: pa.LargeStringArray, codes: np.ndarray, offsets: np.ndarray, lengths: np.ndarray
+    ) -> None:
+        self._keys.append(keys)
+        self._codes.append(codes)
+        self._offsets.append(offsets)
+        self._lengths.append(lengths)
 
     def finish(self) -> Entries:
         """Return all that was appended; nothing may be appended after that."""

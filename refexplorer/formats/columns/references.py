@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
 
@@ -50,10 +50,15 @@ _PLAIN[[*map(ord, string.ascii_letters + string.digits + "-._~/:+=,")]] = True
 
 
 class UrlColumn(Sequence["str | None"]):
-    """Distinct URLs as a column, and a few more of any kind behind them."""
+    """Distinct URLs as a column, and more of any kind behind them.
 
-    def __init__(self, texts: pa.LargeStringArray, more: tuple[str | None, ...] = ()) -> None:
-        self._texts = texts
+    None stands for the target that is named at open time.
+    """
+
+    def __init__(
+        self, texts: pa.LargeStringArray | None = None, more: Sequence[str | None] = ()
+    ) -> None:
+        self._texts = text_column([]) if texts is None else texts
         self._more = more
 
     def __len__(self) -> int:
@@ -107,7 +112,10 @@ class UrlColumn(Sequence["str | None"]):
         return np.append(np.flatnonzero(matches), self.behind())
 
     def starts(self, positions: np.ndarray, pattern: str) -> list[str | None]:
-        """Return what `Columns.starts_of_urls` does."""
+        """Return the distinct starts of URLs that a named group matches, or whole URLs.
+
+        Only their first 32 characters are looked at: many URLs have the same.
+        """
         own = self._texts.take(number_column(positions[positions < len(self._texts)]))
         alike = pc.unique(pc.utf8_slice_codeunits(own, 0, _START))
         matches = pc.struct_field(pc.extract_regex(alike, pattern), 0)
@@ -115,7 +123,10 @@ class UrlColumn(Sequence["str | None"]):
         return found + self.at(positions[positions >= len(self._texts)])
 
     def by_start(self, pattern: str) -> Iterator[tuple[str | None, np.ndarray]]:
-        """Yield what `Columns.urls_by_start` does."""
+        """Yield starts of URLs that a named group matches, and the positions of each.
+
+        A start may come twice; None is that of no URL.
+        """
         first = re.match(pattern, self._texts[0].as_py()) if len(self._texts) else None
         if first is not None and first["start"]:
             start = first["start"]  # mostly that of all
@@ -127,7 +138,12 @@ class UrlColumn(Sequence["str | None"]):
             codes = numbers_of(starts.indices)
             for code, start in enumerate(starts.dictionary.to_pylist()):
                 yield start, np.flatnonzero(codes == code)
-        yield from _by_start(self._more, pattern, len(self._texts))
+        behind: dict[str | None, list[int]] = {}
+        for position, url in enumerate(self._more, len(self._texts)):
+            match = None if url is None else re.match(pattern, url)
+            behind.setdefault(None if match is None else match["start"], []).append(position)
+        for start, positions in behind.items():
+            yield start, np.array(positions)
 
     def joined(self, others: Sequence[str | None]) -> tuple[UrlColumn, list[int]]:
         """Take in other URLs; return the longer column and the position of each of them."""
@@ -149,7 +165,7 @@ class Columns:
 
     kinds: np.ndarray  # Positions in `KINDS`, uint8
     targets: np.ndarray  # Positions in `urls` for whole files and ranges, -1 for the others, int32
-    urls: Sequence[str | None]  # The distinct URLs; None stands for the target named at open time
+    urls: UrlColumn  # The distinct URLs
     offsets: np.ndarray  # Bytes for a range; the index into `texts` for inline text and base64
     lengths: np.ndarray  # Bytes; 0 for a whole file, whose size is not known
     texts: Sequence[str]  # The inline texts
@@ -170,7 +186,7 @@ class Columns:
         """Return many references by their rows, shape ``(n,)``, in the order given."""
         targets = self.targets[rows]
         used = distinct(targets[targets >= 0])
-        urls = dict(zip(used.tolist(), self.urls_at(used), strict=True))
+        urls = dict(zip(used.tolist(), self.urls.at(used), strict=True))
         numbers = (column[rows].tolist() for column in (self.kinds, self.offsets, self.lengths))
         found = map(urls.get, targets.tolist())
         return list(map(self._reference, rows.tolist(), found, *numbers))
@@ -200,36 +216,6 @@ class Columns:
         among = self.large if rows is None or not self.large else self._large_of(rows)
         return exact_sum(lengths) + sum(max(one.length - LARGEST, 0) for one in among.values())
 
-    def urls_at(self, positions: np.ndarray) -> list[str | None]:
-        """Return the URLs at some positions, ascending, shape ``(n,)``, all at once."""
-        if isinstance(self.urls, UrlColumn):
-            return self.urls.at(positions)
-        return [self.urls[position] for position in positions.tolist()]
-
-    def urls_matching(self, pattern: str) -> np.ndarray:
-        """Return the positions of all URLs that match a regular expression, and maybe of others."""
-        if isinstance(self.urls, UrlColumn):
-            return self.urls.matching(pattern)
-        return np.arange(len(self.urls))
-
-    def starts_of_urls(self, positions: np.ndarray, pattern: str) -> list[str | None]:
-        """Return the distinct starts of URLs that a named group matches, or whole URLs.
-
-        Only their first 32 characters are looked at: many URLs have the same.
-        """
-        if isinstance(self.urls, UrlColumn):
-            return self.urls.starts(positions, pattern)
-        return self.urls_at(positions)
-
-    def urls_by_start(self, pattern: str) -> Iterator[tuple[str | None, np.ndarray]]:
-        """Yield starts of URLs that a named group matches, and the positions of each.
-
-        A start may come twice; None is that of no URL.
-        """
-        if isinstance(self.urls, UrlColumn):
-            return self.urls.by_start(pattern)
-        return _by_start(self.urls, pattern, 0)
-
     def select(self, rows: np.ndarray | slice) -> Columns:
         """Return some rows, in the order given; those of a slice are not copied."""
         # numpy would widen narrow numbers of rows again for each column
@@ -250,24 +236,12 @@ class Columns:
 
     def overwritten(self, rows: np.ndarray, others: Columns) -> Columns:
         """Write other references into some rows of these very columns, which must hold no text."""
-        assert isinstance(self.urls, UrlColumn)
         urls, positions = self.urls.joined(others.urls)
         self.kinds[rows] = others.kinds
         self.targets[rows] = np.array([*positions, -1], np.int32)[others.targets]
         self.offsets[rows], self.lengths[rows] = others.offsets, others.lengths
         large = {int(rows[row]): reference for row, reference in others.large.items()}
         return replace(self, urls=urls, texts=others.texts, large=large)
-
-
-def _by_start(
-    urls: Sequence[str | None], pattern: str, first: int
-) -> Iterator[tuple[str | None, np.ndarray]]:
-    found: dict[str | None, list[int]] = {}
-    for position, url in enumerate(urls, first):
-        match = None if url is None else re.match(pattern, url)
-        found.setdefault(None if match is None else match["start"], []).append(position)
-    for start, positions in found.items():
-        yield start, np.array(positions)
 
 
 def _exact(numbers: np.ndarray, large: dict[int, int]) -> np.ndarray:
@@ -312,12 +286,21 @@ class ColumnsBuilder:
         return Columns(
             columns[0].astype(np.uint8),
             columns[1].astype(np.int32),
-            tuple(self._codes),
+            UrlColumn(more=tuple(self._codes)),
             columns[2].copy(),
             columns[3].copy(),
             self._texts,
             self._large,
         )
+
+
+def build_columns(references: Iterable[Reference | None]) -> Columns:
+    """Put references into columns; what is none is left out."""
+    builder = ColumnsBuilder()
+    for reference in references:
+        if reference is not None:
+            builder.add(reference)
+    return builder.build()
 
 
 def joined_columns(parts: Sequence[Columns]) -> Columns:
@@ -329,7 +312,7 @@ def joined_columns(parts: Sequence[Columns]) -> Columns:
     for part in parts:
         used = np.unique(part.targets[part.targets >= 0])
         codes = np.full(len(part.urls) + 1, -1, np.int32)
-        codes[used] = [urls.setdefault(url, len(urls)) for url in part.urls_at(used)]
+        codes[used] = [urls.setdefault(url, len(urls)) for url in part.urls.at(used)]
         targets.append(codes[part.targets])
         is_text = (part.kinds == INLINE) | (part.kinds == BASE64)
         offsets.append(np.where(is_text, part.offsets + len(texts), part.offsets))
@@ -340,7 +323,7 @@ def joined_columns(parts: Sequence[Columns]) -> Columns:
     return Columns(
         np.concatenate([none.astype(np.uint8), *(part.kinds for part in parts)]),
         np.concatenate([none.astype(np.int32), *targets]),
-        tuple(urls),
+        UrlColumn(more=tuple(urls)),
         np.concatenate([none, *offsets]),
         np.concatenate([none, *(part.lengths for part in parts)]),
         texts,

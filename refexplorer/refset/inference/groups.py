@@ -409,7 +409,7 @@ def _codes_of_urls(columns: Columns, shapes: _Shapes) -> np.ndarray:
     count = len(columns.urls)
     codes = np.full(count + 1, -1, np.int32)
     for start in range(0, count, BLOCK):
-        urls = columns.urls_at(np.arange(start, min(start + BLOCK, count)))
+        urls = columns.urls.at(np.arange(start, min(start + BLOCK, count)))
         found = shapes.codes(*shapes_of(text_column([url or "" for url in urls])))
         named = np.array([url is not None for url in urls], np.bool_)
         codes[start : start + len(urls)] = np.where(named, found, -1)
@@ -477,7 +477,7 @@ def _numbers_of_urls(
     """Return the numbers of URLs at some positions; a URL of consecutive rows is read once."""
     heads = np.flatnonzero(np.diff(targets, prepend=-1))
     used, positions = np.unique(targets[heads], return_inverse=True)
-    texts = text_column([url or "" for url in columns.urls_at(used)])
+    texts = text_column([url or "" for url in columns.urls.at(used)])
     rows = np.repeat(positions, np.diff(heads, append=len(targets)))
     values, widths = read_numbers(texts, count)
     return values[:, rows], widths[:, rows]

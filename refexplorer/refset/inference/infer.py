@@ -105,7 +105,7 @@ def _same(wanted: Columns, found: Columns) -> bool:
     used = np.flatnonzero(positions >= 0)
     return (
         np.array_equal(positions[second], first)
-        and [wanted.urls[position] for position in positions[used]] == found.urls_at(used)
+        and [wanted.urls[position] for position in positions[used]] == found.urls.at(used)
         and np.array_equal(wanted.kinds, found.kinds)
         and np.array_equal(wanted.offsets, found.offsets)
         and np.array_equal(wanted.lengths, found.lengths)
@@ -285,7 +285,7 @@ def _with_templates(table: Table, items: Sequence[FoundItem], least: int) -> Inf
     kept = np.flatnonzero(explicit).astype(np.int32)
     codes, uses = np.unique(table.columns.targets[kept], return_counts=True)
     first = int(np.searchsorted(codes, 0))
-    named = zip(table.columns.urls_at(codes[first:]), uses[first:].tolist(), strict=True)
+    named = zip(table.columns.urls.at(codes[first:]), uses[first:].tolist(), strict=True)
     used = {url: count for url, count in named if url is not None}
     heads = [item.source["url"].partition("{{")[0] for item in items]
     templates = find_templates([*used], [*used.values()], heads)

@@ -15,7 +15,13 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.writing import refused
 from refexplorer.formats.columns.arrow import flags_of
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
-from refexplorer.formats.columns.references import BASE64, INLINE, Columns, joined_columns
+from refexplorer.formats.columns.references import (
+    BASE64,
+    INLINE,
+    Columns,
+    UrlColumn,
+    joined_columns,
+)
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.moves import SAME, compare
 from refexplorer.refset.opened_set import BLOCK
@@ -88,7 +94,7 @@ def check_same(wanted: Table, found: Table) -> None:
 def _odd_rows(wanted: Columns, found: Columns) -> np.ndarray:
     """Return the rows that are not the same target and bytes; texts are to be looked at."""
     positions = {url: position for position, url in enumerate(wanted.urls)}
-    urls = found.urls_at(np.arange(len(found.urls)))
+    urls = found.urls.at(np.arange(len(found.urls)))
     codes = np.array([*(positions.get(url, -1) for url in urls), -1], np.int64)[found.targets]
     odd = (codes != wanted.targets) | (codes < 0) | (wanted.kinds != found.kinds)
     odd |= (wanted.offsets != found.offsets) | (wanted.lengths != found.lengths)
@@ -151,7 +157,7 @@ class Spool:
             rows[field] = values
         texts = [columns.texts[position] for position in columns.offsets[is_text].tolist()]
         large = [(row, found.offset, found.length) for row, found in columns.large.items()]
-        tail = json.dumps([columns.urls_at(used), texts, large]).encode()
+        tail = json.dumps([columns.urls.at(used), texts, large]).encode()
         self._file.seek(self._end)
         self._file.write(rows.tobytes())
         self._file.write(tail)
@@ -173,7 +179,9 @@ class Spool:
         targets = np.ascontiguousarray(rows["target"])
         large = {row: Range(urls[targets[row]], offset, length) for row, offset, length in numbers}
         kinds, offsets, lengths = (rows[field] for field in ("kind", "offset", "length"))
-        return rows["number"], Columns(kinds, targets, urls, offsets, lengths, texts, large)
+        return rows["number"], Columns(
+            kinds, targets, UrlColumn(more=urls), offsets, lengths, texts, large
+        )
 
 
 ArraysByPath = Mapping[str, ArrayMeta]
@@ -200,7 +208,12 @@ class ChunkOrder:
     """
 
     def __init__(
-        self, arrays: ArraysByPath, record_size: int, spool: Spool, proved: bool = False
+        self,
+        blocks: Iterable[Table],
+        arrays: ArraysByPath,
+        record_size: int,
+        spool: Spool,
+        proved: bool = False,
     ) -> None:
         self.metadata: dict[str, Reference] = {}
         self._arrays = arrays
@@ -208,9 +221,10 @@ class ChunkOrder:
         self._spool = spool
         self._proved = proved
         self._parts: dict[str, set[int]] = {}
+        for block in blocks:
+            self._add(block)
 
-    def add(self, block: Table) -> None:
-        """Take references."""
+    def _add(self, block: Table) -> None:
         self.metadata |= {key: block.reference_at(row) for key, row in block.metadata.items()}
         rows = np.delete(np.arange(block.count), list(block.metadata.values()))
         for array, found, numbers in _by_array(block, rows, self._arrays):
@@ -230,20 +244,6 @@ class ChunkOrder:
                 numbers, columns = self._spool.take((path, part))
                 order = np.argsort(numbers)
                 yield InOrder(self._arrays[path], numbers[order], columns.select(order))
-
-
-def in_chunk_order(
-    blocks: Iterable[Table],
-    arrays: ArraysByPath,
-    record_size: int,
-    spool: Spool,
-    proved: bool = False,
-) -> ChunkOrder:
-    """Return all references of some tables; errors as `ChunkOrder.add`."""
-    order = ChunkOrder(arrays, record_size, spool, proved)
-    for block in blocks:
-        order.add(block)
-    return order
 
 
 def _by_array(
@@ -281,8 +281,7 @@ def _numbers(block: Table, rows: np.ndarray, array: ArrayMeta) -> tuple[np.ndarr
         raise RefexplorerError(
             f"`{array.path}` has {array.chunk_count:,} chunks, too many to be written in order."
         )
-    start, rank = array.folder + array.prefix, len(array.grid)
-    positions, indices = chunk_indices(block.keys, rows, start, array.separator, rank)
+    positions, indices = chunk_indices(array, block.keys, rows)
     outside = np.flatnonzero(~array.inside(indices))
     if len(outside):
         raise _no_place(block.key_at(int(rows[positions[outside[0]]])))

@@ -20,11 +20,11 @@ from refexplorer.formats.icechunk.writer import RepositoryWriter, writing_reposi
 from refexplorer.refset.opened_set import BLOCK
 from refexplorer.refset.writing.comparing import (
     ArraysByPath,
+    ChunkOrder,
     InOrder,
     Spool,
     check_in_any_order,
     differs,
-    in_chunk_order,
 )
 from refexplorer.spec.references import Base64, Inline, Range
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -49,9 +49,9 @@ def write_icechunk(
     for array in arrays.values():
         _check_array(array)
     with Spool(Path(gettempdir()) if isinstance(place, str) else place.parent) as spool:
-        order = in_chunk_order(blocks, arrays, BLOCK, spool)
+        order = ChunkOrder(blocks, arrays, BLOCK, spool)
         chunks = list(order)
-        urls = {url for found in chunks for url in found.columns.urls_at(_used(found))}
+        urls = {url for found in chunks for url in found.columns.urls.at(_used(found))}
         targets = sorted(url for url in urls if url is not None)
         metadata = {key: _bytes(key, reference) for key, reference in order.metadata.items()}
         with writing_repository(
@@ -99,7 +99,7 @@ def _write(writer: RepositoryWriter, found: InOrder) -> None:
     rows = np.flatnonzero(columns.kinds == RANGE)
     if len(rows):
         used = _used(found)
-        names = dict(zip(used.tolist(), columns.urls_at(used), strict=True))
+        names = dict(zip(used.tolist(), columns.urls.at(used), strict=True))
         urls = [names[code] or "" for code in columns.targets[rows].tolist()]
         indices = np.array([array.index_at(n) for n in found.numbers[rows].tolist()], np.int64)
         indices = indices.reshape(len(rows), len(array.grid))

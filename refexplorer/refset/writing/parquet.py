@@ -20,11 +20,11 @@ from refexplorer.formats.parquet.writer import Chunks, check_free, write_store
 from refexplorer.refset.parquet_segment import RecordPart
 from refexplorer.refset.writing.comparing import (
     ArraysByPath,
+    ChunkOrder,
     InOrder,
     Spool,
     check_same,
     differs,
-    in_chunk_order,
 )
 from refexplorer.spec.reference_parsing import is_encoded
 from refexplorer.spec.references import Base64, Inline
@@ -46,7 +46,7 @@ def write_parquet(
     with refused(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with Spool(path.parent) as spool:
-            order = in_chunk_order(blocks, arrays, record_size, spool)
+            order = ChunkOrder(blocks, arrays, record_size, spool)
             chunks = ((found.array, _chunks(*found)) for found in _noting(order, lost))
             metadata = order.metadata.items()
             write_store(path, metadata, chunks, record_size, check=check, overwrite=overwrite)
@@ -118,7 +118,7 @@ def check_store(
 
     store = read_store(LocalFileSystem(), str(written.absolute()), limits)
     with Spool(written.parent) as spool:
-        order = in_chunk_order(wanted, arrays, store.record_size, spool, proved=True)
+        order = ChunkOrder(wanted, arrays, store.record_size, spool, proved=True)
         metadata = build_table(order.metadata.items())
         check_same(metadata, build_table(store.metadata.items()))
         count, files = metadata.count, set()

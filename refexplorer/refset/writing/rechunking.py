@@ -14,10 +14,16 @@ import pyarrow as pa
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.formats.columns.arrow import number_column
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
-from refexplorer.formats.columns.references import RANGE, Columns, joined_columns, json_text
+from refexplorer.formats.columns.references import (
+    RANGE,
+    Columns,
+    build_columns,
+    joined_columns,
+    json_text,
+)
 from refexplorer.formats.columns.table import Table, build_table
 from refexplorer.refset.arrays import arrays_of
-from refexplorer.refset.writing.references import columns_of, replaced
+from refexplorer.refset.writing.references import replaced
 from refexplorer.spec.keys import prefix
 from refexplorer.spec.reference_parsing import read_bytes
 from refexplorer.spec.references import Inline, Range
@@ -106,12 +112,12 @@ class Reshaping:
     def _with_metadata(self, table: Table) -> Table:
         keys = [key for key in table.metadata if key in self._texts]
         rows = np.array([table.metadata[key] for key in keys], np.int64)
-        return replaced(table, rows, columns_of(Inline(self._texts[key]) for key in keys))
+        return replaced(table, rows, build_columns(Inline(self._texts[key]) for key in keys))
 
     def _with_parts(self, table: Table, path: str, factors: tuple[int, ...]) -> Table:
         """Return a table with each chunk of an array divided."""
         array, after = self._before[path], self.arrays[path]
-        rows, indices = _chunks(table, array)
+        rows, indices = chunk_indices(array, table.keys)
         is_inside = array.inside(indices)  # what no reader looks at has no place in the new grid
         rows, indices = rows[is_inside], indices[is_inside]
         columns = table.columns.select(rows)
@@ -137,17 +143,11 @@ class Reshaping:
     def _with_one_chunk(self, table: Table, path: str, data: bytes) -> Table:
         """Return a table without the chunks of an array, and the one where its metadata is."""
         array, after = self._before[path], self.arrays[path]
-        rows, _ = _chunks(table, array)
+        rows, _ = chunk_indices(array, table.keys)
         row = table.metadata.get(array.metadata_key)
         chunk = after.chunk_key((0,) * len(after.shape)), read_bytes(data)
         made = build_table([] if row is None else [chunk])
         return _placed(table, rows, made, np.array([] if row is None else [row], np.int64))
-
-
-def _chunks(table: Table, array: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of the chunks of an array, and their indices."""
-    rows, start = np.arange(table.count), array.folder + array.prefix
-    return chunk_indices(table.keys, rows, start, array.separator, len(array.shape))
 
 
 def _placed(table: Table, gone: np.ndarray, made: Table, places: np.ndarray) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -15,7 +15,8 @@ from refexplorer.formats.columns.references import (
     INLINE,
     RANGE,
     Columns,
-    ColumnsBuilder,
+    UrlColumn,
+    build_columns,
     joined_columns,
 )
 from refexplorer.formats.columns.table import Table
@@ -45,7 +46,7 @@ class Inlining:
         rows = np.flatnonzero((columns.kinds == RANGE) & (columns.lengths <= self._most))
         keys = table.keys_at(rows).to_pylist()
         data = self._read(keys) if keys else {}
-        read = columns_of(read_bytes(data[key]) for key in keys)
+        read = build_columns(read_bytes(data[key]) for key in keys)
         self._spool.put(next(self._put), rows, read)
         return replaced(table, rows, read)
 
@@ -69,7 +70,7 @@ class Outlining:
         chosen[list(table.metadata.values())] = False
         rows = np.flatnonzero(chosen)
         moved = (self._moved(table.reference_at(row)) for row in rows.tolist())
-        return replaced(table, rows, columns_of(moved))
+        return replaced(table, rows, build_columns(moved))
 
     def _moved(self, reference: Reference) -> Range:
         assert isinstance(reference, Inline | Base64)
@@ -95,15 +96,7 @@ def empty_as_text(table: Table) -> Table:
     """Return a table with empty byte ranges as empty text, since a store takes 0 for the whole."""
     empty = (table.columns.kinds == RANGE) & (table.columns.lengths == 0)
     rows = np.flatnonzero(empty)
-    return replaced(table, rows, columns_of(Inline("") for _ in rows))
-
-
-def columns_of(references: Iterable[Reference]) -> Columns:
-    """Put references into columns."""
-    builder = ColumnsBuilder()
-    for reference in references:
-        builder.add(reference)
-    return builder.build()
+    return replaced(table, rows, build_columns(Inline("") for _ in rows))
 
 
 def replaced(table: Table, rows: np.ndarray, columns: Columns) -> Table:
@@ -140,7 +133,7 @@ def retargeted(table: Table, changes: Sequence[Callable[[str], str]]) -> Table:
     columns = table.columns
     used, inverse = np.unique(columns.targets, return_inverse=True)
     before = int(np.searchsorted(used, 0))
-    found = columns.urls_at(used[before:])
+    found = columns.urls.at(used[before:])
     for change in changes:
         found = [url if url is None else change(url) for url in found]
     targets = (inverse - before).astype(np.int32)
@@ -149,4 +142,6 @@ def retargeted(table: Table, changes: Sequence[Callable[[str], str]]) -> Table:
         row: Range(found[targets[row]], reference.offset, reference.length)
         for row, reference in columns.large.items()
     }
-    return replace(table, columns=replace(columns, urls=found, targets=targets, large=large))
+    return replace(
+        table, columns=replace(columns, urls=UrlColumn(more=found), targets=targets, large=large)
+    )

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refexplorer.core.errors import PickledByFields
-from refexplorer.spec.findings import Findings, meant, pointer
+from refexplorer.spec.findings import Findings, pointer, suggest
 from refexplorer.spec.keys import RESERVED, is_speakable
 
 STOPS = ("end", "to", "until", "size", "count", "n")
@@ -118,8 +118,8 @@ def _read_dimension(name: object, source: object, at: str, findings: Findings) -
     _note_name(name, where, findings)
     values = _read_values(source)
     if isinstance(values, str):
-        said = f"The dimension `{name}` {values}"
-        findings.add("gen-bad-dimension", where, said, _remedy(source))
+        message = f"The dimension `{name}` {values}"
+        findings.add("gen-bad-dimension", where, message, _remedy(source))
         return None
     if isinstance(source, Mapping):
         for extra in source.keys() - {"start", "stop", "step"}:
@@ -127,7 +127,7 @@ def _read_dimension(name: object, source: object, at: str, findings: Findings) -
                 "unknown-field",
                 where + pointer(extra),
                 f"`{extra}` is not a field of a dimension and is ignored.",
-                meant(extra, ("start", "stop", "step")),
+                suggest(extra, ("start", "stop", "step")),
             )
     return Dimension(name, values)
 
@@ -145,12 +145,12 @@ def _remedy(source: object) -> str:
 def _note_name(name: str, where: str, findings: Findings) -> None:
     """Note a name that no expression has; its values still repeat what the others make."""
     if not is_speakable(name):
-        said = f"The dimension `{name}` cannot be written in an expression, so no field uses it."
+        message = f"The dimension `{name}` cannot be written in an expression, so no field uses it."
         hint = "Use letters, digits and underscores, or remove the dimension."
-        findings.add("bad-dimension-name", where, said, hint)
+        findings.add("bad-dimension-name", where, message, hint)
     elif name in RESERVED:
-        said = f"jinja2 reserves the name `{name}`, so fsspec cannot open the set."
-        findings.add("bad-dimension-name", where, said, "Choose another name.")
+        message = f"jinja2 reserves the name `{name}`, so fsspec cannot open the set."
+        findings.add("bad-dimension-name", where, message, "Choose another name.")
 
 
 def _read_values(source: object) -> range | tuple[int, ...] | str:

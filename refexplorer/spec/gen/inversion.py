@@ -316,7 +316,7 @@ def _most_digits(linear: Linear, dimensions: Mapping[str, Dimension]) -> int:
 def _linear(form: syntax.Form, dimensions: Mapping[str, Dimension]) -> Linear | None:
     """Read an expression as a sum of digits with whole coefficients."""
     match form:
-        case syntax.Const(value) if type(value) is int:
+        case syntax.Literal(value) if type(value) is int:
             return {}, value
         case syntax.Name(name) if name in dimensions:
             return {(name, 1, None): 1}, 0

@@ -96,7 +96,7 @@ def written(field: str, text: str) -> str:
     return text
 
 
-def said_of_values(values: Mapping[str, int]) -> str:
+def values_text(values: Mapping[str, int]) -> str:
     """Write the values of dimensions as in a sentence."""
     return ", ".join(f"{name}={value}" for name, value in values.items())
 

@@ -17,7 +17,7 @@ import numpy as np
 from refexplorer.core.limits import Limits
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.gen.dimensions import Dimension, as_column, read_dimensions
-from refexplorer.spec.gen.item import FIELDS, LISTED_KEYS, GenItem, failing, fails, said_of_values
+from refexplorer.spec.gen.item import FIELDS, LISTED_KEYS, GenItem, failing, fails, values_text
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.columns import (
     COMPARISONS,
@@ -99,7 +99,7 @@ class Extents:
         if self.bounds(form) is not None:
             return _DIGITS
         match form:
-            case syntax.Const(str(text)):
+            case syntax.Literal(str(text)):
                 return _chars_in(text)
             case syntax.Name(name) if name not in self.templates:
                 return self.texts.get(name)
@@ -132,7 +132,7 @@ class Extents:
 
     def _bounds(self, form: syntax.Form) -> IntegerBounds | None:
         match form:
-            case syntax.Const(value):
+            case syntax.Literal(value):
                 return (value, value) if type(value) is int else None
             case syntax.Name(name):
                 return self.numbers.get(name)
@@ -211,38 +211,40 @@ _TRUSTED_STEPS = 20  # steps that are assumed of a template that jinja2 renders
 
 
 @dataclass(slots=True)
-class Effort:
-    """The effort left for checking the items of a document."""
+class KeyCheckBudget:
+    """The budget left for checking the items of a document."""
 
     steps: float = field(default_factory=lambda: TRIED_STEPS)  # Of evaluation, for trying keys
     listed: int = LISTED_BY_COLUMNS  # Keys to be written out
 
 
-def look_at_keys(item: GenItem, effort: Effort, at: str, findings: Findings) -> GenItem | None:
+def check_keys(
+    item: GenItem, budget: KeyCheckBudget, at: str, findings: Findings
+) -> GenItem | None:
     """Look whether keys fail, which are noted."""
-    item = _listed_of_key_check(item, effort)
-    return item if cannot_fail(item) else _tried(item, effort, at, findings)
+    item = _listed_of_key_check(item, budget)
+    return item if cannot_fail(item) else _tried(item, budget, at, findings)
 
 
-def _listed_of_key_check(item: GenItem, effort: Effort) -> GenItem:
+def _listed_of_key_check(item: GenItem, budget: KeyCheckBudget) -> GenItem:
     """Let more keys be written out where this is done by the column."""
     count = item.varying.count
-    if not LISTED_KEYS < count <= effort.listed or item.inverter is not None:
+    if not LISTED_KEYS < count <= budget.listed or item.inverter is not None:
         return item
     if not extents_of(item).makes_texts(item.key):
         return item
-    effort.listed -= count
+    budget.listed -= count
     return replace(item, most_listed=count)
 
 
-def _tried(item: GenItem, effort: Effort, at: str, findings: Findings) -> GenItem | None:
+def _tried(item: GenItem, budget: KeyCheckBudget, at: str, findings: Findings) -> GenItem | None:
     """Try the keys of an item: all if they are not too many, else a sample."""
     sample = item.sample()
     if fails(item, as_column(sample)):
         any(_note_failing(item, values, at, findings) for values in map(item.varied, sample))
         return None
     steps = sum(_steps(getattr(item, name), item.templates) for name in FIELDS) * item.count
-    if item.count > TRIED_KEYS or steps > effort.steps:
+    if item.count > TRIED_KEYS or steps > budget.steps:
         if item.certain:  # else it is noted that there are too many
             findings.add(
                 "gen-not-checked",
@@ -251,7 +253,7 @@ def _tried(item: GenItem, effort: Effort, at: str, findings: Findings) -> GenIte
                 "templates of each; keys that fail are rejected when they are read.",
             )
         return replace(item, is_tried=False)
-    effort.steps -= steps
+    budget.steps -= steps
     failed = tuple(failing(item, 0, item.count))
     if not failed:
         return item
@@ -265,7 +267,7 @@ def _note_failing(
     """Note why a template fails for these values, and for how many keys; False if none does."""
     bad = item.failure(values)
     if bad is not None:
-        message = f"For {said_of_values(values)}: {bad}"
+        message = f"For {values_text(values)}: {bad}"
         findings.add(bad.code, at + pointer(bad.field), message, bad.hint, count=count)
     return bad is not None
 
@@ -280,13 +282,13 @@ _READ: WeakValueDictionary[Hashable, GenItem] = WeakValueDictionary()
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
-    """The context of all items of a document, and the effort left for checking their keys."""
+class _GenContext:
+    """The context of all items of a document, and the budget left for checking their keys."""
 
     templates: Mapping[str, Template]
     limits: Limits
     compiler: Compile
-    effort: Effort
+    budget: KeyCheckBudget
     rejected: list[GenItem]
 
 
@@ -305,29 +307,35 @@ def read_gen(
     if not isinstance(source, Sequence) or isinstance(source, str):
         findings.add("bad-section", "/gen", "`gen` must be a list of objects.")
         return ()
-    given = _Given(templates, limits, compiler, Effort(), [] if rejected is None else rejected)
-    items = (_known_item(number, item, given, findings) for number, item in enumerate(source))
+    context = _GenContext(
+        templates, limits, compiler, KeyCheckBudget(), [] if rejected is None else rejected
+    )
+    items = (_known_item(number, item, context, findings) for number, item in enumerate(source))
     return tuple(item for item in items if item is not None)
 
 
-def _known_item(number: int, source: object, given: _Given, findings: Findings) -> GenItem | None:
+def _known_item(
+    number: int, source: object, context: _GenContext, findings: Findings
+) -> GenItem | None:
     """Return the item as it was read before, if nothing that it depends on has changed."""
     try:
         text = json.dumps(source, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
-        return _read_item(number, source, given, findings)
-    named = tuple((name, template) for name, template in given.templates.items() if name in text)
-    seen = (number, text, named, given.limits, given.compiler)
+        return _read_item(number, source, context, findings)
+    named = tuple((name, template) for name, template in context.templates.items() if name in text)
+    seen = (number, text, named, context.limits, context.compiler)
     item, noted = _READ.get(seen), Findings()
     if item is None:
-        item = _read_item(number, source, given, noted)
+        item = _read_item(number, source, context, noted)
         if item is not None:
             _READ[seen] = item
     findings.extend(noted if item is None else item.findings)
     return item
 
 
-def _read_item(number: int, source: object, given: _Given, findings: Findings) -> GenItem | None:
+def _read_item(
+    number: int, source: object, context: _GenContext, findings: Findings
+) -> GenItem | None:
     at = pointer("gen", number)
     if not isinstance(source, Mapping):
         findings.add("gen-bad-item", at, f"gen[{number}] must be an object.")
@@ -338,8 +346,12 @@ def _read_item(number: int, source: object, given: _Given, findings: Findings) -
         return None
     dimensions = read_dimensions(source["dimensions"], at + "/dimensions", findings)
     names = [name for name in FIELDS if name in source]
-    fields = [_read_field(name, source, at, findings, given.compiler) for name in names]
-    if dimensions is None or None in fields or _clashes(dimensions, given.templates, at, findings):
+    fields = [_read_field(name, source, at, findings, context.compiler) for name in names]
+    if (
+        dimensions is None
+        or None in fields
+        or _clashes(dimensions, context.templates, at, findings)
+    ):
         return None
     compiled = dict(zip(names, fields, strict=True))
     item = GenItem(
@@ -349,8 +361,8 @@ def _read_item(number: int, source: object, given: _Given, findings: Findings) -
         compiled["url"],  # type: ignore[arg-type]
         compiled.get("offset"),
         compiled.get("length"),
-        given.templates,
-        given.limits,
+        context.templates,
+        context.limits,
         findings,
     )
     if not item.grid.count:
@@ -359,11 +371,11 @@ def _read_item(number: int, source: object, given: _Given, findings: Findings) -
             "gen-empty", at, f"gen[{number}] generates no keys: the dimension `{empty}` is empty."
         )
         return item
-    looked = look_at_keys(item, given.effort, at, findings)
-    if looked is None:
-        given.rejected.append(item)
+    checked_item = check_keys(item, context.budget, at, findings)
+    if checked_item is None:
+        context.rejected.append(item)
         return None
-    item = looked
+    item = checked_item
     _note_arguments(item, at, findings)
     _note_equal_keys(item, at, findings)
     _note_equal_ranges(item, at, findings)

@@ -20,7 +20,7 @@ import numpy as np
 from refexplorer.core.limits import Limits
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.compiler import compile_form
-from refexplorer.spec.templates.syntax import TemplateProblem, Value, text_of, weigh
+from refexplorer.spec.templates.syntax import TemplateProblem, Value, text_length, text_of
 from refexplorer.spec.templates.template import Evaluate, Expression, Scope, Template, run
 
 _PRINTF = re.compile(r"([^%]*)%([0-9]{0,2})d([^%]*)")
@@ -198,7 +198,7 @@ COMPARISONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 def integers(form: syntax.Form, values: Arrays) -> np.ndarray | None:
     """Evaluate an expression of whole numbers."""
     match form:
-        case syntax.Const(value):
+        case syntax.Literal(value):
             return np.array([value]) if type(value) is int and fit((value, value)) else None
         case syntax.Name(name):
             found = values.get(name)
@@ -287,7 +287,7 @@ _PLAIN_BITS = 64  # bits of a number in a column
 _PLAIN_CHARS = 256
 _LISTED_CHARS = 24
 """Under tighter limits than these, an array of numbers could hold what they forbid: a number, and
-one in a list, as `weigh` counts it."""
+one in a list, as `text_length` counts it."""
 
 
 class TooMuchText(Exception):
@@ -424,7 +424,7 @@ class Scopes:
             scope = Scope(dict(zip(used, row, strict=True)), self.templates, self.limits)
             try:
                 results[position] = value = evaluate(scope)
-                chars += weigh(value, TEXT_CHARS)
+                chars += text_length(value, TEXT_CHARS)
             except TemplateProblem:
                 failed[position] = True
             _check_chars(chars)

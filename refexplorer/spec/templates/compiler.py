@@ -18,25 +18,25 @@ from refexplorer.spec.templates.parsing import (
     BUILT_IN,
     FILTERS,
     TESTS,
+    as_template_problem,
     lower,
-    syntax_told,
     unnamed_arguments,
 )
 from refexplorer.spec.templates.syntax import (
     BINARY,
     COMPARE,
     UNARY,
-    Absent,
     TemplateProblem,
+    Undefined,
     Value,
     checked,
     item,
     percent_format,
     refused,
-    settled,
+    require_value,
+    text_length,
     text_of,
     too_big,
-    weigh,
 )
 from refexplorer.spec.templates.template import (
     Compile,
@@ -56,7 +56,7 @@ def compile_template(text: str) -> Template:
         return Template(text, (text,), frozenset(), recipe=(compile_template, text))
     if len(text) > DEFAULT_LIMITS.template_chars:
         raise too_big(DEFAULT_LIMITS, "This template")
-    with syntax_told():
+    with as_template_problem():
         parts = _parts(lower(text))
     names = frozenset[str]().union(*(part.names for part in parts if isinstance(part, Expression)))
     return Template(text, parts, names, recipe=(compile_template, text))
@@ -74,9 +74,9 @@ def compile_form(form: syntax.Form) -> Evaluate:
     """Compile an expression whose value must be there."""
     if isinstance(form, syntax.MayBeAbsent):
         evaluate = _optional(form)
-        return lambda scope: settled(evaluate(scope))
+        return lambda scope: require_value(evaluate(scope))
     match form:
-        case syntax.Const(value):
+        case syntax.Literal(value):
             return lambda scope: value
         case syntax.Attribute(name, attribute):
             return _attribute(name, attribute)
@@ -99,7 +99,7 @@ def compile_form(form: syntax.Form) -> Evaluate:
 
 
 def _optional(form: syntax.Form) -> Evaluate:
-    """Compile an expression that gives `Absent` where jinja2 has an undefined value."""
+    """Compile an expression that gives `Undefined` where jinja2 has an undefined value."""
     match form:
         case syntax.Name(name):
             return _name(name)
@@ -156,7 +156,7 @@ def _name(name: str) -> Evaluate:
         except UndefinedName as problem:
             if name in BUILT_IN:
                 raise refused(f"name `{name}` of jinja2") from None
-            return Absent(problem)
+            return Undefined(problem)
 
     return evaluate
 
@@ -252,13 +252,13 @@ def _is_constant(form: syntax.Form) -> bool:
     """Say whether an expression is a text or a number as it is written, or the opposite of one."""
     if isinstance(form, syntax.Unary) and form.operator == "-":
         form = form.operand
-        return isinstance(form, syntax.Const) and type(form.value) in (int, float)
-    return isinstance(form, syntax.Const)
+        return isinstance(form, syntax.Literal) and type(form.value) in (int, float)
+    return isinstance(form, syntax.Literal)
 
 
 def _fixed(value: Value) -> Evaluate:
     """Return a value that was made and weighed once: a list may be long, and the keys many."""
-    chars = weigh(value, sys.maxsize)
+    chars = text_length(value, sys.maxsize)
 
     def evaluate(scope: Scope) -> Value:
         if chars > scope.limits.template_chars:
@@ -286,11 +286,11 @@ def _call_template(scope: Scope, name: str, arguments: Mapping[str, Evaluate]) -
 
 def _no_else(scope: Scope) -> Value:
     message = "The condition is false and there is no `else`, so the expression has no value."
-    return Absent(TemplateProblem("undefined-name", message, "Write {{ a if b else c }}."))
+    return Undefined(TemplateProblem("undefined-name", message, "Write {{ a if b else c }}."))
 
 
 def _is_defined(value: Value) -> bool:
-    return not isinstance(value, Absent | jinja2.Undefined)
+    return not isinstance(value, Undefined | jinja2.Undefined)
 
 
 _SANDBOX = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined)
@@ -332,7 +332,7 @@ def _may_be_refused(form: syntax.Form) -> bool:
 
 def _compile_in_sandbox(text: str) -> Template:
     try:
-        with syntax_told():
+        with as_template_problem():
             used = frozenset(meta.find_undeclared_variables(_SANDBOX.parse(text)))
             compiled = _SANDBOX.from_string(text)
     except jinja2.UndefinedError as error:  # jinja2 computes what is constant as it compiles
@@ -356,11 +356,11 @@ def _render(compiled: jinja2.Template, used: Collection[str], scope: Scope) -> V
     return "".join(pieces)
 
 
-def _undefined(said: str, scope: Scope) -> TemplateProblem:
-    name = _UNDEFINED.fullmatch(said)
+def _undefined(error: str, scope: Scope) -> TemplateProblem:
+    name = _UNDEFINED.fullmatch(error)
     if name is not None:
         return UndefinedName(name[1], scope.values, scope.templates)
-    message = f"This template cannot be evaluated: {said.rstrip('.')}."
+    message = f"This template cannot be evaluated: {error.rstrip('.')}."
     return TemplateProblem("undefined-name", message)
 
 

@@ -21,8 +21,8 @@ from refexplorer.core.limits import Limits
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.syntax import (
     BINARY,
-    Absent,
     TemplateProblem,
+    Undefined,
     Value,
     check_bits,
     modulo,
@@ -64,8 +64,8 @@ def _last(limits: Limits, values: Reversible[Value]) -> Value:
     return next(iter(reversed(values)), _nothing("last"))
 
 
-def _nothing(name: str) -> Absent:
-    return Absent(
+def _nothing(name: str) -> Undefined:
+    return Undefined(
         TemplateProblem("bad-template", f"The list or text is empty, so it has no {name} item.")
     )
 
@@ -152,29 +152,31 @@ BUILT_IN = {*_ENVIRONMENT.globals, "self"}
 
 
 def lower(text: str) -> syntax.Body:
-    """Parse a jinja-str, inside `syntax_told`."""
+    """Parse a jinja-str, inside `as_template_problem`."""
     return _body(_ENVIRONMENT.parse(text).body)
 
 
 @contextmanager
-def syntax_told() -> Iterator[None]:
+def as_template_problem() -> Iterator[None]:
     """Raise a `TemplateProblem` for a text that jinja2 or Python cannot parse."""
     try:
         yield
     except jinja2.TemplateSyntaxError as error:
-        said = _in_words((error.message or "").rstrip("."))
-        raise TemplateProblem("bad-template", f"The template cannot be parsed: {said}.") from None
+        message = _in_words((error.message or "").rstrip("."))
+        raise TemplateProblem(
+            "bad-template", f"The template cannot be parsed: {message}."
+        ) from None
     except (RecursionError, MemoryError, SyntaxError):
         raise TemplateProblem("template-limit", "This template is nested too deeply.") from None
     except ValueError as error:  # a number literal with more digits than Python reads
         raise TemplateProblem("bad-template", f"The template cannot be parsed: {error}.") from None
 
 
-def _in_words(said: str) -> str:
+def _in_words(text: str) -> str:
     """Name what jinja2 calls a token as it is written."""
     for pattern, words in _SAID:
-        said = re.sub(pattern, words, said, flags=re.DOTALL)
-    return said
+        text = re.sub(pattern, words, text, flags=re.DOTALL)
+    return text
 
 
 def unnamed_arguments(name: str) -> TemplateProblem:
@@ -213,7 +215,7 @@ def _parts(statements: list[nodes.Node]) -> Iterator[str | syntax.Form]:
 def _form(node: nodes.Node) -> syntax.Form:
     match node:
         case nodes.Const(value=value):
-            return syntax.Const(value)
+            return syntax.Literal(value)
         case nodes.Name(name=name):
             return syntax.Name(name)
         case nodes.Getattr(node=nodes.Name(name=name), attr=attribute) if attribute[:1] != "_":

@@ -35,15 +35,15 @@ def refused(construct: str, hint: str = _READ) -> TemplateProblem:
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class Undefined:
     """Stands for a value that is not there: only `default` and `is defined` take it."""
 
     problem: TemplateProblem  # What is raised where a value is needed
 
 
-def settled(value: Value) -> Value:
+def require_value(value: Value) -> Value:
     """Return a value that is there; else raise the problem."""
-    if isinstance(value, Absent):
+    if isinstance(value, Undefined):
         raise value.problem
     return value
 
@@ -57,7 +57,7 @@ def too_big(limits: Limits, what: str) -> TemplateProblem:
     )
 
 
-def weigh(value: Value, bound: int) -> int:
+def text_length(value: Value, bound: int) -> int:
     """Count the characters of a value written out, stopping soon after `bound`."""
     if isinstance(value, str):
         return len(value)
@@ -67,7 +67,7 @@ def weigh(value: Value, bound: int) -> int:
         total = 0
         members = [*value, *value.values()] if isinstance(value, dict) else value
         for member in members:
-            total += 2 + weigh(member, bound - total)
+            total += 2 + text_length(member, bound - total)
             if total > bound:
                 break
         return total
@@ -78,7 +78,7 @@ def checked(value: Value, limits: Limits) -> Value:
     """Return the value if it is within the limits."""
     if isinstance(value, int) and value.bit_length() > limits.integer_bits:
         raise _integer_too_big(limits)
-    if weigh(value, limits.template_chars) > limits.template_chars:
+    if text_length(value, limits.template_chars) > limits.template_chars:
         raise too_big(limits, "A value of this template")
     return value
 
@@ -104,7 +104,7 @@ def _multiply(left: Value, right: Value, limits: Limits) -> Value:
     for sequence, times in ((left, right), (right, left)):
         if isinstance(sequence, str | list | tuple) and isinstance(times, int):
             # weighed before it is made: Python cannot be interrupted while it repeats a text
-            if (weigh(sequence, limits.template_chars) + 1) * times > limits.template_chars:
+            if (text_length(sequence, limits.template_chars) + 1) * times > limits.template_chars:
                 raise too_big(limits, "A repeated text or list")
             return sequence * times
     if isinstance(left, int) and isinstance(right, int):
@@ -167,14 +167,14 @@ UNARY: dict[str, Callable[[Any], Value]] = {
 
 
 def item(value: Value, index: Value) -> Value:
-    """Return ``value[index]``; `Absent` where there is none, as jinja2 gives its `Undefined`."""
+    """Return ``value[index]``; `Undefined` where there is none, as jinja2 gives its `Undefined`."""
     try:
         return value[index]  # type: ignore[index]
     except (TypeError, LookupError) as error:
         if isinstance(index, str) and hasattr(value, index):
             raise refused(f"attribute `.{index}`") from None
-        said = f"This template cannot be evaluated: {error}."
-        return Absent(TemplateProblem("bad-template", said))
+        message = f"This template cannot be evaluated: {error}."
+        return Undefined(TemplateProblem("bad-template", message))
 
 
 COMPARE: dict[str, Callable[[Any, Any], bool]] = {
@@ -190,7 +190,7 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Const:
+class Literal:
     """A text, a number, true, false or none, as it is written."""
 
     value: object
@@ -362,7 +362,7 @@ MayBeAbsent = Name | Item | Filter | Default | Logic | Conditional
 """What may have no value, which `Default` and `Defined` alone take."""
 Named = Name | Attribute | Call
 Operation = Unary | Binary | Printf | Compare | Concat | Sequence | Dictionary | Slice
-Form = Const | Attribute | Call | Test | Defined | Branches | Opaque | MayBeAbsent | Operation
+Form = Literal | Attribute | Call | Test | Defined | Branches | Opaque | MayBeAbsent | Operation
 Body = tuple[str | Form, ...]
 """Literal texts and expressions, in order."""
 _FIELDS = {kind: kind.__match_args__ for kind in get_args(Form)}

@@ -14,7 +14,7 @@ from itertools import chain, islice
 
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits
 from refexplorer.core.masking import masks_repr
-from refexplorer.spec.findings import COMPARED, meant
+from refexplorer.spec.findings import COMPARED, suggest
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.syntax import TemplateProblem, Value, text_of, too_big
 
@@ -41,7 +41,7 @@ class UndefinedName(TemplateProblem):
 
 
 def _meant(name: str, known: tuple[Collection[str], ...]) -> str:
-    return meant(name, chain(*known))
+    return suggest(name, chain(*known))
 
 
 def is_template(text: str) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from refexplorer.checks.records import WHOLE
 from refexplorer.formats.columns.chunk_names import chunk_keys
-from refexplorer.formats.columns.references import RANGE, URL, Columns
+from refexplorer.formats.columns.references import RANGE, URL, Columns, UrlColumn
 from refexplorer.formats.columns.table import Table, build_table
 from refexplorer.io.decode.codecs import is_installed
 from refexplorer.refset.opened_set import concatenated
@@ -208,7 +208,7 @@ def _references(meta: ArrayMeta, each: ArrayPatch, urls: tuple[str, ...]) -> Tab
     columns = Columns(
         np.where(is_whole, URL, RANGE).astype(np.uint8),
         each.files.astype(np.int32),
-        urls,
+        UrlColumn(more=urls),
         each.offsets,
         np.where(is_whole, 0, each.lengths),
         [],

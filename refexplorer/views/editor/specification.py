@@ -187,7 +187,7 @@ def _of_item(inner: Parts, value: Any) -> tuple[str, ...]:
 
 
 def _computing(forms: list[syntax.Form]) -> tuple[str, ...]:
-    plain = (syntax.Name, syntax.Call, syntax.Const)
+    plain = (syntax.Name, syntax.Call, syntax.Literal)
     return () if all(isinstance(each, plain) for each in forms) else ("jinja",)
 
 

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from refexplorer import demo
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.spec.codes import RULES
-from refexplorer.spec.findings import meant
+from refexplorer.spec.findings import suggest
 
 STAGED = "debugging"
 """The topic in which what is wrong is the task, so that it is told in stages."""
@@ -164,7 +164,7 @@ def read_exercise(path: Path) -> Exercise:
         raise RefexplorerError(f"{path.name} is no exercise: {error}.") from None
     for rule in found.rules:
         if rule not in RULES:
-            said = f"{path.name} is no exercise: there is no rule `{rule}`. {meant(rule, RULES)}"
+            said = f"{path.name} is no exercise: there is no rule `{rule}`. {suggest(rule, RULES)}"
             raise RefexplorerError(said.rstrip())
     return found
 

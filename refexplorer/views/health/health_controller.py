@@ -9,8 +9,8 @@ from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.io.decode.pipelines import shard_layout
+from refexplorer.refset.chunk_grid import StateCounts
 from refexplorer.refset.contents import internals
-from refexplorer.refset.summary import StateCounts
 from refexplorer.spec.codes import Severity
 from refexplorer.views.code.cells import code_of_verify
 from refexplorer.views.health.health import ChunkHealth, HealthColumns

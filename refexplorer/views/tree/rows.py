@@ -21,8 +21,7 @@ from refexplorer.formats.columns.chunk_names import natural
 from refexplorer.refset.contents import internals
 from refexplorer.refset.moves import CHANGES
 from refexplorer.refset.targets import TargetIndex
-from refexplorer.refset.tree import Folder
-from refexplorer.refset.tree_nodes import Node, NodeType
+from refexplorer.refset.tree import Folder, Node, NodeType
 from refexplorer.spec.keys import folders_above, prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.verbs.differing import Difference

@@ -14,6 +14,7 @@ import refexplorer as rx
 from refexplorer.checks.advice import requests as running_reads
 from refexplorer.checks.advice.connections import OURS, PLACES, READERS, MergeRules
 from refexplorer.refset import chunk_grid
+from refexplorer.refset.grid_cells import ChunkColumns
 
 PLAIN = {"zarr_format": 2, "compressor": None, "filters": None, "order": "C", "fill_value": 0}
 PLACE = PLACES["object-store"]
@@ -116,7 +117,7 @@ def test_what_is_in_the_order_of_files_is_never_held_together(
     monkeypatch.setattr(chunk_grid, "_BLOCK", 16)
     held = list[chunk_grid.ChunkReferences]()
 
-    def chunks(grid: chunk_grid.ChunkReferences) -> chunk_grid.ChunkColumns:
+    def chunks(grid: chunk_grid.ChunkReferences) -> ChunkColumns:
         held.append(grid)
         return grid._all.select(grid._is_inside)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from refexplorer.formats.columns.arrow import text_column
-from refexplorer.formats.columns.chunk_names import alike_numbers, chunk_indices
+from refexplorer.formats.columns.chunk_names import alike_numbers, read_indices
 from refexplorer.formats.columns.spans import spans_of
 
 ODD = (
@@ -43,7 +43,7 @@ def test_mixed_names_are_read_as_each_by_itself(seed: int) -> None:
         rows = rows[rng.randrange(9) :: 2]
     # a column that is a slice has its bytes further on in its buffer
     column = text_column(["before it", *keys]).slice(1)
-    positions, indices = chunk_indices(column, rows, start, separator, rank)
+    positions, indices = read_indices(column, rows, start, separator, rank)
     wanted = expected([keys[row] for row in rows.tolist()], start, separator, rank)
     assert dict(zip(positions.tolist(), indices.tolist(), strict=True)) == wanted
     assert positions.tolist() == sorted(wanted)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import refexplorer as rx
 from refexplorer.refset.contents import internals
+from tests.helpers.expanding import expanded
 
 PARTS = st.sampled_from(
     [
@@ -41,7 +42,7 @@ def test_what_arithmetic_finds_is_what_enumerating_makes(
     key: str, first: Any, second: Any, sep: str
 ) -> None:
     source = document(key, {"i": first, "j": second}, sep)
-    refs, expected = rx.open_references(source), rx.expand(source).v0
+    refs, expected = rx.open_references(source), expanded(source)
     assert {key: refs[key].to_v0() for key in refs} == expected
     assert [refs.number(key) for key in refs] == list(range(len(refs)))
     for key in expected:
@@ -62,7 +63,7 @@ def test_parts_of_a_negative_dimension_are_found() -> None:
     key, dimension = "x/{{k % 24}}.{{k // 24}}", {"start": -6, "stop": 2}
     item = {"key": key, "url": "http://h/{{k}}", "dimensions": {"k": dimension}}
     source = {"version": 1, "gen": [item]}
-    refs, expected = rx.open_references(source), rx.expand(source).v0
+    refs, expected = rx.open_references(source), expanded(source)
     assert {key: refs[key].to_v0() for key in refs} == expected
     assert len(expected) == 8
 

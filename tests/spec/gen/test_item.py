@@ -20,6 +20,7 @@ from refexplorer.spec.templates.columns import Scopes
 from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import Scope
+from tests.helpers.expanding import expanded
 
 HUGE = {"i": {"stop": 1_000_000}, "j": {"stop": 1_000_000}}
 
@@ -149,7 +150,7 @@ def test_lookup_agrees_with_writing_out(values: list[Any], key: str) -> None:
         "version": 1,
         "gen": [{"key": key, "url": "u{{a}},{{b}},{{c}}", "dimensions": dimensions}],
     }
-    v0 = rx.expand(document).v0
+    v0 = expanded(document)
     refs = rx.open_references(document)
     assert refs.to_v0() == v0
     assert all(refs[name].to_v0() == value for name, value in v0.items())
@@ -208,7 +209,7 @@ def test_what_no_file_can_hold_is_refused(fields: dict[str, str], code: str, at:
     source = {"version": 1, "gen": [made], "refs": {"a": "explicit"}}
     refs = rx.open_references(source)
     assert [(each.code, each.pointer) for each in refs.diagnostics] == [(code, at)]
-    assert refs.to_v0() == rx.expand(source).v0 == {"a": "explicit"}
+    assert refs.to_v0() == expanded(source) == {"a": "explicit"}
 
 
 @pytest.mark.parametrize("field", ["key", "url"])

@@ -17,13 +17,13 @@ from refexplorer.spec.templates.syntax import (
     Compare,
     Concat,
     Conditional,
-    Const,
     Default,
     Defined,
     Dictionary,
     Filter,
     Form,
     Item,
+    Literal,
     Logic,
     Name,
     Printf,
@@ -35,23 +35,23 @@ from refexplorer.spec.templates.syntax import (
 )
 from tests.helpers.sources import PACKAGE, imported, modules
 
-INDEX, ONE, TWO = Name("i"), Const(1), Const(2)
+INDEX, ONE, TWO = Name("i"), Literal(1), Literal(2)
 FORMS: list[tuple[str, Form]] = [
     ("-i * 2 + 1", Binary("+", Binary("*", Unary("-", INDEX), TWO), ONE)),
     ("'%03d' % i", Printf("%03d", INDEX, is_filter=False)),
     ("'%03d' | format(i)", Printf("%03d", INDEX, is_filter=True)),
-    ("'%d-%d' | format(i, 1)", Filter("format", Const("%d-%d"), (INDEX, ONE))),
+    ("'%d-%d' | format(i, 1)", Filter("format", Literal("%d-%d"), (INDEX, ONE))),
     ("i % 2", Binary("%", INDEX, TWO)),
     ("f(c=1, d=i)", Call("f", (("c", ONE), ("d", INDEX)))),
     ("i.real", Attribute("i", "real")),
     ("[1, i][2]", Item(Sequence(list, (ONE, INDEX)), TWO)),
-    ("(1, 2)[i:]", Slice(Sequence(tuple, (ONE, TWO)), (INDEX, Const(None), Const(None)))),
+    ("(1, 2)[i:]", Slice(Sequence(tuple, (ONE, TWO)), (INDEX, Literal(None), Literal(None)))),
     ("{1: i}", Dictionary(((ONE, INDEX),))),
     ("1 if i < 2 != 1", Conditional(Compare(INDEX, (("lt", TWO), ("ne", ONE))), ONE)),
     ("i and not 1 or 2", Logic("or", Logic("and", INDEX, Unary("not", ONE)), TWO)),
     ("i ~ 1 ~ 2", Concat((INDEX, ONE, TWO))),
     ("i | round(2)", Filter("round", INDEX, (TWO,))),
-    ("i | d", Default(INDEX, Const(""), Const(False))),
+    ("i | d", Default(INDEX, Literal(""), Literal(False))),
     ("i | default(1, 2)", Default(INDEX, ONE, TWO)),
     ("i is divisibleby(2)", syntax.Test("divisibleby", INDEX, (TWO,))),
     ("i is undefined", Defined(INDEX, wanted=False)),

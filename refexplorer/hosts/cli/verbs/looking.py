@@ -27,7 +27,7 @@ from refexplorer.hosts.cli.program import (
     status_of,
 )
 from refexplorer.io.reading.readings import ChunkState
-from refexplorer.refset.tree_nodes import Node
+from refexplorer.refset.tree import Node
 from refexplorer.verbs.display import beside_text, tree_text
 from refexplorer.verbs.history import history
 from refexplorer.verbs.referenceset import ReferenceSet

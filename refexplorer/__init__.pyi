@@ -69,7 +69,8 @@ from .refset.target_layout import (
     TargetRange as TargetRange,
     TargetSummary as TargetSummary,
 )
-from .refset.tree import Node as Node, NodeType as NodeType, Page as Page
+from .refset.tree import Node as Node, Page as Page
+from .spec.keys import NodeType as NodeType
 from .verbs.repair.repairing import Repair as Repair, repair as repair
 from .spec.codes import Severity as Severity
 from .spec.findings import Finding as Finding

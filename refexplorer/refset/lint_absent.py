@@ -309,7 +309,9 @@ def lint_groups(opened: OpenedSet, notes: KeyFindings) -> None:
                 f"The set has no root group, since `{key}` is missing: xarray and Zarr cannot open "
                 f"it, nor {arrays} in it."
             )
-        notes.add(code, key, message, f"Add `{key}` with the value `{text}`.")
+        hint = f"Add `{key}` with the value `{text}`."
+        # no key: the tree has no row of what is lacking
+        notes.findings.add(code, notes.base + pointer(key), message, hint)
 
 
 _NAMES = (".zgroup", "zarr.json")

@@ -17,7 +17,6 @@ from refexplorer.refset.chunk_grid import StateCounts, chunk_counts
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import Generated, Segment, columns_of
-from refexplorer.refset.tree import NodeType
 from refexplorer.spec.derivation import (
     TraceStep,
     derive_entry,
@@ -25,6 +24,7 @@ from refexplorer.spec.derivation import (
     derive_record,
 )
 from refexplorer.spec.findings import parts_of, pointer
+from refexplorer.spec.keys import NodeType
 from refexplorer.spec.references import Kind
 from refexplorer.spec.templates.template import Compile, Template
 from refexplorer.spec.zarr_metadata import ArrayMeta

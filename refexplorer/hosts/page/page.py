@@ -32,10 +32,11 @@ from refexplorer.views.wire.answering import sentence
 from refexplorer.views.wire.messages import Bytes
 from refexplorer.views.wire.operations import bound, read, request
 
-_NAMES = (
-    "key slice part mode axes colours limits raw find syntax kinds list only notes by map earth "
-    "beside files cost other changes gone"
-)
+_NAMES = [
+    "key", "slice", "part", "mode", "axes", "colours", "limits", "raw", "find", "syntax", "kinds",
+    "list", "only", "notes", "by", "map", "earth", "beside", "files", "cost", "other", "changes",
+    "gone",
+]  # fmt: skip
 """What an address says of the explorer, which has the same names in ``shared/place.ts``."""
 
 

@@ -168,7 +168,7 @@ def _of_value(row: EditorRow, value: object) -> EditorRow:
 _FIELDS = 50  # templates in one answer
 _ITEMS = 50  # gen items in one answer
 _LISTED = 1_000  # values of a dimension in one answer
-_TEXT_SHOWN_TRYING = 1_000  # characters of a template that is tried
+_TRIED_SHOWN = 1_000  # characters of a template that is tried
 
 
 def template_fields(
@@ -227,7 +227,7 @@ def _text(source: str) -> str:
         value = json.loads(source)
     except ValueError:
         value = source
-    return (value if isinstance(value, str) else source)[:_TEXT_SHOWN_TRYING]
+    return (value if isinstance(value, str) else source)[:_TRIED_SHOWN]
 
 
 TEXT_SHOWN = 600

@@ -18,7 +18,7 @@ from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.decode.chunk_shapes import is_small, region
 from refexplorer.io.decode.pipelines import shard_layout
 from refexplorer.refset.contents import internals
-from refexplorer.refset.tree import NodeType
+from refexplorer.spec.keys import NodeType
 from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
 from refexplorer.views.code.cells import code
 from refexplorer.views.wire.messages import Count

@@ -132,7 +132,7 @@ def record_exercise(exercise: Exercise, facts: Message) -> str:
     content = {
         **facts,
         "document": exercise.start,
-        "part": _part_of_recorded_exercise(len(states)),
+        "part": _exercise_part(len(states)),
         "answers": {},
         "defaults": Recorder(_controller(exercise), packer).defaults,
         "states": states,
@@ -176,7 +176,7 @@ def _controller(exercise: Exercise) -> ExercisesController:
     return ExercisesController(exercise.name, (), [exercise])
 
 
-def _part_of_recorded_exercise(texts: int) -> str:
+def _exercise_part(texts: int) -> str:
     return (
         f"{texts} texts are judged here, in any spacing: the one to begin with, solutions, and "
         "common mistakes. Another text is judged by the set that it makes, which takes Python. "

@@ -21,8 +21,8 @@ from refexplorer.formats.columns.chunk_names import natural
 from refexplorer.refset.contents import internals
 from refexplorer.refset.moves import CHANGES
 from refexplorer.refset.targets import TargetIndex
-from refexplorer.refset.tree import Folder, Node, NodeType
-from refexplorer.spec.keys import folders_above, prefix
+from refexplorer.refset.tree import Folder, Node
+from refexplorer.spec.keys import NodeType, folders_above, prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.verbs.differing import Difference
 from refexplorer.views.health.health import ChunkHealth, number_type, numbers_in_state

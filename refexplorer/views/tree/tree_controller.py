@@ -15,7 +15,7 @@ from refexplorer.core.text import counted
 from refexplorer.formats.columns.arrow import text_column
 from refexplorer.refset.contents import internals
 from refexplorer.refset.patterns import GLOB_MARKS, Matcher
-from refexplorer.refset.tree import NodeType
+from refexplorer.spec.keys import NodeType
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.cells import code_of_search
 from refexplorer.views.health.health import ChunkHealth, keys_in_state

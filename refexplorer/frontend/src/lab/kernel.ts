@@ -6,7 +6,7 @@ import type { Comm, Kernel, Services } from "./jupyter.ts";
 const PATH = ".refexplorer-tabs";
 const TARGET = "refexplorer.tab";
 const BEGIN =
-  "from refexplorer.widgets.lab_tab import register as _refexplorer_register\n_refexplorer_register()\ndel _refexplorer_register";
+  "from refexplorer.hosts.notebook.lab import register as _refexplorer_register\n_refexplorer_register()\ndel _refexplorer_register";
 
 /** A kernel without refexplorer, or with an older one. */
 export class Missing extends Error {}

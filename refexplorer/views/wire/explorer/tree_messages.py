@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from refexplorer.refset.tree import NodeType
+from refexplorer.spec.keys import NodeType
 from refexplorer.spec.references import Kind
 from refexplorer.views.wire.messages import Count, Request
 

@@ -103,7 +103,7 @@ class TreeController:
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
-        self._opened = internals(self._refs).opened
+        self._internals = internals(self._refs)
         self._log = context.failure_log
         self._lock = context.lock
         self._did = context.did
@@ -134,9 +134,9 @@ class TreeController:
 
     def _told(self, row: Row) -> Row:
         """Add to a row what is known of an array, and what is wrong with it."""
-        array = self._opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
+        array = self._internals.opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
         form = None if array is None else form_of(array)
-        badges = self._health.badges(row.path)
+        badges = self._health.badges(row.path) if self._internals.is_counted else None
         cause, changes = self._cause(row, badges), self._changes(row)
         return replace(row, form=form, badges=badges, cause=cause, changes=changes)
 

@@ -99,7 +99,7 @@ def _problem(array: ArrayMeta, text: str) -> tuple[str, str] | None:
     for name, _ in codecs:
         if name and not is_installed(name, array.zarr_format):
             guess = suggest(name, _KNOWN)
-            return "codec-not-installed", f"{missing(name)} {guess}".rstrip()
+            return "codec-not-installed", f"{missing(name, array.zarr_format)} {guess}".rstrip()
     if any(lint_metadata_text(array.metadata_key, text)):  # noted already, and better
         return None
     refusal = _refusal(array)
@@ -276,7 +276,9 @@ def diagnose(
     findings = Findings()
     findings.extend(inside.findings)
     _note_left_out(source, base, findings)
-    lint(opened, 1 if source.form == "V1" else 0, base, findings)
+    is_written = source.is_document or source.form == "parquet"
+    version = int(source.form == "V1") if is_written else None
+    lint(opened, version, base, findings)
     decodable = lint_codecs(opened, base, findings)
     lint_values(opened, limits, decodable, base, findings)
     findings.extend(note_readers(source, inside.contents, tuple(findings)))

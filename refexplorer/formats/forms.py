@@ -24,11 +24,11 @@ from refexplorer.core.errors import (
 )
 from refexplorer.core.files import open_plain, plain_bytes, read_within
 from refexplorer.core.text import escape
-from refexplorer.formats.columns.table import EntriesBuilder
 from refexplorer.formats.datafiles.confined_references import DataFileSource, made_references
 from refexplorer.formats.datafiles.data_file import Unread
+from refexplorer.formats.datafiles.references import references_of
 from refexplorer.formats.datafiles.streams import RangeStream
-from refexplorer.formats.dmrpp import add_dataset, is_dataset, read_xml
+from refexplorer.formats.dmrpp import DmrppFile, is_dataset, read_xml
 from refexplorer.formats.icechunk.facts import MARKS
 from refexplorer.formats.icechunk.history import Recorded, recorded_versions
 from refexplorer.formats.icechunk.repository import (
@@ -267,19 +267,18 @@ class DmrppForm(SourceForm):
                 f"{escape(root.name, 100)}, not with Dataset of DAP 4.",
                 code="not-json",
             )
-        builder = EntriesBuilder()
-        left_out = add_dataset(builder, root)
-        if left_out:
-            warn_of_left_out(file.name, left_out)
+        described = DmrppFile(root)
+        made = references_of(described)
+        if made.left_out:
+            warn_of_left_out(file.name, made.left_out)
         place = None if file.local is None else str(file.local.resolve())
-        rows = tuple(LeftOut(path.lstrip("/"), "variable", why) for path, why in left_out.items())
         return Source(
             file.name,
             self.name,
             file.location,
-            entries=builder.finish(),
+            entries=made.entries(described.target),
             place=place,
-            left_out=rows,
+            left_out=tuple(_left_out(name, why) for name, why in made.left_out.items()),
         )
 
 

@@ -326,7 +326,7 @@ def _nearest(rows: np.ndarray, row: int) -> list[int]:
     return sorted(near, key=lambda other: abs(other - row))
 
 
-def lint_urls(opened: OpenedSet, version: int, notes: KeyFindings) -> None:
+def lint_urls(opened: OpenedSet, version: int | None, notes: KeyFindings) -> None:
     """Note what is odd about each distinct URL, and of how many protocols they are."""
     starts: list[str | None] = []
     for part, columns in opened.columns():
@@ -335,11 +335,11 @@ def lint_urls(opened: OpenedSet, version: int, notes: KeyFindings) -> None:
         if isinstance(segment, Generated):
             starts += _lint_first_url(segment, version, notes.findings)
     remark = lint_protocols(starts)
-    if remark is not None:
+    if remark is not None and version is not None:
         notes.findings.add(remark.code, "", remark.message, remark.hint)
 
 
-def _lint_first_url(part: Generated, version: int, findings: Findings) -> list[str | None]:
+def _lint_first_url(part: Generated, version: int | None, findings: Findings) -> list[str | None]:
     reference = part.reference_at(0)
     if not isinstance(reference, Url | Range):
         return []
@@ -350,7 +350,7 @@ def _lint_first_url(part: Generated, version: int, findings: Findings) -> list[s
 
 
 def _lint_column(
-    part: Segment, columns: Columns, version: int, notes: KeyFindings
+    part: Segment, columns: Columns, version: int | None, notes: KeyFindings
 ) -> list[str | None]:
     """Note what is odd about each distinct URL, at its first key; return how the URLs start."""
     used = np.flatnonzero(np.bincount(columns.targets + 1)[1:])  # -1 stands for no URL
@@ -377,7 +377,7 @@ def _at_a_glance(columns: Columns, used: np.ndarray) -> tuple[np.ndarray, list[s
     return odd, columns.urls.starts(used, URL_START)
 
 
-def lint(opened: OpenedSet, version: int, base: str, findings: Findings) -> None:
+def lint(opened: OpenedSet, version: int | None, base: str, findings: Findings) -> None:
     """Note what is odd about a set as a whole."""
     notes = KeyFindings(base, findings)
     _lint_keys(opened.table, version, notes)
@@ -400,7 +400,7 @@ def _unusual_keys(table: Table) -> list[int]:
     return rows
 
 
-def _lint_keys(table: Table, version: int, notes: KeyFindings) -> None:
+def _lint_keys(table: Table, version: int | None, notes: KeyFindings) -> None:
     for row in _unusual_keys(table):
         key = table.key_at(row)
         notes.add_all(key, lint_key(key, version))

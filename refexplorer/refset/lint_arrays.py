@@ -381,11 +381,14 @@ def _are_alike(files: np.ndarray) -> bool:
 
 
 def _is_before(files: np.ndarray, columns: Columns, rows: np.ndarray, one: int, other: int) -> bool:
-    """Say whether the range of a row ends before that of another, or in a file before."""
+    """Say whether the range of a row ends where that of another starts, or in a file before.
+
+    In a file with gaps the order says nothing: HDF5 puts chunks where there is room.
+    """
     if files[one] != files[other]:
         return bool(files[one] < files[other])
     end = int(columns.offsets[rows[one]]) + int(columns.lengths[rows[one]])
-    return end <= int(columns.offsets[rows[other]])
+    return end == int(columns.offsets[rows[other]])
 
 
 def _falls(files: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -340,7 +340,8 @@ class Records(PickledByFields):
     def parts(self) -> tuple[RecordPart, ...]:
         """The record files that are there, in order; those that are missing are noted."""
         numbers = self.store.record_numbers(self.array)
-        self._note_missing(numbers)
+        if numbers:  # kerchunk writes none for an array without references, which has a finding
+            self._note_missing(numbers)
         return tuple(RecordPart(self.store, self.array, number) for number in numbers)
 
     def _note_missing(self, there: list[int]) -> None:

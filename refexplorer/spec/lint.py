@@ -96,8 +96,11 @@ _SINGLE = re.compile(r"(?<![{$])\{([A-Za-z_]\w*)\}(?!\})")
 _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
-def lint_key(key: str, version: int) -> Iterator[LintFinding]:
-    """Yield remarks on a key; `ODD_KEY` has to match each key that there is a remark on."""
+def lint_key(key: str, version: int | None) -> Iterator[LintFinding]:
+    """Yield remarks on a key; `ODD_KEY` has to match each key that there is a remark on.
+
+    `version` is None where the references are not written in a reference set.
+    """
     if _SEGMENT.search(key):
         yield LintFinding(
             "suspicious-key",
@@ -112,25 +115,29 @@ def lint_key(key: str, version: int) -> Iterator[LintFinding]:
         )
     if _HIDDEN.search(key):
         yield LintFinding("suspicious-characters", "The key contains invisible characters.")
-    elif why := unportable_key(key):
+    elif version is not None and (why := unportable_key(key)):
         yield LintFinding("unportable-key", why)
 
 
-def lint_url(url: str | None, version: int) -> Iterator[LintFinding]:
-    """Say what is odd about a URL, after its template was rendered; `ODD_URL` has to match it."""
+def lint_url(url: str | None, version: int | None) -> Iterator[LintFinding]:
+    """Say what is odd about a URL, after its template was rendered; `ODD_URL` has to match it.
+
+    `version` as in `lint_key`.
+    """
+    is_written = version is not None
     if url is None:
         yield LintFinding(
             "null-url", "The reference has no URL.", "Name the target when you open the set."
         )
     elif url == "":
         yield LintFinding("empty-url", "The URL is empty.", "Check whether a template is empty.")
-    elif "::" in url:
+    elif is_written and "::" in url:
         yield LintFinding(
             "chained-url",
             "fsspec does not follow chained URLs inside references.",
             "Refer to the file itself.",
         )
-    elif not _PROTOCOL.match(url) and not url.startswith("/"):
+    elif is_written and not _PROTOCOL.match(url) and not url.startswith("/"):
         yield LintFinding(
             "relative-url",
             "The URL is relative: refexplorer resolves it against the folder of the reference "
@@ -141,7 +148,7 @@ def lint_url(url: str | None, version: int) -> Iterator[LintFinding]:
             "suspicious-characters",
             "The URL contains invisible characters, so it may not be what it looks like.",
         )
-    elif url and "::" not in url and (why := unportable_url(url)):
+    elif is_written and url and "::" not in url and (why := unportable_url(url)):
         yield LintFinding("unportable-url", why)
     if url and is_secret(url):
         yield LintFinding(

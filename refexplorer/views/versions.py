@@ -79,9 +79,11 @@ class VersionPicker:
         self._show = context.show
         start = context.jobs.start
         self.operations: Operations = {
-            ListVersions: lambda asked: start(asked, self._list),
-            CompareVersions: lambda asked: start(asked, lambda report: self._diff(asked, report)),
-            OpenVersion: lambda asked: start(asked, lambda report: self._open(asked, report)),
+            ListVersions: lambda asked: start(asked.id, self._list),
+            CompareVersions: lambda asked: start(
+                asked.id, lambda report: self._diff(asked, report)
+            ),
+            OpenVersion: lambda asked: start(asked.id, lambda report: self._open(asked, report)),
         }
 
     @property

@@ -31,26 +31,10 @@ from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import EXPLORER, SCREENS, addressed, described, screens
-from refexplorer.views.wire.answering import (
-    Buffers,
-    Message,
-    Operations,
-    event,
-    failure,
-    read,
-    sentence,
-)
+from refexplorer.views.wire.answering import Buffers, Message, event, failure, sentence
 from refexplorer.views.wire.editor.editor_messages import Explore
-from refexplorer.views.wire.messages import Done
-from refexplorer.views.wire.page_messages import (
-    BeginUpload,
-    Go,
-    OpenSource,
-    PieceWanted,
-    Stop,
-    TakePiece,
-    Turn,
-)
+from refexplorer.views.wire.messages import Bytes, Done, Event
+from refexplorer.views.wire.operations import bound, read, request
 
 Arguments = TypeVarTuple("Arguments")
 
@@ -201,6 +185,12 @@ class EditorView(View):
         return Done()
 
 
+class PieceWanted(Event, frozen=True, tag="piece"):
+    """The bytes of the dropped file are taken from here on."""
+
+    start: int
+
+
 class Frame(JSComponent):
     """The header of the page, and the screen where a set is chosen."""
 
@@ -292,6 +282,8 @@ Result = TypeVar("Result")
 class ServedPage:
     """The parts of one page and what happens between them; nothing of it is anybody else's."""
 
+    events = (PieceWanted,)
+
     def __init__(self, library: Library, shown_chars: int = SHOWN_CHARS) -> None:
         self._library = library
         self._shown_chars = shown_chars
@@ -309,6 +301,7 @@ class ServedPage:
         titles = {name: offer.title for name, offer in library.offers.items()}
         self._frame = Frame(titles, library.largest)
         self._turns = Turns()
+        self._answers = bound([self])
         self._frame.on_msg(lambda event: self._turns.soon(self._do, event.data))
         self._step = 0
         self._views = panel.Column(sizing_mode="stretch_both", margin=0)
@@ -398,17 +391,9 @@ class ServedPage:
         """Do what the header or the start screen asks for; say why it cannot be done."""
         if not isinstance(message, dict):
             return
-        operations: Operations = {
-            OpenSource: self._choose,
-            Go: self._go,
-            Turn: self._turn_to,
-            Stop: self._stop,
-            BeginUpload: self._begin_upload,
-            TakePiece: self._take_piece,
-        }
         try:
-            request = read(operations, message)
-            operations[type(request)](request)
+            _, do, fields = read(self._answers, message)
+            do(**fields)
         except Exception as error:
             self._fail(error)
 
@@ -416,39 +401,54 @@ class ServedPage:
         self._frame.param.update(opening="", problem=sentence(error))
         self._turn(START)
 
-    def _choose(self, request: OpenSource) -> None:
-        source = request.source
+    @request("open")
+    def choose(self, source: str) -> None:
+        """Open one of the sets that the page offers, or what an address names."""
         self._open(source, partial(self._library.open, source), Address(source))
 
-    def _go(self, request: Go) -> None:
-        """Follow the address; what it names is opened unless it is open already."""
-        self._step = request.step
-        place = Address.read(request.address)
+    @request("go")
+    def go(
+        self,
+        address: str,  # Its query
+        step: int,  # Number of the step through the history of the browser
+    ) -> None:
+        """Go where an address says; what it names is opened unless it is open already."""
+        self._step = step
+        place = Address.read(address)
         if place.source in ("", self._source):
             self._stand(place)
         else:
             opening = partial(self._library.open, place.source)
             self._open(place.source, opening, place)
 
-    def _turn_to(self, request: Turn) -> None:
-        """Show another view; the header marks the one that Python says, so that both agree."""
-        self._turn(request.view)
+    @request("turn")
+    def turn_to(self, view: str) -> None:
+        """Show another view: the explorer, the editor, the exercises, or the start screen.
 
-    def _stop(self, request: Stop) -> None:
+        The header marks the one that Python says, so that both agree.
+        """
+        self._turn(view)
+
+    @request("stop")
+    def stop(self) -> None:
         """Wait no longer for what is being opened or uploaded."""
         self._attempt = self._upload = None
         self._frame.opening = ""
         self._tell()
 
-    def _begin_upload(self, request: BeginUpload) -> None:
+    @request("upload")
+    def begin_upload(self, name: str, size: int) -> None:
+        """Announce a file that was dropped, and its bytes."""
         self._frame.problem = ""
-        self._upload = Upload(request.name, request.size, self._library.largest)
+        self._upload = Upload(name, size, self._library.largest)
         self._frame.ask_for_piece(0)
 
-    def _take_piece(self, request: TakePiece) -> None:
+    @request("piece")
+    def take_piece(self, piece: Bytes) -> None:
+        """Send the next bytes of the file."""
         if (upload := self._upload) is None:
             return
-        upload.add(request.piece)
+        upload.add(piece)
         if not upload.is_complete:
             self._frame.ask_for_piece(upload.received)
             return

@@ -74,7 +74,9 @@ def _numcodec(array: ArrayMeta, name: str, codec: Mapping[str, Any]) -> Callable
         import numcodecs
 
         if not is_installed(name, 2):
-            raise DecodeError(f"{array.path or 'the root array'} {missing(name)}")
+            raise DecodeError(
+                f"{array.path or 'the root array'} {missing(name, array.zarr_format)}"
+            )
         return numcodecs.get_codec(dict(codec)).decode(data)
 
     return decode
@@ -166,7 +168,9 @@ def _zarr_codec(
     if not is_installed(name, 3):
 
         def fail(data: Any) -> Any:
-            raise DecodeError(f"{array.path or 'the root array'} {missing(name)}")
+            raise DecodeError(
+                f"{array.path or 'the root array'} {missing(name, array.zarr_format)}"
+            )
 
         return fail, spec
     try:

@@ -62,7 +62,7 @@ class FilesCompared:
 
     def _verify(self, request: VerifySet) -> None:
         self._did(code_of_verify(request.values, self._targets.policy.granted))
-        self._jobs.start(request, lambda report: self._compare(request, report))
+        self._jobs.start(request.id, lambda report: self._compare(request, report))
 
     def _compare(self, request: VerifySet, report: JobReport) -> tuple[SetVerified, Buffers]:
         """Compare the set with the files that may be read."""

@@ -212,7 +212,7 @@ class ChangesOfChunks:
         self._kept: tuple[Difference, str, np.ndarray] | None = None
         self.operations: Operations = {
             ShowChanges: lambda request: context.jobs.start(
-                request, lambda report: self._show(request, report)
+                request.id, lambda report: self._show(request, report)
             ),
         }
 

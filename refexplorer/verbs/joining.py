@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import LeftOutWarning, RefexplorerError, SourceError
 from refexplorer.core.text import escape
-from refexplorer.formats.catalogues import common_folder
+from refexplorer.formats.other_files import common_folder
 from refexplorer.formats.source import ZMETADATA, Source, cause
 from refexplorer.io.access import resolve
 from refexplorer.spec.keys import prefix

@@ -7,16 +7,16 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.core.errors import SourceError, SpecError
+from refexplorer.core.errors import LimitError, SourceError, SpecError
 from refexplorer.core.files import OwnFiles, Progress
-from refexplorer.core.limits import DEFAULT_LIMITS, Limits, as_limit_error
+from refexplorer.core.limits import DEFAULT_LIMITS, Limits, memory_message
 from refexplorer.core.masking import masks_repr
 from refexplorer.core.text import counted
-from refexplorer.formats.catalogues import sources_of
 from refexplorer.formats.documents import placed, read_long, read_whole
 from refexplorer.formats.finding import note_beyond, read_source
 from refexplorer.formats.icechunk.history import RepositoryHistory
 from refexplorer.formats.icechunk.repository import OpenedVersion, open_version
+from refexplorer.formats.other_files import sources_of
 from refexplorer.formats.parquet.store import read_store
 from refexplorer.formats.source import DOCUMENTS, OpeningTerms, Source, cause, of_file
 from refexplorer.readers.comparing import dialects_of
@@ -185,9 +185,11 @@ def open_references(
 
         return typed(storage_options or {}, limits)(url)
 
-    with as_limit_error():
+    try:
         read = read_source(source, storage_options, limits, locate, progress=progress)
         return set_of(read, limits, templates, storage_options, trusted, progress)
+    except MemoryError:
+        raise LimitError(memory_message()) from None
 
 
 def open_guarded(

@@ -105,11 +105,6 @@ class ChunkHealth:
         self._outcomes: dict[str, Outcomes] = {}
         self._marked: dict[tuple[str, str], np.ndarray] = {}
 
-    @property
-    def is_counted(self) -> bool:
-        """Whether the chunks of the set were counted, so that `columns` takes no time."""
-        return "array_states" in vars(internals(self.references))
-
     def columns(self) -> HealthColumns:
         """Return the state of all arrays; their chunks are counted when first asked for."""
         is_linted = known(self.references) is not None
@@ -250,9 +245,7 @@ class ChunkHealth:
         return Outcomes(failed, np.setdiff1d(read, failed))
 
     def badges(self, path: str) -> Badges | None:
-        """Return what is wrong at a path or below it; None where nothing is known to be."""
-        if not self.is_counted:
-            return None
+        """Return what is wrong at a path or below it, by what was counted; None if nothing is."""
         columns, opened = self.columns(), internals(self.references).opened
         folder = opened.tree.folder(path)
         if folder is not None:

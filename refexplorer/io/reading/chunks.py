@@ -49,7 +49,8 @@ class ArrayDecoder:
         self._given = _GivenBytes(targets, refs)
         self.view = CheckedFileSystem(refs, self._given)
         self._opened = _open(self.view, array)
-        self._steps = self._own_steps(refs)
+        self._limits = refs.limits
+        self._steps = self._own_steps(array)
         self._lock = threading.Lock()
         self._filled: object = None
         self._is_filled = False
@@ -72,9 +73,11 @@ class ArrayDecoder:
     def decode(self, index: Index, data: bytes) -> ArrayValues:
         """Return the values of a chunk, cut to the shape of the array."""
         if self._steps:
+            chunk = self.array.chunk_array(index)
+            own = self._steps if chunk is self.array else self._own_steps(chunk)
             try:
                 values: Any = data
-                for step in self._steps:
+                for step in own:
                     values = step.run(values)
                 return np.asarray(values[self._inside(index)], self.dtype)
             except Exception:  # Zarr meets the same, and says it
@@ -109,12 +112,12 @@ class ArrayDecoder:
     def _inside(self, index: Index) -> tuple[slice, ...]:
         return tuple(slice(0, part.stop - part.start) for part in region(self.array, index))
 
-    def _own_steps(self, refs: SetLike) -> list[Step]:
+    def _own_steps(self, array: ArrayMeta) -> list[Step]:
         """Return the steps that decode as Zarr does, none of which needs a process of its own."""
         if not self.is_plain:
             return []
         try:
-            found = steps(self.array, refs.limits)
+            found = steps(array, self._limits)
         except RefexplorerError:
             return []
         is_known = all(each.stage.name == VALUES or is_bounded(each.stage.name) for each in found)

@@ -29,6 +29,7 @@ class ChunkAxis:
     lengths: tuple[int, ...]  # Elements of the chunks of each run
     firsts: tuple[int, ...] = (0,)  # The number of the first chunk of each run
     begins: tuple[int, ...] = (0,)  # The element at which each run begins
+    written: int = 0  # Chunks that the metadata lists, past the array, too; 0 where it lists none
 
     @property
     def is_regular(self) -> bool:
@@ -153,4 +154,4 @@ def read_axis(written: object, extent: int, axis: int) -> ChunkAxis | str:
             f"The chunk lengths of dimension {axis} add up to {place:,}, but the array has "
             f"{extent:,} elements along it."
         )
-    return ChunkAxis(extent, tuple(lengths), tuple(firsts), tuple(begins))
+    return ChunkAxis(extent, tuple(lengths), tuple(firsts), tuple(begins), number)

@@ -235,6 +235,12 @@ class ArrayMeta(PickledByFields):
         """Return the index of the chunk that has an element."""
         return tuple(axis.number_at(at) for axis, at in zip(self.axes, place, strict=True))
 
+    def starts_of(self, indices: np.ndarray) -> np.ndarray:
+        """Return the first element of chunks, int64 ``(n, rank)``, of int64 ``(n, rank)``."""
+        pairs = zip(self.axes, indices.T, strict=True)
+        starts = [axis.starts_of(column) for axis, column in pairs]
+        return np.stack(starts, axis=1) if starts else indices
+
     def element_counts(self, indices: np.ndarray) -> np.ndarray:
         """Return the elements of chunks as they are stored, int64, of int64 ``(n, rank)``."""
         found = np.ones(len(indices), np.int64)

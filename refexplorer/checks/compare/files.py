@@ -141,8 +141,9 @@ class FileComparison:
         if native is None or lie is None or origin is None:
             return None
         index = set_indices(ours, np.array([number]))[0]
-        starts = (index * np.array(ours.meta.chunks, np.int64) - origin)[list(lie.axes)]
-        sizes = [ours.meta.chunks[axis] for axis in lie.axes]
+        starts = (ours.meta.starts_of(index[None])[0] - origin)[list(lie.axes)]
+        chunk_shape = ours.meta.chunk_shape(index.tolist())
+        sizes = [chunk_shape[axis] for axis in lie.axes]
         found = tuple(
             slice(int(start), int(min(start + size, length)))
             for start, size, length in zip(starts, sizes, native.shape, strict=True)
@@ -295,7 +296,7 @@ class FileComparison:
         if native is None or filed is None or lie is None or origin is None:
             return None
         cut = is_cut(ours, native, lie)
-        if not cut and ours.meta.chunks != lie.chunks:
+        if not cut and not ours.meta.varying and ours.meta.chunks != lie.chunks:
             return None
         record = self._new(path, native)
         record.start, record.shape = origin.tolist(), list(lie.shape)

@@ -65,7 +65,7 @@ def is_cut(ours: SetArray, native: FileArray, lie: Alignment) -> bool:
     first dimensions only.
     """
     pieces, whole = ours.meta.chunks, lie.chunks
-    if native.filters != () or pieces == whole or prod(pieces) >= prod(whole):
+    if ours.meta.varying or native.filters != () or pieces == whole or prod(pieces) >= prod(whole):
         return False
     last = max(axis for axis, (p, w) in enumerate(zip(pieces, whole, strict=True)) if p != w)
     return all(p <= w for p, w in zip(pieces, whole, strict=True)) and prod(pieces[:last]) == 1
@@ -127,11 +127,27 @@ def expected(
         size = np.array(lie.chunks, np.int64)
     if not meta.grid:
         return ExpectedChunks(np.zeros(len(starts), np.int64), rows, inside)
-    places, rest = np.divmod(starts + origin, size)
+    places = _chunks_at(ours, starts + origin, size)
+    rest = starts + origin - _starts(ours, places, size)
     grid = np.array(meta.narrow_grid, np.int64)
     good = ((rest == 0) & (places >= 0) & (places < grid)).all(axis=1)
     numbers: np.ndarray = np.ravel_multi_index(tuple(places[good].T), meta.narrow_grid)
     return ExpectedChunks(numbers, rows[good], inside[good])
+
+
+def _chunks_at(ours: SetArray, places: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Return the chunks of a set that have some elements, shape ``(n, rank)``."""
+    if ours.meta.varying is None:  # files may have other chunks than the set says
+        return places // size  # type: ignore[no-any-return]
+    columns = zip(ours.meta.varying, places.T, strict=True)
+    return np.stack([axis.numbers_at(column) for axis, column in columns], axis=1)
+
+
+def _starts(ours: SetArray, indices: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Return the first elements of chunks of a set, shape ``(n, rank)``."""
+    if ours.meta.varying is None:
+        return indices * size  # type: ignore[no-any-return]
+    return ours.meta.starts_of(indices)
 
 
 def set_indices(ours: SetArray, numbers: np.ndarray) -> np.ndarray:
@@ -255,7 +271,7 @@ def _group(
     within = np.where(exact & cut, inside, 0)
     starts = file_starts(known, chunks, within, lie, native.dtype.itemsize)
     size = np.array(ours.meta.chunks if cut else lie.chunks, np.int64)
-    group.moves = set_indices(ours, found.numbers[rows]) * size - starts
+    group.moves = _starts(ours, set_indices(ours, found.numbers[rows]), size) - starts
     good = exact if exact.any() else np.ones(len(rows), np.bool_)
     group.origin = origin_of(group.moves[good], lie, ours.meta.shape)
     return group
@@ -301,6 +317,14 @@ def _ranges_compared(
         row = int(np.argmax(wrong))
         has = counted(int(given[row]), "byte")
         note("length", wrong, f"{keys(row)} has {has}, the chunk of `{name}` {int(lengths[row]):,}")
+    if axes := group.ours.meta.varying:
+        indices = set_indices(group.ours, found.numbers[group.rows])
+        shapes = np.stack([a.lengths_of(i) for a, i in zip(axes, indices.T, strict=True)], axis=1)
+        odd = np.flatnonzero((shapes != group.lie.chunks).any(axis=1))
+        if len(odd):
+            named = first_keys(keys, odd)
+            both = str(tuple(shapes[odd[0]].tolist())), str(group.native.chunks)
+            group.findings.append(FileDifference("chunk-shape", *both, None, len(odd), named))
     masks = np.zeros(len(chunks)) if known.masks is None else known.masks[chunks]
     if len(np.unique(masks)) > 1:  # else all are encoded alike, and `native` says how
         note("filter-mask", masks != 0)

@@ -273,11 +273,24 @@ class ArrayMeta(PickledByFields):
     @property
     def encoded_size(self) -> int | None:
         """Bytes of every chunk as stored; None where they vary, as those of compressed chunks."""
+        if self.varying or self._added is None:
+            return None
+        return prod(self.chunks) * (self.itemsize or 0) + self._added
+
+    def encoded_sizes(self, indices: np.ndarray) -> np.ndarray | None:
+        """Return the bytes of chunks as stored, int64, of int64 ``(n, rank)``; None as above."""
+        if self._added is None:
+            return None
+        return self.element_counts(indices) * (self.itemsize or 0) + self._added
+
+    @cached_property
+    def _added(self) -> int | None:
+        """The bytes that codecs add to those of the values; None where the size varies."""
         names = (codec.partition("(")[0].removeprefix("numcodecs.") for codec in self.codecs)
         added = [_ADDED.get(name) for name in names]
-        if self.itemsize is None or self.dtype == "|O" or None in added or self.varying:
+        if self.itemsize is None or self.dtype == "|O" or None in added:
             return None
-        return prod(self.chunks) * self.itemsize + sum(filter(None, added))
+        return sum(filter(None, added))
 
     @property
     def folder(self) -> str:

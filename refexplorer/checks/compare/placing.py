@@ -20,6 +20,7 @@ from refexplorer.checks.records import NAMED_KEYS, FileDifference
 from refexplorer.checks.states import LedgerState
 from refexplorer.core.text import counted
 from refexplorer.formats.datafiles.data_file import FileArray, FileChunks
+from refexplorer.spec.chunk_axes import ChunkAxis
 
 Lengths = tuple[int, ...]
 MOST_PIECES = 1_000_000
@@ -34,6 +35,21 @@ class Alignment:
     # shape, chunks: Of the file's array, with a length of 1 along the dimensions that it has not
     shape: Lengths
     chunks: Lengths
+    varying: tuple[ChunkAxis, ...] | None = None  # Of chunks that have several lengths
+
+    def starts_of(self, indices: np.ndarray) -> np.ndarray:
+        """Return the first elements of chunks of the file, in the dimensions of the set."""
+        found = self.spread(indices)
+        if self.varying is None:
+            return found * np.array(self.chunks, np.int64)
+        return np.stack([a.starts_of(i) for a, i in zip(self.varying, found.T, strict=True)], 1)
+
+    def shapes_of(self, indices: np.ndarray) -> np.ndarray:
+        """Return the shapes of chunks of the file, in the dimensions of the set."""
+        if self.varying is None:
+            return np.broadcast_to(self.chunks, (len(indices), len(self.chunks)))
+        found = self.spread(indices)
+        return np.stack([a.lengths_of(i) for a, i in zip(self.varying, found.T, strict=True)], 1)
 
     def spread(self, indices: np.ndarray) -> np.ndarray:
         """Return indices ``(n, rank of the file)`` as ``(n, rank of the set)``."""
@@ -55,7 +71,11 @@ def aligned(ours: SetArray, native: FileArray) -> Alignment | None:
     shape, chunks = [1] * rank, [1] * rank
     for axis, length, chunk in zip(axes, native.shape, native.chunks, strict=True):
         shape[axis], chunks[axis] = length, max(chunk, 1)
-    return Alignment(axes, tuple(shape), tuple(chunks))
+    varying = None
+    if native.varying is not None:
+        along = dict(zip(axes, native.varying, strict=True))
+        varying = tuple(along.get(axis, ChunkAxis(1, (1,))) for axis in range(rank))
+    return Alignment(axes, tuple(shape), tuple(chunks), varying)
 
 
 def is_cut(ours: SetArray, native: FileArray, lie: Alignment) -> bool:
@@ -65,7 +85,13 @@ def is_cut(ours: SetArray, native: FileArray, lie: Alignment) -> bool:
     first dimensions only.
     """
     pieces, whole = ours.meta.chunks, lie.chunks
-    if ours.meta.varying or native.filters != () or pieces == whole or prod(pieces) >= prod(whole):
+    if (
+        ours.meta.varying
+        or native.varying
+        or native.filters != ()
+        or pieces == whole
+        or prod(pieces) >= prod(whole)
+    ):
         return False
     last = max(axis for axis, (p, w) in enumerate(zip(pieces, whole, strict=True)) if p != w)
     return all(p <= w for p, w in zip(pieces, whole, strict=True)) and prod(pieces[:last]) == 1
@@ -75,7 +101,7 @@ def file_starts(
     chunks: FileChunks, rows: np.ndarray, inside: np.ndarray, lie: Alignment, itemsize: int
 ) -> np.ndarray:
     """Return the first element of ranges in the file's array, in the dimensions of the set."""
-    starts = lie.spread(chunks.indices[rows]) * np.array(lie.chunks, np.int64)
+    starts = lie.starts_of(chunks.indices[rows])
     if inside.any():
         within = np.unravel_index(inside // max(itemsize, 1), lie.chunks)
         starts = starts + np.stack(within, axis=1)
@@ -109,7 +135,7 @@ def expected(
 ) -> ExpectedChunks:
     """Return the chunks that the set should have of a file, those in its grid."""
     meta = ours.meta
-    starts = lie.spread(chunks.indices) * np.array(lie.chunks, np.int64)
+    starts = lie.starts_of(chunks.indices)
     rows, inside = np.arange(len(starts)), np.zeros(len(starts), np.int64)
     size = np.array(meta.chunks, np.int64)
     if cut:
@@ -320,10 +346,11 @@ def _ranges_compared(
     if axes := group.ours.meta.varying:
         indices = set_indices(group.ours, found.numbers[group.rows])
         shapes = np.stack([a.lengths_of(i) for a, i in zip(axes, indices.T, strict=True)], axis=1)
-        odd = np.flatnonzero((shapes != group.lie.chunks).any(axis=1))
+        theirs = group.lie.shapes_of(known.indices[chunks])
+        odd = np.flatnonzero((shapes != theirs).any(axis=1))
         if len(odd):
             named = first_keys(keys, odd)
-            both = str(tuple(shapes[odd[0]].tolist())), str(group.native.chunks)
+            both = str(tuple(shapes[odd[0]].tolist())), str(tuple(theirs[odd[0]].tolist()))
             group.findings.append(FileDifference("chunk-shape", *both, None, len(odd), named))
     masks = np.zeros(len(chunks)) if known.masks is None else known.masks[chunks]
     if len(np.unique(masks)) > 1:  # else all are encoded alike, and `native` says how

@@ -6,7 +6,7 @@ Sources: the chunk grids ``regular`` of Zarr v3 and ``rectilinear`` of zarr-exte
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -40,6 +40,19 @@ class ChunkAxis:
     def longest(self) -> int:
         """The length of the longest chunk."""
         return max(self.lengths)
+
+    @property
+    def runs(self) -> list[tuple[int, int]]:
+        """The length and the number of chunks of each run, up to the edge of the array."""
+        ends = (*self.firsts[1:], self.count)
+        return [(n, end - at) for n, at, end in zip(self.lengths, self.firsts, ends, strict=True)]
+
+    @property
+    def written_form(self) -> int | list[int | list[int]]:
+        """The lengths as a rectilinear grid has them."""
+        if self.is_regular:
+            return self.longest
+        return [length if count == 1 else [length, count] for length, count in self.runs]
 
     @cached_property
     def count(self) -> int:
@@ -124,6 +137,24 @@ def _touched(places: range, first: int, begin: int, length: int) -> tuple[int, I
     return high - low + 1, range(first + low, first + high + 1)
 
 
+def joined_axis(runs: Sequence[tuple[int, int]], extent: int) -> ChunkAxis:
+    """Return the axis of chunks that follow each other: lengths, and how many chunks have each."""
+    lengths: list[int] = []
+    firsts: list[int] = []
+    begins: list[int] = []
+    number = place = 0
+    for length, count in runs:
+        if count and place < max(extent, 1) and lengths[-1:] != [length]:
+            lengths.append(length)
+            firsts.append(number)
+            begins.append(place)
+        number += count
+        place += length * count
+    if not lengths:  # an array without elements
+        return ChunkAxis(extent, runs[0][:1], written=number)
+    return ChunkAxis(extent, tuple(lengths), tuple(firsts), tuple(begins), number)
+
+
 def read_axis(written: object, extent: int, axis: int) -> ChunkAxis | str:
     """Read the chunk lengths of one dimension of a rectilinear grid, or say what is wrong."""
     if type(written) is int and written >= 1:
@@ -132,10 +163,7 @@ def read_axis(written: object, extent: int, axis: int) -> ChunkAxis | str:
         return f"The chunk lengths of dimension {axis} must be a positive integer or a list."
     if extent >= _LONGEST:
         return f"Dimension {axis} has {extent:,} elements, too many for chunks of varying lengths."
-    lengths: list[int] = []
-    firsts: list[int] = []
-    begins: list[int] = []
-    number = place = 0
+    runs: list[tuple[int, int]] = []
     for each in written:
         pair = each if isinstance(each, list) else [each, 1]
         if len(pair) != 2 or not all(type(part) is int and part >= 1 for part in pair):
@@ -143,15 +171,11 @@ def read_axis(written: object, extent: int, axis: int) -> ChunkAxis | str:
                 f"Each chunk length of dimension {axis} must be a positive integer or a list "
                 "[length, count]."
             )
-        if place < max(extent, 1) and lengths[-1:] != pair[:1]:
-            lengths.append(pair[0])
-            firsts.append(number)
-            begins.append(place)
-        number += pair[1]
-        place += pair[0] * pair[1]
+        runs.append((pair[0], pair[1]))
+    place = sum(length * count for length, count in runs)
     if place < extent:
         return (
             f"The chunk lengths of dimension {axis} add up to {place:,}, but the array has "
             f"{extent:,} elements along it."
         )
-    return ChunkAxis(extent, tuple(lengths), tuple(firsts), tuple(begins), number)
+    return joined_axis(runs, extent)

@@ -424,6 +424,14 @@ def regular_grid(chunks: Sequence[int]) -> dict[str, object]:
     return {"name": "regular", "configuration": {"chunk_shape": list(chunks)}}
 
 
+def written_grid(axes: Sequence[ChunkAxis]) -> dict[str, object]:
+    """Return the chunk grid of some axes as Zarr v3 writes it."""
+    if all(axis.is_regular for axis in axes):
+        return regular_grid([axis.longest for axis in axes])
+    shapes = [axis.written_form for axis in axes]
+    return {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": shapes}}
+
+
 def _chunks_v3(metadata: Mapping[str, object], shape: tuple[int, ...]) -> tuple[int, ...]:
     grid = _mapping(metadata.get("chunk_grid"))
     return _chunks(_lengths(_mapping(grid.get("configuration")), "chunk_shape"), shape)

@@ -48,11 +48,9 @@ class ChunkAxis:
         return [(n, end - at) for n, at, end in zip(self.lengths, self.firsts, ends, strict=True)]
 
     @property
-    def written_form(self) -> int | list[int | list[int]]:
-        """The lengths as a rectilinear grid has them."""
-        if self.is_regular:
-            return self.longest
-        return [length if count == 1 else [length, count] for length, count in self.runs]
+    def written_form(self) -> list[int | list[int]]:
+        """The lengths as a list of a rectilinear grid; Icechunk 2.3 reads no bare integer there."""
+        return [length if count < 2 else [length, count] for length, count in self.runs]
 
     @cached_property
     def count(self) -> int:

@@ -66,12 +66,13 @@ def expected() -> np.ndarray:
     return values
 
 
-@newest
 @pytest.mark.parametrize(
     "part", [..., (slice(1, 9, 3),), (4, slice(3, 5)), (slice(5, 5),), (slice(None), 6)]
 )
 def test_every_part_is_read(refs: rx.ReferenceSet, expected: np.ndarray, part: Any) -> None:
     np.testing.assert_array_equal(np.asarray(refs.read("x", part)), expected[part])
+    if not HAS_GRID:
+        return
     opened: Any = refs.to_zarr()
     np.testing.assert_array_equal(opened["x"][part], expected[part])
     np.testing.assert_array_equal(refs.to_xarray(mask_and_scale=False)["x"][part], expected[part])
@@ -88,7 +89,6 @@ def test_another_process_reads_the_same(refs: rx.ReferenceSet, expected: np.ndar
         assert pool.submit(_total, refs).result() == 2 * expected.sum()
 
 
-@newest
 def test_a_picture_and_a_value_are_of_the_right_chunk(
     refs: rx.ReferenceSet, expected: np.ndarray
 ) -> None:
@@ -136,7 +136,7 @@ def test_advice_counts_the_values_of_each_chunk(refs: rx.ReferenceSet) -> None:
 
 
 @pytest.mark.skipif(HAS_GRID, reason="for a Zarr that does not know the grid")
-@pytest.mark.parametrize("read", [lambda r: r.to_zarr()["x"], lambda r: r.read("x")])
+@pytest.mark.parametrize("read", [lambda r: r.to_zarr()["x"], lambda r: r.to_xarray()])
 def test_an_older_zarr_is_named(refs: rx.ReferenceSet, read: Callable[[Any], Any]) -> None:
     with pytest.raises(rx.DecodeError, match=r"which Zarr reads from version 3\.2 on, with Python"):
         read(refs)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import refexplorer as rx
-from refexplorer.io.decode.chunk_shapes import region
+from refexplorer.io.decode.sizes import region
 from refexplorer.views.preview.axes import first_look
 from refexplorer.views.preview.regions import Region, chunks_touched
 from tests.helpers.explorer import Host

@@ -40,13 +40,14 @@ class _Along(NamedTuple):
     def key_at(self, element: int) -> str:
         """Return the key of the first chunk at an element of it."""
         index = [0] * len(self.array.shape)
-        index[self.place] = element // self.array.chunks[self.place]
+        index[self.place] = self.array.axes[self.place].number_at(element)
         return self.array.chunk_key(index)
 
     def spread(self, flags: np.ndarray) -> np.ndarray:
         """Return flags of chunks along the axis for each of its elements."""
-        size = self.array.chunks[self.place]
-        return np.repeat(flags, size)[: self.array.shape[self.place]]
+        axis = self.array.axes[self.place]
+        starts = axis.starts_of(np.arange(len(flags)))
+        return np.repeat(flags, np.diff(starts, append=axis.extent))
 
 
 def lint_absent(opened: OpenedSet, notes: KeyFindings) -> None:

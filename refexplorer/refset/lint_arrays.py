@@ -281,9 +281,11 @@ def _lint_lengths(opened: OpenedSet, chunks: StoredChunks, notes: KeyFindings) -
     kinds, lengths = chunks.columns.kinds[chunks.rows], chunks.columns.lengths[chunks.rows]
     array, size = chunks.array, chunks.array.encoded_size
     is_empty = (kinds != URL) & (lengths == 0)
-    is_odd = (kinds != URL) & ~is_empty & (lengths != size)
-    if size is None:
-        is_odd[:] = False
+    is_odd = (kinds != URL) & ~is_empty
+    if array.varying is None:
+        is_odd &= lengths != size if size is not None else False
+    else:
+        is_odd &= np.isin(chunks.rows, _odd_rows(opened, chunks))
     if not (is_empty.any() or is_odd.any()):
         return
     of_grid, _ = chunks.numbers(opened)
@@ -297,17 +299,29 @@ def _lint_lengths(opened: OpenedSet, chunks: StoredChunks, notes: KeyFindings) -
         key = chunks.part.key_at(int(rows[0]))
         length = int(chunks.columns.lengths[rows[0]])
         more = f" {len(rows):,} chunks of `{array.path}` are so." if len(rows) > 1 else ""
+        chunk = array.chunk_array(array.chunk_index(key) or ())
         if code == "empty-chunk":
             message = f"`{key}` has a length of 0 bytes, which decode to no chunk.{more}"
             hint = "Leave the key out if the chunk has no data: then it reads as the fill value."
         else:
             message = (
                 f"`{key}` has {counted(length, 'byte')}, but a chunk of `{array.path}`, which is "
-                f"not compressed, takes {size:,}: {_shape(array.chunks)} elements of "
+                f"not compressed, takes {chunk.encoded_size:,}: {_shape(chunk.chunks)} elements of "
                 f"{array.dtype}.{more}"
             )
             hint = "Check the length, and shape, chunks and data type of the array."
         notes.add(code, key, message, hint, count=len(rows))
+
+
+def _odd_rows(opened: OpenedSet, chunks: StoredChunks) -> np.ndarray:
+    """Return the rows whose length is not that of their chunk, where chunks have several."""
+    array = chunks.array
+    rows, numbers = chunks.numbers(opened)
+    if array.chunk_count > LARGEST or not array.shape:
+        return rows[:0]
+    indices = np.stack(np.unravel_index(numbers, array.narrow_grid), axis=1)
+    sizes = array.encoded_sizes(indices)
+    return rows[:0] if sizes is None else rows[chunks.columns.lengths[rows] != sizes]
 
 
 def _shape(lengths: tuple[int, ...]) -> str:

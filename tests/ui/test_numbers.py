@@ -40,7 +40,7 @@ def write(folder: Path) -> None:
 @pytest.fixture
 def opened(panel_page: PanelPage, page: Page, tmp_path: Path) -> Page:
     write(tmp_path)
-    open_file(page, panel_page.url, tmp_path / "set.json", "view=data&key=infinite")
+    open_file(page, panel_page.url, tmp_path / "set.json", "key=infinite")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     return page
 
@@ -49,7 +49,6 @@ def shown(page: Page, name: str) -> Locator:
     """Select an array, and draw it."""
     panel = looked_at(page, "Values")
     page.get_by_role("treegrid").get_by_role("gridcell", name=name, exact=True).click()
-    panel.get_by_role("button", name=re.compile("^Decode ")).click()
     return panel
 
 
@@ -157,13 +156,11 @@ def test_the_map_says_that_a_cell_is_a_mean(
         own["x/.zattrs"]["units"] = units
         document |= {key.replace("x/", f"{name}/"): each for key, each in own.items()}
     (tmp_path / "set.json").write_text(json.dumps(document))
-    open_file(page, panel_page.url, tmp_path / "set.json", "view=data&key=x")
+    open_file(page, panel_page.url, tmp_path / "set.json", "key=x")
     data = looked_at(page, "Values")
-    data.get_by_role("button", name=re.compile("^Decode ")).click()
     data.get_by_role("button", name="Whole slice").click()
     expect(data).to_contain_text("Each cell is the mean of")
-    data.get_by_role("button", name="On the map").click()
-    panel = looked_at(page, "Map")
+    panel = show(page, "Map")
     picture = panel.get_by_role("application")
     picture.focus()
     picture.press("ArrowDown")

@@ -18,21 +18,18 @@ from refexplorer.formats.columns.references import BASE64
 from refexplorer.formats.documents import locator_of
 from refexplorer.formats.finding import note_encoding
 from refexplorer.formats.source import Source
-from refexplorer.io.decode.chunk_shapes import POINTER, region
 from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe
-from refexplorer.io.decode.pipelines import VALUES
-from refexplorer.io.decode.sizes import is_bounded
-from refexplorer.io.decode.steps import error_text, steps
+from refexplorer.io.decode.sizes import POINTER, is_bounded, region
+from refexplorer.io.decode.steps import VALUES, error_text, steps
 from refexplorer.readers.comparing import note_readers
 from refexplorer.refset.contents import Internals
 from refexplorer.refset.lint import lint
-from refexplorer.refset.lint_metadata import attributes_of
+from refexplorer.refset.lint_arrays import attributes_of
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Finding, Findings, pointer, suggest
-from refexplorer.spec.lint import is_metadata
 from refexplorer.spec.lint_metadata import lint_metadata_text, may_be_a_value
 from refexplorer.spec.references import Base64, Inline
-from refexplorer.spec.zarr_metadata import ArrayMeta
+from refexplorer.spec.zarr_metadata import ArrayMeta, is_metadata
 
 if TYPE_CHECKING:
     from refexplorer.core.limits import Limits
@@ -102,7 +99,7 @@ def _problem(array: ArrayMeta, text: str) -> tuple[str, str] | None:
     for name, _ in codecs:
         if name and not is_installed(name, array.zarr_format):
             guess = suggest(name, _KNOWN)
-            return "codec-not-installed", f"{missing(name)} {guess}".rstrip()
+            return "codec-not-installed", f"{missing(name, array.zarr_format)} {guess}".rstrip()
     if any(lint_metadata_text(array.metadata_key, text)):  # noted already, and better
         return None
     refusal = _refusal(array)
@@ -279,7 +276,9 @@ def diagnose(
     findings = Findings()
     findings.extend(inside.findings)
     _note_left_out(source, base, findings)
-    lint(opened, 1 if source.form == "V1" else 0, base, findings)
+    is_written = source.is_document or source.form == "parquet"
+    version = int(source.form == "V1") if is_written else None
+    lint(opened, version, base, findings)
     decodable = lint_codecs(opened, base, findings)
     lint_values(opened, limits, decodable, base, findings)
     findings.extend(note_readers(source, inside.contents, tuple(findings)))

@@ -13,14 +13,13 @@ import numpy as np
 
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.table import Table
-from refexplorer.refset.chunk_grid import ChunkReferences, chunk_counts
-from refexplorer.refset.grid_cells import ChunkColumns
-from refexplorer.refset.lint_metadata import attributes_of
+from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, chunk_counts
+from refexplorer.refset.lint_arrays import attributes_of
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.keys import folders_above, prefix
-from refexplorer.spec.lint import KeyFindings, parse_metadata
-from refexplorer.spec.zarr_metadata import ArrayMeta
+from refexplorer.spec.lint import KeyFindings
+from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
 
 _ELEMENTS = 10_000_000  # places of a joined axis that are looked at, one byte each
 _CHUNKS = 2_000_000

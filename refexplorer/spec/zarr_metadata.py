@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -155,6 +156,22 @@ _RULES: dict[str, _FillCheck] = {
 
 
 METADATA_NAMES = frozenset({".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json"})
+
+
+def is_metadata(key: str) -> bool:
+    """Say whether a key holds Zarr metadata, which is JSON."""
+    return key.rpartition("/")[2] in METADATA_NAMES
+
+
+def parse_metadata(text: str) -> Mapping[str, object] | None:
+    """Parse the text of a metadata key; None if it is not a JSON object."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
 DIMENSIONS = "_ARRAY_DIMENSIONS"
 """The attribute with the names of dimensions, which xarray writes for Zarr v2."""
 _ADDED = {

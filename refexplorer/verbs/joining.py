@@ -17,7 +17,7 @@ from refexplorer.core.errors import LeftOutWarning, RefexplorerError, SourceErro
 from refexplorer.core.text import escape
 from refexplorer.formats.catalogues import common_folder
 from refexplorer.formats.source import ZMETADATA, Source, cause
-from refexplorer.io.access.urls import resolve
+from refexplorer.io.access import resolve
 from refexplorer.spec.keys import prefix
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from refexplorer.views.overview import Overview
 from refexplorer.views.preview.preview import PreviewReader
 from refexplorer.views.tree.tree_controller import TreeController
 from refexplorer.views.versions import VersionPicker
-from refexplorer.views.wire.context import PartController, ViewContext
+from refexplorer.views.wire.context import ViewContext
 
 C = TypeVar("C", bound=EditorController)
 
@@ -37,7 +37,7 @@ class ExplorerPart:
     label: str  # Of its button in the switch over the picture
     title: str  # Of the widget that shows it alone, before "of" and the name of the set
     # Make what answers its requests
-    controllers: tuple[Callable[[ViewContext], PartController], ...]
+    controllers: tuple[Callable[[ViewContext], object], ...]
     look: bool = True  # Whether the switch offers it; the others have a place of their own
     alone: bool = True  # Whether a widget can show it alone
 

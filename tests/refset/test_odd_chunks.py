@@ -104,6 +104,13 @@ def test_chunks_in_any_other_order_are_as_they_were_written() -> None:
     assert found(document(appended)) == []
 
 
+def test_hdf5_puts_chunks_where_there_is_room() -> None:
+    """An exchange would bring two chunks into order, and would leave gaps."""
+    places = [0, 160, 90, 130, 45, 210]
+    chunks = {str(n): ["s3://b/f.nc", at, 30] for n, at in enumerate(places)}
+    assert found(document(chunks, compressor={"id": "zlib"})) == []
+
+
 def test_keys_in_any_order_of_the_document() -> None:
     swapped = {"1": ["s3://b/f.nc", 160, 40], "4": ["s3://b/f.nc", 40, 40]}
     backwards = dict(reversed(document(swapped).items()))

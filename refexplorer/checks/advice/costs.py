@@ -16,8 +16,7 @@ from refexplorer.checks.advice.selections import (
     is_countable,
     part_of,
 )
-from refexplorer.refset.chunk_grid import ChunkReferences
-from refexplorer.refset.grid_cells import ChunkColumns
+from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import RecordPart, Records
 from refexplorer.refset.segments import Generated

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.io.decode.chunk_shapes import chunks_along, place_count
+from refexplorer.io.decode.sizes import chunks_along, place_count
 from refexplorer.io.reading.selection import places_along
 from refexplorer.spec.zarr_metadata import ArrayMeta
 

@@ -17,8 +17,8 @@ from refexplorer.core.errors import DecodeError, LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.formats.columns.references import BASE64, INLINE
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
-from refexplorer.io.decode.chunk_shapes import region
 from refexplorer.io.decode.codecs import require_codecs
+from refexplorer.io.decode.sizes import region
 from refexplorer.io.decode.steps import error_text, steps
 from refexplorer.spec.references import Base64, Inline
 

@@ -20,8 +20,7 @@ from refexplorer.core.text import counted
 from refexplorer.formats.columns.references import URL
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
 from refexplorer.io.decode.codecs import is_installed
-from refexplorer.io.decode.pipelines import VALUES, stages
-from refexplorer.io.decode.steps import error_text, steps
+from refexplorer.io.decode.steps import VALUES, error_text, stages, steps
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.spec.references import Range, Reference, Url

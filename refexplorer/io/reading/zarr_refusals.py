@@ -18,11 +18,16 @@ from typing import Any
 from refexplorer.core.errors import DecodeError, RefexplorerError
 from refexplorer.core.limits import is_out_of_memory, memory_message
 from refexplorer.core.text import escape
-from refexplorer.io.access.urls import shown
+from refexplorer.io.access import shown
 from refexplorer.refset.contents import SetLike
-from refexplorer.spec.lint import is_metadata, parse_metadata
 from refexplorer.spec.references import Range, Url
-from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, read_array
+from refexplorer.spec.zarr_metadata import (
+    ArrayMeta,
+    BadMetadata,
+    is_metadata,
+    parse_metadata,
+    read_array,
+)
 
 
 class SyncLoop(asyncio.SelectorEventLoop):

@@ -29,14 +29,14 @@ from zarr.core.codec_pipeline import BatchedCodecPipeline
 from zarr.registry import register_pipeline
 
 from refexplorer.core.errors import DecodeError, FetchError, LimitError, RefexplorerError
-from refexplorer.io.decode.chunk_shapes import check_size
 from refexplorer.io.decode.codecs import METADATA_NAMES, require_codecs
+from refexplorer.io.decode.sizes import check_size
 from refexplorer.io.decode.steps import ChunkGuard
 from refexplorer.io.fetch.background import ReaderThreads, Stopped, is_wanted, start_thread
-from refexplorer.io.fetch.failures import rejection_text
+from refexplorer.io.fetch.failures import NoReference, as_internal_error, rejection_text
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.filesystem import NoReference, ReferenceFileSystem, as_internal_error
+from refexplorer.io.reading.filesystem import ReferenceFileSystem
 from refexplorer.io.reading.zarr_refusals import (
     check_for_xarray,
     check_metadata,
@@ -46,8 +46,8 @@ from refexplorer.io.reading.zarr_refusals import (
     undecodable,
 )
 from refexplorer.refset.contents import SetLike
-from refexplorer.spec.lint import is_metadata
 from refexplorer.spec.references import Range, Reference
+from refexplorer.spec.zarr_metadata import is_metadata
 
 if TYPE_CHECKING:
     import xarray

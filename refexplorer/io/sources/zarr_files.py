@@ -30,10 +30,9 @@ from refexplorer.formats.datafiles.data_file import (
     error_text,
     why_of,
 )
-from refexplorer.io.decode.chunk_shapes import region
 from refexplorer.io.decode.codecs import is_installed, refuse_unsafe
-from refexplorer.io.decode.pipelines import ABSENT, ShardCodec, shard_layout
-from refexplorer.io.decode.steps import steps
+from refexplorer.io.decode.sizes import region
+from refexplorer.io.decode.steps import ABSENT, ShardCodec, shard_layout, steps
 from refexplorer.io.fetch.failures import TransientError
 from refexplorer.io.sources.target_file import TargetFile
 from refexplorer.spec.zarr_metadata import BadMetadata, read_array

@@ -12,9 +12,8 @@ import numpy as np
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
-from refexplorer.formats.columns.entries import EntriesBuilder
 from refexplorer.formats.columns.references import BASE64, INLINE, RANGE, URL
-from refexplorer.formats.columns.table import Table, build_table
+from refexplorer.formats.columns.table import EntriesBuilder, Table, build_table
 from refexplorer.formats.icechunk.columns import add_snapshot, awaited
 from refexplorer.formats.icechunk.writer import RepositoryWriter, writing_repository
 from refexplorer.refset.opened_set import BLOCK

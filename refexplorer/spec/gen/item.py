@@ -31,8 +31,7 @@ from refexplorer.spec.gen.dimensions import (
     values_at,
 )
 from refexplorer.spec.gen.inversion import Inverter, invert
-from refexplorer.spec.reference_parsing import BadReference, check_text
-from refexplorer.spec.references import Range, Reference, Url, V0Value
+from refexplorer.spec.references import BadReference, Range, Reference, Url, V0Value, check_text
 from refexplorer.spec.templates.columns import (
     FormattedIntegers,
     Halves,

@@ -12,20 +12,18 @@ from msgspec.structs import replace
 
 from refexplorer.core.errors import AccessError, LimitError, RefexplorerError
 from refexplorer.core.text import counted
-from refexplorer.io.earth.georeferencing import (
-    Georeference,
-    NoPlaceError,
-    array_folders,
-    georeference,
-)
-from refexplorer.io.earth.places import (
+from refexplorer.io.earth import (
     AxesPlaces,
     EarthPlaces,
+    Georeference,
     GridPlaces,
+    NoPlaceError,
     ProjectedPlaces,
+    array_folders,
+    georeference,
     parse_point,
 )
-from refexplorer.io.reading.readings import ChunkState
+from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.io.reading.selection import estimate_keys
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.regions import chunks_touched, whole

@@ -17,10 +17,9 @@ import numpy as np
 
 from refexplorer.checks.look.audit_states import DECODED, LOST, STATES
 from refexplorer.core.errors import LimitError
-from refexplorer.io.decode.chunk_shapes import Index
-from refexplorer.refset.chunk_grid import DENSE_CHUNKS, ChunkReferences
+from refexplorer.io.decode.sizes import Index
+from refexplorer.refset.chunk_grid import DENSE_CHUNKS, ChunkColumns, ChunkReferences
 from refexplorer.refset.contents import internals
-from refexplorer.refset.grid_cells import ChunkColumns
 from refexplorer.refset.summary import ArrayStates
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.keys import folders_above

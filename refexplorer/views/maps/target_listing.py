@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.formats.columns.arrow import flags_of, numbers_of, text_column
-from refexplorer.io.decode.chunk_shapes import chunks_along
+from refexplorer.io.decode.sizes import chunks_along
 from refexplorer.refset.contents import internals
-from refexplorer.refset.patterns import GLOB_MARKS, Matcher
+from refexplorer.refset.search import GLOB_MARKS, Matcher
 from refexplorer.refset.targets import folders_of
 from refexplorer.views.health.time_axes import TimeAxes, TimeAxis, UnknownTimesError
 from refexplorer.views.preview.regions import parse

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.io.decode.chunk_shapes import POINTER, is_small
-from refexplorer.io.earth.georeferencing import Direction, is_along
-from refexplorer.io.reading.readings import ChunkState
+from refexplorer.io.decode.sizes import POINTER, is_small
+from refexplorer.io.earth import Direction, is_along
+from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.regions import (
     Labels,

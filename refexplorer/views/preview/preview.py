@@ -11,8 +11,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from refexplorer.core.errors import AccessError, RefexplorerError
-from refexplorer.io.decode.chunk_shapes import WHOLE_CHUNKS, place_count
-from refexplorer.io.reading.readings import ChunkState, Reading
+from refexplorer.io.decode.sizes import WHOLE_CHUNKS, place_count
+from refexplorer.io.reading.chunks import ChunkState, Reading
 from refexplorer.io.reading.selection import estimate_keys
 from refexplorer.io.reading.trace_value import trace_value
 from refexplorer.spec.references import Base64, Inline, Range
@@ -278,7 +278,7 @@ class PreviewReader:
         named = slices(array, self._asked(array, request))
         if not request.ahead:
             self._did(code_of_slices(self._refs, array.path, named, self._targets.policy.granted))
-        self._jobs.start(request, lambda report: self._reading(request, report))
+        self._jobs.start(request.id, lambda report: self._reading(request, report))
 
     def _reading(self, request: ReadChunk, report: JobReport) -> JobAnswer:
         load_array_libraries()
@@ -325,7 +325,7 @@ class PreviewReader:
         return self._targets.wanted(key, reference).place.protocol == "file"
 
     def _read_ahead(self, request: ReadAhead) -> None:
-        self._jobs.start(request, lambda report: self._reading_ahead(request, report))
+        self._jobs.start(request.id, lambda report: self._reading_ahead(request, report))
 
     def _reading_ahead(self, request: ReadAhead, report: JobReport) -> JobAnswer:
         """Read what fits into the budget; what fails is said when it is asked for."""
@@ -344,7 +344,7 @@ class PreviewReader:
         return WasReadAhead(self.chunks.cache.size, done), []
 
     def _save(self, request: SavePart) -> None:
-        self._jobs.start(request, lambda report: self._saving(request, report))
+        self._jobs.start(request.id, lambda report: self._saving(request, report))
 
     def _saving(self, request: SavePart, report: JobReport) -> JobAnswer:
         load_array_libraries()
@@ -360,7 +360,7 @@ class PreviewReader:
         return PartSaved(f"{name}.{request.form}"), [write(self.chunks, report)]
 
     def _read_value(self, request: ReadValue) -> None:
-        self._jobs.start(request, lambda report: self._reading_value(request, report))
+        self._jobs.start(request.id, lambda report: self._reading_value(request, report))
 
     def _reading_value(self, request: ReadValue, report: JobReport) -> JobAnswer:
         array = self._array(request.array)
@@ -399,7 +399,7 @@ class PreviewReader:
             raise RefexplorerError(f"{array.path} has no place {list(index)}.")
 
     def _explain(self, request: TraceValue) -> None:
-        self._jobs.start(request, lambda report: self._explaining(request))
+        self._jobs.start(request.id, lambda report: self._explaining(request))
 
     def _explaining(self, request: TraceValue) -> JobAnswer:
         load_xarray()

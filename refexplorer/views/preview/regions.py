@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refexplorer.core.errors import LimitError, RefexplorerError
-from refexplorer.io.decode.chunk_shapes import (
+from refexplorer.io.decode.sizes import (
     WHOLE_CHUNKS,
     Index,
     chunks_along,

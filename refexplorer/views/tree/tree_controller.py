@@ -14,7 +14,7 @@ from refexplorer.core.errors import LimitError, RefexplorerError, shorten
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.arrow import text_column
 from refexplorer.refset.contents import internals
-from refexplorer.refset.patterns import GLOB_MARKS, Matcher
+from refexplorer.refset.search import GLOB_MARKS, Matcher
 from refexplorer.spec.keys import NodeType
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.cells import code_of_search

@@ -14,10 +14,9 @@ from refexplorer import demo
 from refexplorer.core.errors import RefexplorerError, SourceError
 from refexplorer.core.files import PlainStream
 from refexplorer.hosts.cli.proxy import setup
-from refexplorer.hosts.page.components import EditorView, ExplorerView, View
 from refexplorer.hosts.page.library import Library, Offer
 from refexplorer.hosts.page.openings import OpeningWatch
-from refexplorer.hosts.page.page import Address, ServedPage
+from refexplorer.hosts.page.page import Address, EditorView, ExplorerView, ServedPage, View
 from refexplorer.hosts.page.server import serve
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.io.earth.places import parse_point
+from refexplorer.io.earth import parse_point
 
 
 @pytest.mark.parametrize(

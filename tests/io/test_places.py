@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.io.earth.places import LINES, AxesPlaces, EarthPlaces, GridPlaces
-from refexplorer.io.earth.places import ProjectedPlaces as Projected
+from refexplorer.io.earth import LINES, AxesPlaces, EarthPlaces, GridPlaces
+from refexplorer.io.earth import ProjectedPlaces as Projected
 from tests.helpers.earth_sets import GOES
 
 LAT = np.arange(87.5, -90, -5)

@@ -8,8 +8,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.core.errors import AccessError
-from refexplorer.io.access.policy import AccessPolicy, InternetPolicy, allowed_names
-from refexplorer.io.access.urls import is_private
+from refexplorer.io.access import AccessPolicy, InternetPolicy, allowed_names, is_private
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 
 

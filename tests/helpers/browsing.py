@@ -120,6 +120,14 @@ def details(explorer: Locator | Page, of: str = "Key") -> Locator:
     return region
 
 
+def menu(panel: Locator | Page, name: str) -> Locator:
+    """What a menu holds, opened where it is closed."""
+    box = panel.get_by_role("group", name=name, exact=True)
+    if not box.is_visible():
+        panel.locator("summary").filter(has_text=name).click()
+    return box
+
+
 def row(explorer: Locator | Page, name: str) -> Locator:
     """A row of the tree by the text of its first cell."""
     page = explorer if isinstance(explorer, Page) else explorer.page

@@ -21,7 +21,7 @@ from refexplorer.core.errors import LimitError, SpecError
 from refexplorer.core.files import Readable
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
-from refexplorer.formats.columns.entries import LARGEST
+from refexplorer.formats.columns.table import LARGEST
 from refexplorer.formats.datafiles.data_file import (
     DataFile,
     FileArray,

@@ -13,14 +13,13 @@ import numpy as np
 
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.table import Table
-from refexplorer.refset.chunk_grid import ChunkReferences, chunk_counts
-from refexplorer.refset.grid_cells import ChunkColumns
-from refexplorer.refset.lint_metadata import attributes_of
+from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, chunk_counts
+from refexplorer.refset.lint_arrays import attributes_of
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.keys import folders_above, prefix
-from refexplorer.spec.lint import KeyFindings, parse_metadata
-from refexplorer.spec.zarr_metadata import ArrayMeta
+from refexplorer.spec.lint import KeyFindings
+from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
 
 _ELEMENTS = 10_000_000  # places of a joined axis that are looked at, one byte each
 _CHUNKS = 2_000_000
@@ -41,13 +40,14 @@ class _Along(NamedTuple):
     def key_at(self, element: int) -> str:
         """Return the key of the first chunk at an element of it."""
         index = [0] * len(self.array.shape)
-        index[self.place] = element // self.array.chunks[self.place]
+        index[self.place] = self.array.axes[self.place].number_at(element)
         return self.array.chunk_key(index)
 
     def spread(self, flags: np.ndarray) -> np.ndarray:
         """Return flags of chunks along the axis for each of its elements."""
-        size = self.array.chunks[self.place]
-        return np.repeat(flags, size)[: self.array.shape[self.place]]
+        axis = self.array.axes[self.place]
+        starts = axis.starts_of(np.arange(len(flags)))
+        return np.repeat(flags, np.diff(starts, append=axis.extent))
 
 
 def lint_absent(opened: OpenedSet, notes: KeyFindings) -> None:

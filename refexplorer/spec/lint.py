@@ -6,7 +6,6 @@ have to extend them.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -16,7 +15,7 @@ from refexplorer.core.text import counted
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.keys import ODD_IN_URL, unportable_key, unportable_url
 from refexplorer.spec.templates.template import is_template
-from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 
 class LintFinding(NamedTuple):
@@ -188,20 +187,6 @@ def lint_protocols(urls: Iterable[str | None]) -> LintFinding | None:
 def _protocol(url: str) -> str:
     match = _PROTOCOL.match(url)
     return match[0].rstrip(":").lower() if match else "no protocol"
-
-
-def is_metadata(key: str) -> bool:
-    """Say whether a key holds Zarr metadata, which is JSON."""
-    return key.rpartition("/")[2] in METADATA_NAMES
-
-
-def parse_metadata(text: str) -> Mapping[str, object] | None:
-    """Parse the text of a metadata key; None if it is not a JSON object."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def lint_chunk(array: ArrayMeta, key: str, index: tuple[int, ...]) -> LintFinding | None:

@@ -13,12 +13,13 @@ import numpy as np
 
 from refexplorer.core.text import counted
 from refexplorer.spec.keys import odd_json
-from refexplorer.spec.lint import LintFinding, parse_metadata
+from refexplorer.spec.lint import LintFinding
 from refexplorer.spec.zarr_metadata import (
     DIMENSIONS,
     FIELDS_OF_DTYPE,
     ArrayMeta,
     BadMetadata,
+    parse_metadata,
     read_array,
     wrong_fill_value,
 )

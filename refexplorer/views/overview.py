@@ -26,7 +26,9 @@ class Overview:
 
     def __init__(self, context: ViewContext) -> None:
         def opened(request: Describe) -> None:
-            context.jobs.start(request, lambda report: (overview(context.references, report), []))
+            context.jobs.start(
+                request.id, lambda report: (overview(context.references, report), [])
+            )
 
         self.operations: Operations = {Describe: opened}
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.verbs.differing import diff
-from refexplorer.verbs.history import history
-from refexplorer.verbs.opening import open_references
+from refexplorer.verbs.opening import history, open_references
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.context import RepositoryVersions, ViewContext
 from refexplorer.views.wire.explorer.version_messages import (
@@ -80,9 +79,11 @@ class VersionPicker:
         self._show = context.show
         start = context.jobs.start
         self.operations: Operations = {
-            ListVersions: lambda asked: start(asked, self._list),
-            CompareVersions: lambda asked: start(asked, lambda report: self._diff(asked, report)),
-            OpenVersion: lambda asked: start(asked, lambda report: self._open(asked, report)),
+            ListVersions: lambda asked: start(asked.id, self._list),
+            CompareVersions: lambda asked: start(
+                asked.id, lambda report: self._diff(asked, report)
+            ),
+            OpenVersion: lambda asked: start(asked.id, lambda report: self._open(asked, report)),
         }
 
     @property

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from refexplorer.core.text import counted, size_text
 from refexplorer.formats.columns.arrow import number_column, text_column, text_scalar
-from refexplorer.formats.columns.entries import Entries, EntriesBuilder
+from refexplorer.formats.columns.table import Entries, EntriesBuilder
 from refexplorer.formats.datafiles.data_file import (
     NO_PLAIN_FORM,
     DataFile,

@@ -50,7 +50,6 @@ from refexplorer.views.wire.answering import (
     Message,
     Operations,
     Post,
-    answer,
     event,
     nowhere,
 )
@@ -101,6 +100,7 @@ from refexplorer.views.wire.editor.rule_messages import (
 )
 from refexplorer.views.wire.messages import Done, SourceChanged
 from refexplorer.views.wire.models import CodePage
+from refexplorer.views.wire.operations import Bound, answer, bound
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -195,6 +195,11 @@ class EditorController:
         }
 
     @property
+    def answers(self) -> Bound:
+        """What answers each request."""
+        return bound([self])
+
+    @property
     def document(self) -> str:
         """The text as it stands, good or not."""
         return self._positions.text
@@ -253,7 +258,7 @@ class EditorController:
     ) -> list[tuple[Message, Buffers]]:
         """Answer one message."""
         with self._lock:
-            return answer(self.operations, message)
+            return answer(self.answers, message)
 
     def close(self) -> None:
         """Stop what runs, and say no more: the view is gone."""

@@ -27,9 +27,8 @@ from refexplorer.spec.references import (
     Reference,
     Url,
 )
-from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.syntax import TemplateProblem
-from refexplorer.spec.templates.template import is_template
+from refexplorer.spec.templates.template import compile_template, is_template
 from refexplorer.views.text.positions import TextPositions
 from refexplorer.views.wire.editor.editor_messages import Axis, Generator, TemplateField
 from refexplorer.views.wire.editor.row_messages import Derivation, EditorRow, Uses

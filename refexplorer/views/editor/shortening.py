@@ -103,7 +103,7 @@ class Shortening:
             self._pair = None if document is None else (text, document)
             return Shortened(found), []
 
-        self._jobs.start(request, work)
+        self._jobs.start(request.id, work)
 
     def _found(self) -> tuple[str, str]:
         if self._pair is None:

@@ -14,9 +14,8 @@ from refexplorer.spec.codes import RULES
 from refexplorer.spec.findings import parts_of, pointer
 from refexplorer.spec.gen.item import FIELDS
 from refexplorer.spec.templates import syntax
-from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.syntax import TemplateProblem
-from refexplorer.spec.templates.template import Expression
+from refexplorer.spec.templates.template import Expression, compile_template
 from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.editor.exercise_models import ListedExercise
 from refexplorer.views.wire.editor.rule_messages import (

@@ -11,8 +11,7 @@ import msgspec
 
 from refexplorer.core.masking import masked, masked_text, may_have_secrets
 from refexplorer.core.text import counted
-from refexplorer.io.access.policy import AccessPolicy, allowed_names
-from refexplorer.io.access.urls import StorageOptions
+from refexplorer.io.access import AccessPolicy, StorageOptions, allowed_names
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.refset.contents import internals
 from refexplorer.refset.segments import Generated
@@ -20,9 +19,10 @@ from refexplorer.spec.references import Kind
 from refexplorer.views.code.cells import code
 from refexplorer.views.compared import Comparison, OtherSets
 from refexplorer.views.editor.editor_controller import code_page
-from refexplorer.views.key.inspector import absent_item, item, surroundings
+from refexplorer.views.key.inspector import KeyShown, absent_item, item, surroundings
 from refexplorer.views.maps.chunk_map import ARRAYS_LISTED
 from refexplorer.views.registry import PARTS
+from refexplorer.views.tree.order import data_variables
 from refexplorer.views.tree.tree_controller import known_path
 from refexplorer.views.versions import VersionPicker, own_versions
 from refexplorer.views.wire.answering import (
@@ -30,11 +30,10 @@ from refexplorer.views.wire.answering import (
     Message,
     Operations,
     Post,
-    answer,
     event,
     nowhere,
 )
-from refexplorer.views.wire.context import PartController, RepositoryVersions, ViewContext
+from refexplorer.views.wire.context import RepositoryVersions, ViewContext
 from refexplorer.views.wire.explorer.compare_messages import ComparisonChanged
 from refexplorer.views.wire.explorer.explorer_messages import (
     AllowPlace,
@@ -52,16 +51,18 @@ from refexplorer.views.wire.explorer.explorer_messages import (
     ShowSource,
     SourceLines,
 )
-from refexplorer.views.wire.explorer.key_messages import KeyShown, ShowKey
 from refexplorer.views.wire.failure_log import FailureLog, failure_log_of
 from refexplorer.views.wire.jobs import JobAnswer, JobReport, Jobs
 from refexplorer.views.wire.messages import Cancel, Done
 from refexplorer.views.wire.notes import known, notes
+from refexplorer.views.wire.operations import answer, bound, request
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
-C = TypeVar("C", bound=PartController)
+C = TypeVar("C")
+VARIABLES_SHOWN = 6
+"""Data variables of which the first screen has a picture: two rows of three."""
 _DATA = frozenset({
     "array", "arrays", "attributes", "fill", "folder", "id", "job", "key", "key_start", "others",
     "path", "pointer", "separator", "text", "texts", "values", "whole_keys",
@@ -115,14 +116,13 @@ class ExplorerController:
         self._parts = [make(context) for part in PARTS for make in part.controllers]
         self.operations: Operations = {
             GreetExplorer: self._hello,
-            ShowKey: self._show,
             SeekNotes: self._notes,
             ShowSource: self._source,
             ExplainNote: lambda request: NoteExplained(code_page(request.code)),
             AllowPlace: self._allow,
             Cancel: self._jobs.cancel,
-            **{kind: do for each in self._parts for kind, do in each.operations.items()},
         }
+        self.answers = bound([self, *self._parts])
 
     def part(self, kind: type[C]) -> C:
         """Return the controller of a view by its class."""
@@ -143,7 +143,7 @@ class ExplorerController:
     ) -> list[tuple[Message, Buffers]]:
         """Answer one message; reading is answered later through `post`."""
         with self._lock:
-            found = answer(self.operations, message)
+            found = answer(self.answers, message, self._jobs)
         return [(_seen(reply), attached) for reply, attached in found]
 
     def _post(self, message: Message, buffers: Buffers) -> None:
@@ -183,6 +183,7 @@ class ExplorerController:
             None if found is None else found.severities,
             self.code,
             tuple(refs.arrays()[:ARRAYS_LISTED]),
+            tuple(data_variables(refs, VARIABLES_SHOWN)),
             self.part(VersionPicker).is_possible,
         )
 
@@ -199,15 +200,17 @@ class ExplorerController:
             report(None, None, f"Checking {references}")
             return self._noted(), []
 
-        self._jobs.start(request, seek)
+        self._jobs.start(request.id, seek)
 
     def _source(self, request: ShowSource) -> SourceLines:
         return SourceLines(surroundings(self.references, request.pointer))
 
-    def _show(self, request: ShowKey) -> KeyShown:
-        found = absent_item(self.references, request.path, self.policy)
+    @request("key.show")
+    def show_key(self, path: str) -> KeyShown:
+        """Choose a path: also a chunk without a reference, or a rejected key."""
+        found = absent_item(self.references, path, self.policy)
         if found is None:
-            path = known_path(self.references, request.path)
+            path = known_path(self.references, path)
             found = item(self.references, path, self.policy)
         self.selection = found.path
         return KeyShown(found)

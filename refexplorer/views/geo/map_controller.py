@@ -12,20 +12,18 @@ from msgspec.structs import replace
 
 from refexplorer.core.errors import AccessError, LimitError, RefexplorerError
 from refexplorer.core.text import counted
-from refexplorer.io.earth.georeferencing import (
-    Georeference,
-    NoPlaceError,
-    array_folders,
-    georeference,
-)
-from refexplorer.io.earth.places import (
+from refexplorer.io.earth import (
     AxesPlaces,
     EarthPlaces,
+    Georeference,
     GridPlaces,
+    NoPlaceError,
     ProjectedPlaces,
+    array_folders,
+    georeference,
     parse_point,
 )
-from refexplorer.io.reading.readings import ChunkState
+from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.io.reading.selection import estimate_keys
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.regions import chunks_touched, whole
@@ -202,7 +200,7 @@ class MapController:
         for axis, at in enumerate(request.index[: len(index)]):
             index[axis] = min(max(at, 0), array.shape[axis] - 1)
         index[found.rows], index[found.columns] = place
-        chunk = tuple(at // size for at, size in zip(index, array.chunks, strict=True))
+        chunk = array.chunk_at(index)
         others = math.prod(
             size for axis, size in enumerate(array.grid) if axis not in (found.rows, found.columns)
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
-from refexplorer.io.decode.pipelines import shard_layout
+from refexplorer.io.decode.steps import shard_layout
 from refexplorer.refset.chunk_grid import StateCounts
 from refexplorer.refset.contents import internals
 from refexplorer.spec.codes import Severity
@@ -62,7 +62,7 @@ class FilesCompared:
 
     def _verify(self, request: VerifySet) -> None:
         self._did(code_of_verify(request.values, self._targets.policy.granted))
-        self._jobs.start(request, lambda report: self._compare(request, report))
+        self._jobs.start(request.id, lambda report: self._compare(request, report))
 
     def _compare(self, request: VerifySet, report: JobReport) -> tuple[SetVerified, Buffers]:
         """Compare the set with the files that may be read."""
@@ -136,7 +136,7 @@ class HealthTable:
 
     def rows(self, request: HealthRows, report: JobReport = unheard) -> JobAnswer:
         """Answer ``health.rows``."""
-        if not self._health.is_counted:
+        if not internals(self._refs).is_counted:
             arrays = counted(len(self._refs.arrays()), "array")
             go_on(report, None, None, f"Counting the chunks of {arrays}")
         columns = self._health.columns()

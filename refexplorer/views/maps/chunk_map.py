@@ -14,9 +14,8 @@ from msgspec.structs import replace
 from refexplorer.checks.look.audit_states import LOST
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
-from refexplorer.io.decode.chunk_shapes import Index
-from refexplorer.refset.chunk_grid import DENSE_CHUNKS, STATES, ChunkReferences
-from refexplorer.refset.grid_cells import GridView, reduce
+from refexplorer.io.decode.sizes import Index
+from refexplorer.refset.chunk_grid import DENSE_CHUNKS, STATES, ChunkReferences, GridView, reduce
 from refexplorer.refset.moves import CHANGES
 from refexplorer.verbs.differing import MARKS, Difference
 from refexplorer.views.wire.answering import Buffers, Operations, floats
@@ -213,7 +212,7 @@ class ChangesOfChunks:
         self._kept: tuple[Difference, str, np.ndarray] | None = None
         self.operations: Operations = {
             ShowChanges: lambda request: context.jobs.start(
-                request, lambda report: self._show(request, report)
+                request.id, lambda report: self._show(request, report)
             ),
         }
 

@@ -136,7 +136,7 @@ class TargetMapView:
 
     def _check(self, request: CheckTargets) -> None:
         self._did(code_of_check(self._targets.policy.granted))
-        self._jobs.start(request, self._ask_all)
+        self._jobs.start(request.id, self._ask_all)
 
     def _ask_all(self, report: JobReport) -> tuple[TargetsChecked, Buffers]:
         """Ask each target that may be read for its size."""

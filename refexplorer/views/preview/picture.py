@@ -14,8 +14,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from refexplorer.core.text import escape
-from refexplorer.io.decode.chunk_shapes import Index, overlap, place_count
-from refexplorer.io.reading.readings import ChunkState, Reading, overall
+from refexplorer.io.decode.sizes import Index, overlap, place_count
+from refexplorer.io.reading.chunks import ChunkState, Reading, overall
 from refexplorer.views.preview.axes import coordinates_of
 from refexplorer.views.preview.regions import (
     PICTURE_CHUNKS,

@@ -11,8 +11,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from refexplorer.core.errors import AccessError, RefexplorerError
-from refexplorer.io.decode.chunk_shapes import WHOLE_CHUNKS, place_count
-from refexplorer.io.reading.readings import ChunkState, Reading
+from refexplorer.io.decode.sizes import WHOLE_CHUNKS, place_count
+from refexplorer.io.reading.chunks import ChunkState, Reading
 from refexplorer.io.reading.selection import estimate_keys
 from refexplorer.io.reading.trace_value import trace_value
 from refexplorer.spec.references import Base64, Inline, Range
@@ -246,7 +246,20 @@ class PreviewReader:
             self._jobs.aside(load_http)
         if request.shown:
             self._show(array, places, is_here=found.estimate.bytes == 0)
-        return Planned(found)
+        return Planned(replace(found, grant=self._grant(array, places)))
+
+    def _grant(self, array: ArrayMeta, places: Region) -> str | None:
+        """Return what has to be allowed before a part may be read; None if nothing has to."""
+        try:
+            for key in keys_to_read(self._refs, array, places, self.chunks):
+                reference = self._refs.get(key)
+                if reference is not None and not isinstance(reference, Inline | Base64):
+                    self._targets.wanted(key, reference)
+        except AccessError as error:
+            return error.grant
+        except RefexplorerError:  # what is wrong is said where it is read
+            return None
+        return None
 
     def _show(self, array: ArrayMeta, places: Region, is_here: bool) -> None:
         """Keep what a front end shows that had it already."""
@@ -265,7 +278,7 @@ class PreviewReader:
         named = slices(array, self._asked(array, request))
         if not request.ahead:
             self._did(code_of_slices(self._refs, array.path, named, self._targets.policy.granted))
-        self._jobs.start(request, lambda report: self._reading(request, report))
+        self._jobs.start(request.id, lambda report: self._reading(request, report))
 
     def _reading(self, request: ReadChunk, report: JobReport) -> JobAnswer:
         load_array_libraries()
@@ -312,7 +325,7 @@ class PreviewReader:
         return self._targets.wanted(key, reference).place.protocol == "file"
 
     def _read_ahead(self, request: ReadAhead) -> None:
-        self._jobs.start(request, lambda report: self._reading_ahead(request, report))
+        self._jobs.start(request.id, lambda report: self._reading_ahead(request, report))
 
     def _reading_ahead(self, request: ReadAhead, report: JobReport) -> JobAnswer:
         """Read what fits into the budget; what fails is said when it is asked for."""
@@ -331,7 +344,7 @@ class PreviewReader:
         return WasReadAhead(self.chunks.cache.size, done), []
 
     def _save(self, request: SavePart) -> None:
-        self._jobs.start(request, lambda report: self._saving(request, report))
+        self._jobs.start(request.id, lambda report: self._saving(request, report))
 
     def _saving(self, request: SavePart, report: JobReport) -> JobAnswer:
         load_array_libraries()
@@ -347,12 +360,12 @@ class PreviewReader:
         return PartSaved(f"{name}.{request.form}"), [write(self.chunks, report)]
 
     def _read_value(self, request: ReadValue) -> None:
-        self._jobs.start(request, lambda report: self._reading_value(request, report))
+        self._jobs.start(request.id, lambda report: self._reading_value(request, report))
 
     def _reading_value(self, request: ReadValue, report: JobReport) -> JobAnswer:
         array = self._array(request.array)
         self._require_place(array, request.index)
-        index = tuple(at // size for at, size in zip(request.index, array.chunks, strict=True))
+        index = array.chunk_at(request.index)
         if not self.chunks.holds(array.path, index):
             return ValueText(None), []
         found = self.chunks.read(array, tuple(range(at, at + 1) for at in request.index), report)
@@ -368,7 +381,7 @@ class PreviewReader:
     def _find(self, request: FindValue) -> ValuePlace:
         array = self._array(request.array)
         self._require_place(array, request.index)
-        index = tuple(at // size for at, size in zip(request.index, array.chunks, strict=True))
+        index = array.chunk_at(request.index)
         key = array.chunk_key(index)
         found = self._refs.get(key)
         if found is None:
@@ -386,13 +399,15 @@ class PreviewReader:
             raise RefexplorerError(f"{array.path} has no place {list(index)}.")
 
     def _explain(self, request: TraceValue) -> None:
-        self._jobs.start(request, lambda report: self._explaining(request))
+        self._jobs.start(request.id, lambda report: self._explaining(request))
 
     def _explaining(self, request: TraceValue) -> JobAnswer:
         load_xarray()
         array = self._array(request.array)
         found = trace_value(self._refs, array.path, request.index, self._targets)
-        steps = tuple(ValueStep(step.name, step.text) for step in found.seen().steps)
+        steps = tuple(
+            ValueStep(step.name, step.text, step.message is not None) for step in found.seen().steps
+        )
         return ValueTraced(str(found.sentence), steps), []
 
     def _array(self, path: str) -> ArrayMeta:

@@ -11,7 +11,7 @@ from refexplorer.spec.codes import CODES
 from refexplorer.views.editor.editor_controller import ROWS, EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import Exercise
-from refexplorer.views.saved.recorder import Packer, Recorder, defaults_of
+from refexplorer.views.saved.recorder import Packer, Recorder
 from refexplorer.views.wire.answering import Message
 from refexplorer.views.wire.editor.editor_messages import (
     Edit,
@@ -29,14 +29,9 @@ from refexplorer.views.wire.editor.rule_messages import (
     SeekRule,
     SeekRulesAt,
 )
-from refexplorer.views.wire.messages import tag_of
 
 _PLACES = 2_000
 """Of the text, which light up their rows and their rules."""
-ASKED = (
-    AskReaders, AskRules, Explain, ExplainCode, GreetEditor, SeekRemarks, SeekRule, SeekRulesAt,
-    SeekStart, SeekUses, ShowRows, WriteV0,
-)  # fmt: skip
 
 
 def record_editor(controller: EditorController, facts: Message) -> str:
@@ -61,7 +56,7 @@ def record_editor(controller: EditorController, facts: Message) -> str:
         "part": _part(int(hello["total"]), len(rows[""]["rows"])),
         "rows": rows,
         "answers": recorder.answers,
-        "defaults": {tag_of(kind): defaults_of(kind) for kind in ASKED},
+        "defaults": recorder.defaults,
     }
     return packer.packed(content)
 
@@ -139,7 +134,7 @@ def record_exercise(exercise: Exercise, facts: Message) -> str:
         "document": exercise.start,
         "part": _exercise_part(len(states)),
         "answers": {},
-        "defaults": {tag_of(kind): defaults_of(kind) for kind in ASKED},
+        "defaults": Recorder(_controller(exercise), packer).defaults,
         "states": states,
         "solution": exercise.solution,
         "uncounted": _uncounted(exercise),

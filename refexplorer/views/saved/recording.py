@@ -9,21 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 from refexplorer.views.registry import described
-from refexplorer.views.saved.recorder import Packer, Recorder, defaults_of, name_of
+from refexplorer.views.saved.recorder import Packer, Recorder
 from refexplorer.views.tree.tree_controller import ROWS
 from refexplorer.views.wire.answering import Message
 from refexplorer.views.wire.explorer.chunks_messages import ShowGrid
-from refexplorer.views.wire.explorer.cost_messages import ShowCost, ShowTouches
 from refexplorer.views.wire.explorer.data_messages import PlanSlice, ReadChunk
 from refexplorer.views.wire.explorer.explorer_messages import GreetExplorer, SeekNotes, ShowSource
 from refexplorer.views.wire.explorer.health_messages import HealthRows, HealthSort, ShowVerified
-from refexplorer.views.wire.explorer.key_messages import (
-    ExplainKey,
-    ReadBytes,
-    ShowKey,
-    TraceKey,
-    WriteCode,
-)
 from refexplorer.views.wire.explorer.map_messages import ShowEarth, ShowLand
 from refexplorer.views.wire.explorer.overview_messages import Describe
 from refexplorer.views.wire.explorer.targets_messages import (
@@ -42,7 +34,6 @@ from refexplorer.views.wire.explorer.tree_messages import (
     TreeToggle,
 )
 from refexplorer.views.wire.explorer.version_messages import ListVersions
-from refexplorer.views.wire.messages import tag_of
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -200,7 +191,7 @@ def record(
     recorder.keep(ShowVerified())
     recorder.keep(ListVersions())
     for path in (None, *refs.arrays()[:_GRIDS]):
-        recorder.keep(ShowCost(array=path))
+        recorder.keep("cost.show", array=path)
     # A set of so many keys has more rows, of groups and arrays.
     most, of_level = (sys.maxsize,) * 2 if refs.count <= keys else (keys, _share(refs, keys))
     recording.tree = record_tree(recorder, most, of_level)
@@ -221,7 +212,7 @@ def record(
     ordered = sorted(paths, key=lambda path: refs.number(path) if path in refs else -1)
     _record_items(recorder, recording, ordered, report)
     recording.answers = recorder.answers
-    recording.defaults = {tag_of(kind): defaults_of(kind) for kind in controller.operations}
+    recording.defaults = recorder.defaults
     return recording
 
 
@@ -363,7 +354,7 @@ def _record_earth(
 
 def _record_grid_of_map(recorder: Recorder, path: str, axes: tuple[int, ...]) -> None:
     """Draw the chunks along the dimensions of the map, where the first ones are others."""
-    drawn = recorder.answers.get(name_of(ShowGrid(array=path)), {}).get("map") or {}
+    drawn = recorder.answers.get(recorder.name_of(ShowGrid(array=path)), {}).get("map") or {}
     if tuple(drawn.get("axes", ())) != axes:
         recorder.keep(ShowGrid(array=path, axes=axes))
 
@@ -371,12 +362,12 @@ def _record_grid_of_map(recorder: Recorder, path: str, axes: tuple[int, ...]) ->
 def _record_costs(recorder: Recorder, refs: ReferenceSet) -> None:
     """Tell what reading costs, of the first arrays; the page computes times of other places."""
     for path in (None, *refs.arrays()[:_COSTS]):
-        found, _ = recorder.keep(ShowCost(array=path))
+        found, _ = recorder.keep("cost.show", array=path)
         array = found.get("array")
         if array is not None:
             for bar in found["bars"]:
                 if bar["path"] == array and bar["name"] != "open":
-                    recorder.keep(ShowTouches(array=array, access=bar["name"]))
+                    recorder.keep("cost.touches", array=array, access=bar["name"])
 
 
 def _record_items(
@@ -388,22 +379,22 @@ def _record_items(
     traces, before = 0, recording.packer.size
     for number, path in enumerate(paths):
         report(number, len(paths))
-        shown, _ = recorder.ask(ShowKey(path=path))
+        shown, _ = recorder.ask("key.show", path=path)
         if "error" in shown:
             recording.items.append([path, shown["error"]])
             continue
         item = {name: value for name, value in shown["item"].items() if value is not None}
         if item.get("array") is not None:
             item["array"] = _place(arrays, recording.arrays, item["array"]["path"], item["array"])
-        explained = None if item.get("kind") is None else recorder.ask(ExplainKey(path=path))[0]
-        code = recorder.ask(WriteCode(path=path))[0]
+        explained = None if item.get("kind") is None else recorder.ask("key.explain", path=path)[0]
+        code = recorder.ask("key.code", path=path)[0]
         text = str(code.get("code", "")).replace(repr(path), "\0")
         told = _place(codes, recording.codes, text, text) if "code" in code else code
         recording.items.append([path, item, explained, told])
         if item.get("kind") in HELD and recording.packer.size - before < _HELD_BYTES:
-            recorder.keep(ReadBytes(path=path, start=0, n=_BLOCK))
+            recorder.keep("key.bytes", path=path, start=0, n=_BLOCK)
             if "chunk" in item and traces < _TRACES:
-                recorder.keep(TraceKey(path=path))
+                recorder.keep("key.trace", path=path)
                 traces += 1
     report(len(paths), len(paths))
 

@@ -54,15 +54,16 @@ def go_on(report: JobReport, done: int | None, of: int | None, label: str) -> No
 class _Job:
     """Work for a request; for none if nobody waits for what it does."""
 
-    request: Request | None
+    number: str | None
     work: Watched
     is_in_turn: bool = False
+    is_heard: bool = True
     context: Context = field(default_factory=copy_context)
     stop: threading.Event = field(default_factory=threading.Event)
 
     @property
     def id(self) -> str:
-        return "" if self.request is None else str(self.request.id)
+        return str(self.number)
 
 
 class _Slots:
@@ -132,25 +133,21 @@ class Jobs:
         """Say something of a job that is not done, with what travels beside it."""
         self._post(event(said)[0], buffers)
 
-    def start(self, request: Request, work: Watched) -> None:
-        """Answer a request later.
+    def start(self, number: str | None, work: Watched, is_in_turn: bool = False) -> None:
+        """Answer the request of an id later; in turn when those before it are done.
 
         Raises
         ------
         RefexplorerError
             If too many wait already.
         """
-        self._add(_Job(request, work))
-
-    def start_in_turn(self, request: Request, work: Watched) -> None:
-        """Answer a request later, when those before it are done: they use the same memory."""
-        self._add(_Job(request, work, is_in_turn=True))
+        self._add(_Job(number, work, is_in_turn=is_in_turn))
 
     def in_turn(self, draw: Draw) -> Callable[[Request], None]:
         """Return the operation that runs `draw` in turn."""
 
         def start(request: Request) -> None:
-            self.start_in_turn(request, lambda report: draw(request, report))
+            self.start(request.id, lambda report: draw(request, report), is_in_turn=True)
 
         return start
 
@@ -162,7 +159,7 @@ class Jobs:
             return Done(), []
 
         if not (self._waiting or self._at_once):
-            self._add(_Job(None, done))
+            self._add(_Job(None, done, is_heard=False))
 
     def cancel(self, request: Cancel) -> Done:
         """Answer ``cancel``, and what is stopped: nobody waits until it has come to a halt."""
@@ -200,7 +197,7 @@ class Jobs:
         self.start_next()
         with self._lock:
             has_to_wait = job in self._waiting
-        if has_to_wait and job.request is not None:
+        if has_to_wait and job.is_heard:
             self._post(*event(JobProgress(job.id, None, None, "Waiting for earlier requests")))
 
     def _next(self) -> _Job | None:
@@ -249,7 +246,7 @@ class Jobs:
             job = self._next()
 
     def _run(self, job: _Job) -> None:
-        request, stop = job.request, job.stop
+        stop = job.stop
 
         def report(done: int | None, of: int | None, label: str) -> bool:
             if not stop.is_set():
@@ -259,8 +256,8 @@ class Jobs:
         try:
             with stoppable(lambda: not stop.is_set()):
                 reply, buffers = job.work(report)
-            answer = {} if request is None else answered(request, reply)
+            answer = answered(job.number, reply)
         except Exception as error:
-            answer, buffers = failure(job.id, error), []
-        if request is not None and not stop.is_set():
+            answer, buffers = failure(job.number, error), []
+        if job.is_heard and not stop.is_set():
             self._post(answer, buffers)

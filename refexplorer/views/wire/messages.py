@@ -1,8 +1,7 @@
 """The kinds of messages: requests, each with its reply, events, and types that both use.
 
-A message is described once, by its model: the checks of what comes in, the types of the front
-end and the page that describes the protocol are all made from the models. What a field holds is
-said under ``Attributes`` of a model's docstring; `refexplorer.views.wire.schema` reads it there.
+What a field holds is said in a comment beside it, or under ``Attributes`` of a docstring:
+`refexplorer.hosts.schema` reads it there.
 """
 
 from __future__ import annotations

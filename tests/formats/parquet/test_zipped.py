@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.verbs.opening import open_guarded
 from tests.helpers.commands import run
 from tests.helpers.servers import range_server

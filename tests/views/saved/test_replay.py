@@ -264,7 +264,10 @@ def test_a_request_has_one_name_here_and_there() -> None:
         PlanSlice(array="x"), PlanSlice(array="x", budget=1),
         HealthRows(start=0, n=1, sort="path", descending=True),
     ]  # fmt: skip
-    asked = [[{**to_wire(each), "id": "a:1"}, defaults_of(type(each))] for each in requests]
+    defaults = defaults_of(Host({"a": "b"}).controller.answers)
+    messages = [to_wire(each) for each in requests]
+    messages.append({"op": "cost.show", "place": "lustre", "given": ""})
+    asked = [[{**each, "id": "a:1"}, defaults[each["op"]]] for each in messages]
     program = (
         f"import {{ nameOf }} from {json.dumps((SAVED / 'replay.ts').as_uri())};"
         "const asked = JSON.parse(process.argv[1]);"
@@ -274,10 +277,11 @@ def test_a_request_has_one_name_here_and_there() -> None:
         ["--input-type=module", "-e", program, json.dumps(asked)],
         return_completed_process=True, capture_output=True, text=True, encoding="utf-8",
     )  # fmt: skip
-    names = list(map(name_of, requests))
+    names = [name_of(*each) for each in asked]
     assert json.loads(finished.stdout) == names
     assert len(set(names)) == len(names)
     assert names[0] == '{"op":"target.show"}'
+    assert names[-1] == '{"op":"cost.show","place":"lustre"}'
 
 
 def test_parts_of_what_was_read_are_cut_out_as_python_reads_them(replayed: Replayed) -> None:

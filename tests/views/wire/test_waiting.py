@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 
 import refexplorer as rx
+from refexplorer.views.key.key_details import Code
 from refexplorer.views.static_html import explorer_html
-from refexplorer.views.wire.explorer.key_messages import Code, WriteCode
 from refexplorer.views.wire.notes import SOON
 from tests.helpers.explorer import Host
 from tests.helpers.servers import range_server
@@ -42,15 +43,15 @@ def test_notes_of_a_large_set_come_when_they_are_asked_for(large: rx.ReferenceSe
 def test_what_waits_for_its_turn_can_be_stopped() -> None:
     host = Host(raw_set("abcd", "abcd"))
     first_may_end = threading.Event()
-    jobs = host.controller._jobs
 
-    def slow(report: object) -> tuple[Code, list[bytes]]:
+    def slow(path: str) -> Code:
         assert first_may_end.wait(30)
-        return Code("slow"), []
+        return Code("slow")
 
-    host.controller.operations = {
-        **host.controller.operations,
-        WriteCode: lambda request: jobs.start_in_turn(request, slow),
+    operation = replace(host.controller.answers["key.code"][0], is_in_turn=True)
+    host.controller.answers = {
+        **host.controller.answers,
+        "key.code": (operation, slow),
     }
     host.controller.handle({"id": "t:1", "op": "key.code", "path": "x/0"})
     host.controller.handle({"id": "t:2", "op": "grid.show", "array": "x"})

@@ -25,7 +25,7 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.masking import masked_text
 from refexplorer.core.text import escape
 from refexplorer.hosts import BUNDLES
-from refexplorer.hosts.page.library import Library, Upload
+from refexplorer.hosts.page.library import Library, Upload, is_local
 from refexplorer.hosts.page.openings import OpeningWatch
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
@@ -210,6 +210,7 @@ class Frame(JSComponent):
     problem = param.String(doc="Why the last one could not be opened.")
     notice = param.String(doc="What the view that is shown cannot do with the set.")
     largest = param.Integer(doc="Bytes of a file that may be dropped.")
+    typed = param.String(doc="What the field for a path or URL begins with.")
 
     def __init__(self, sets: Mapping[str, str], largest: int) -> None:
         listed = [{"title": title, "source": source} for source, title in sets.items()]
@@ -284,8 +285,11 @@ class ServedPage:
 
     events = (PieceWanted,)
 
-    def __init__(self, library: Library, shown_chars: int = SHOWN_CHARS) -> None:
+    def __init__(
+        self, library: Library, shown_chars: int = SHOWN_CHARS, *, is_owner: bool = False
+    ) -> None:
         self._library = library
+        self._is_owner = is_owner
         self._shown_chars = shown_chars
         self._references: ReferenceSet | None = None
         self._source = ""
@@ -403,7 +407,14 @@ class ServedPage:
 
     @request("open")
     def choose(self, source: str) -> None:
-        """Open one of the sets that the page offers, or what an address names."""
+        """Open one of the sets that the page offers, or what a person names.
+
+        Who owns the page may name any path of this machine: that they typed it and asked to open it
+        is what allows its folder to be read.
+        """
+        if self._is_owner and is_local(source) and source not in self._library.offers:
+            source = str(Path(source.removeprefix("file://")).expanduser())
+            self._library = self._library.consented(source)
         self._open(source, partial(self._library.open, source), Address(source))
 
     @request("go")
@@ -417,6 +428,10 @@ class ServedPage:
         place = Address.read(address)
         if place.source in ("", self._source):
             self._stand(place)
+        elif self._is_owner and self._library.needs_consent(place.source):
+            text = f"The address names {escape(place.source, 200)} on this machine: open it here."
+            self._frame.param.update(typed=place.source, opening="", problem=text)
+            self._turn(START)
         else:
             opening = partial(self._library.open, place.source)
             self._open(place.source, opening, place)
@@ -579,10 +594,15 @@ class ServedPage:
         self._frame.place = {"address": str(place), "step": self._step}
 
 
-def page(references: ReferenceSet | None = None, library: Library | None = None) -> panel.Template:
+def page(
+    references: ReferenceSet | None = None,
+    library: Library | None = None,
+    *,
+    is_owner: bool = False,
+) -> panel.Template:
     """Make a page for one person."""
     library = library or Library()
-    served = ServedPage(library)
+    served = ServedPage(library, is_owner=is_owner)
     if panel.state.curdoc is not None:
         panel.state.on_session_destroyed(lambda _: served.close())
     if references is not None:

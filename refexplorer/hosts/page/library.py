@@ -172,7 +172,7 @@ class Library:
 
     def consented(self, path: str) -> Library:
         """Return the same for one person who may read the folder of a path that they named."""
-        named = Path(path).resolve()
+        named = Path(path.removeprefix("file://")).resolve()
         mine = copy.copy(self)
         mine._allow = (*self._allow, str(named if named.is_dir() else named.parent))
         return mine
@@ -233,7 +233,7 @@ class Library:
         return OtherSets(
             lambda source, *watch: self.open(source, OpeningWatch(*watch)),
             lambda: {name: offer.title for name, offer in self.offers.items()},
-            self.grants,
+            grants=self.grants,
         )
 
     def open_dropped(self, upload: Upload, watch: OpeningWatch | None = None) -> ReferenceSet:

@@ -25,7 +25,7 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.masking import masked_text
 from refexplorer.core.text import escape
 from refexplorer.hosts import BUNDLES
-from refexplorer.hosts.page.library import Library, Upload, is_local
+from refexplorer.hosts.page.library import Library, Upload
 from refexplorer.hosts.page.openings import OpeningWatch
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
@@ -349,7 +349,12 @@ class ServedPage:
         explorer: ExplorerView = ExplorerView(
             references,
             allow=library.grants(references),
-            others=library.others(),
+            others=replace(
+                library.others(),
+                open=self._open_other,
+                consent=self._consent,
+                grants=lambda other: self._library.grants(other),
+            ),
             versions=library.versions(references),
             show=lambda version: self._turns.soon(self._show_version, explorer, version),
         )
@@ -358,6 +363,16 @@ class ServedPage:
             self._explorer.close()
         self._made[EXPLORER] = self._explorer = explorer
         self._views[:] = list(self._made.values())
+
+    def _consent(self, source: str) -> None:
+        """Let the owner of the page read the folder of a path that they typed."""
+        if self._is_owner and self._library.needs_consent(source):
+            self._library = self._library.consented(source)
+
+    def _open_other(
+        self, source: str, tell: Callable[[int, int], None], is_wanted: Callable[[], bool]
+    ) -> ReferenceSet:
+        return self._library.open(source, OpeningWatch(tell, is_wanted))
 
     def _show_version(self, asker: View, references: ReferenceSet) -> None:
         """Show another version of the repository of the set that is shown.
@@ -412,9 +427,7 @@ class ServedPage:
         Who owns the page may name any path of this machine: that they typed it and asked to open it
         is what allows its folder to be read.
         """
-        if self._is_owner and is_local(source) and source not in self._library.offers:
-            source = str(Path(source.removeprefix("file://")).expanduser())
-            self._library = self._library.consented(source)
+        self._consent(source)
         self._open(source, partial(self._library.open, source), Address(source))
 
     @request("go")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
+from refexplorer.core.errors import AccessError
 from refexplorer.hosts.page.library import Library
 from refexplorer.hosts.page.owner import Owner
 from refexplorer.hosts.page.page import ServedPage
@@ -87,4 +88,20 @@ def test_an_address_alone_opens_no_path(tmp_path: Path) -> None:
     assert mine._frame.title == "set.json"
     go(mine, f"source={path}&key=a", 2)  # allowed by now
     assert mine._frame.problem == ""
+    mine.close()
+
+
+def test_the_owner_compares_with_a_path_by_typing_it(tmp_path: Path) -> None:
+    path, other = set_at(tmp_path / "mine"), set_at(tmp_path / "other")
+    mine = ServedPage(Library(), is_owner=True)
+    choose(mine, str(path))
+    assert mine._explorer is not None
+    controller = mine._explorer._controller
+    assert isinstance(controller, ExplorerController)
+    sets = controller.comparison.sets
+    assert sets is not None
+    with pytest.raises(AccessError, match="not opened on this page"):
+        sets.open(str(other), lambda done, size: None, lambda: True)
+    sets.consent(str(other))
+    assert len(sets.open(str(other), lambda done, size: None, lambda: True)) == 2
     mine.close()

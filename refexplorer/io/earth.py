@@ -419,7 +419,7 @@ def georeference(refs: SetLike, array: ArrayMeta, folders: Folders | None = None
         raise NoPlaceError(f"{name} is not on the map: it has no two dimensions with names.")
     near = list(_near(refs, array, array_folders(refs) if folders is None else folders))
     lats, lons = (
-        [each for each in near if _is(side, each) and _lies_along(each, array)]
+        [each for each in near if is_along(side, each) and _lies_along(each, array)]
         for side in ("latitude", "longitude")
     )
     if (axes := _of_pair(array, lats, lons, 1)) is not None:
@@ -451,7 +451,8 @@ def _missing(array: ArrayMeta, near: Sequence[ArrayMeta]) -> str:
     else:
         text = f"its grid_mapping {named} is no array of this set."
     lat, lon = (
-        next((each for each in near if _is(side, each)), None) for side in ("latitude", "longitude")
+        next((each for each in near if is_along(side, each)), None)
+        for side in ("latitude", "longitude")
     )
     if lat is None and lon is None:
         return (
@@ -505,7 +506,7 @@ def _near(refs: SetLike, array: ArrayMeta, folders: Folders) -> Iterator[ArrayMe
             continue
 
 
-def _is(side: Direction, array: ArrayMeta) -> bool:
+def is_along(side: Direction, array: ArrayMeta) -> bool:
     """Say whether an array is a latitude or a longitude: by what it says, else by its name."""
     attributes = array.attributes
     standard, units = attributes.get("standard_name"), attributes.get("units")

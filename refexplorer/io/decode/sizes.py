@@ -11,7 +11,7 @@ import lzma
 import math
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,27 +38,12 @@ Index = tuple[int, ...]
 
 def region(array: ArrayMeta, index: Index) -> tuple[slice, ...]:
     """Return the part of the array that a chunk covers, cut at the array's edge."""
-    return tuple(
-        slice(place * step, min((place + 1) * step, extent))
-        for place, step, extent in zip(index, array.chunks, array.shape, strict=True)
-    )
+    return tuple(axis.part(number) for axis, number in zip(array.axes, index, strict=True))
 
 
 def place_count(places: range) -> int:
     """Return how many places there are; `len` refuses 2^63 and more."""
     return max(0, -((places.start - places.stop) // places.step))
-
-
-def chunks_along(places: range, step: int) -> tuple[int, Iterable[int]]:
-    """Return how many chunks along one dimension hold some places, and their numbers, ascending."""
-    if not places:
-        return 0, ()
-    if places.step < 0:
-        places = places[::-1]
-    if places.step > step:
-        return place_count(places), (place // step for place in places)
-    found = range(places[0] // step, places[-1] // step + 1)
-    return place_count(found), found
 
 
 def inside(places: range, part: slice) -> tuple[slice, slice]:

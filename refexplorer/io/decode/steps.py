@@ -384,14 +384,19 @@ _UNCHECKED = 2**26
 of `Limits.chunk_bytes`, far more, and Zarr refuses those that turn out too large for theirs."""
 
 
+_KINDS = 1_000
+"""Shapes of chunks whose steps are kept: where chunks have varying lengths there may be many."""
+_ChunkKind = tuple[str, tuple[int, ...]]
+
+
 class ChunkGuard:
     """Refuses encoded chunks that would decode to far more than a chunk of their array has."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._unchecked = min(_UNCHECKED, limits.chunk_bytes)
-        self._steps: dict[str, list[Step]] = {}
-        self._shards: dict[str, ShardCodec | None] = {}
+        self._steps: dict[_ChunkKind, list[Step]] = {}
+        self._shards: dict[_ChunkKind, ShardCodec | None] = {}
 
     def is_free(self, array: ArrayMeta, data: bytes) -> bool:
         """Say whether a chunk may be decoded as it is, as far as that is known at once."""
@@ -443,17 +448,23 @@ class ChunkGuard:
             self.chunk(shard.inner, data)
 
     def _steps_of(self, array: ArrayMeta) -> list[Step]:
-        if array.path not in self._steps:
+        kind = array.path, array.chunks
+        if kind not in self._steps:
+            if len(self._steps) > _KINDS:
+                self._steps.clear()
             try:
-                self._steps[array.path] = steps(array, self._limits)
+                self._steps[kind] = steps(array, self._limits)
             except RefexplorerError:  # Zarr refuses the array in its own words
-                self._steps[array.path] = []
-        return self._steps[array.path]
+                self._steps[kind] = []
+        return self._steps[kind]
 
     def _shard_of(self, array: ArrayMeta) -> ShardCodec | None:
-        if array.path not in self._shards:
-            self._shards[array.path] = shard_layout(array)
-        return self._shards[array.path]
+        kind = array.path, array.chunks
+        if kind not in self._shards:
+            if len(self._shards) > _KINDS:
+                self._shards.clear()
+            self._shards[kind] = shard_layout(array)
+        return self._shards[kind]
 
 
 def _is_risky(step: Step) -> bool:

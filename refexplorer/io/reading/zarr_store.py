@@ -3,6 +3,7 @@
 A pipeline is what Zarr lets other packages replace (``codec_pipeline.path``), for all arrays of a
 process. Those of other stores get Zarr's own here, and where another pipeline is configured, it
 stays; arrays of references are then read ten chunks at a time, and their errors name no chunk.
+Zarr's switch for chunks of varying lengths (``array.rectilinear_chunks``) is turned on, too.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.filesystem import ReferenceFileSystem, read_key
 from refexplorer.io.reading.zarr_refusals import (
+    RECTILINEAR,
     check_for_xarray,
     check_metadata,
     ensure_loop,
@@ -347,7 +349,7 @@ class ReferenceStore(Store):
         owner = None if data is None else self.references.array_of(key)
         if data is None or owner is None:
             return None
-        array = self.references.array(owner[0])
+        array = self.references.array(owner[0]).chunk_array(owner[1])
         if not self._guard.is_free(array, data):
             return None
         plan.take(key)
@@ -370,7 +372,8 @@ class ReferenceStore(Store):
                 require_codecs(key, data)
             check_metadata(key, data)
         elif (owner := self.references.array_of(key)) is not None:
-            return self._admitted(key, self.references.array(owner[0]), data, start, end)
+            array = self.references.array(owner[0]).chunk_array(owner[1])
+            return self._admitted(key, array, data, start, end)
         return data
 
     def _admitted(
@@ -490,6 +493,8 @@ def _readers() -> ReaderThreads:
 register_pipeline(ChosenPipeline)
 if zarr.config.get(_SETTING) == _DEFAULT:
     zarr.config.set({_SETTING: f"{ChosenPipeline.__module__}.{ChosenPipeline.__qualname__}"})
+if zarr.config.get(RECTILINEAR, None) is False:
+    zarr.config.set({RECTILINEAR: True})
 if hasattr(os, "register_at_fork"):  # a fork has no threads, and would wait for them for good
     os.register_at_fork(after_in_child=_readers.cache_clear)
 

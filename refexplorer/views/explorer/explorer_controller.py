@@ -22,6 +22,7 @@ from refexplorer.views.editor.editor_controller import code_page
 from refexplorer.views.key.inspector import KeyShown, absent_item, item, surroundings
 from refexplorer.views.maps.chunk_map import ARRAYS_LISTED
 from refexplorer.views.registry import PARTS
+from refexplorer.views.tree.order import data_variables
 from refexplorer.views.tree.tree_controller import known_path
 from refexplorer.views.versions import VersionPicker, own_versions
 from refexplorer.views.wire.answering import (
@@ -60,6 +61,8 @@ if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
 C = TypeVar("C")
+VARIABLES_SHOWN = 6
+"""Data variables of which the first screen has a picture: two rows of three."""
 _DATA = frozenset({
     "array", "arrays", "attributes", "fill", "folder", "id", "job", "key", "key_start", "others",
     "path", "pointer", "separator", "text", "texts", "values", "whole_keys",
@@ -180,6 +183,7 @@ class ExplorerController:
             None if found is None else found.severities,
             self.code,
             tuple(refs.arrays()[:ARRAYS_LISTED]),
+            tuple(data_variables(refs, VARIABLES_SHOWN)),
             self.part(VersionPicker).is_possible,
         )
 

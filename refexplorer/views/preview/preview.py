@@ -246,7 +246,20 @@ class PreviewReader:
             self._jobs.aside(load_http)
         if request.shown:
             self._show(array, places, is_here=found.estimate.bytes == 0)
-        return Planned(found)
+        return Planned(replace(found, grant=self._grant(array, places)))
+
+    def _grant(self, array: ArrayMeta, places: Region) -> str | None:
+        """Return what has to be allowed before a part may be read; None if nothing has to."""
+        try:
+            for key in keys_to_read(self._refs, array, places, self.chunks):
+                reference = self._refs.get(key)
+                if reference is not None and not isinstance(reference, Inline | Base64):
+                    self._targets.wanted(key, reference)
+        except AccessError as error:
+            return error.grant
+        except RefexplorerError:  # what is wrong is said where it is read
+            return None
+        return None
 
     def _show(self, array: ArrayMeta, places: Region, is_here: bool) -> None:
         """Keep what a front end shows that had it already."""
@@ -352,7 +365,7 @@ class PreviewReader:
     def _reading_value(self, request: ReadValue, report: JobReport) -> JobAnswer:
         array = self._array(request.array)
         self._require_place(array, request.index)
-        index = tuple(at // size for at, size in zip(request.index, array.chunks, strict=True))
+        index = array.chunk_at(request.index)
         if not self.chunks.holds(array.path, index):
             return ValueText(None), []
         found = self.chunks.read(array, tuple(range(at, at + 1) for at in request.index), report)
@@ -368,7 +381,7 @@ class PreviewReader:
     def _find(self, request: FindValue) -> ValuePlace:
         array = self._array(request.array)
         self._require_place(array, request.index)
-        index = tuple(at // size for at, size in zip(request.index, array.chunks, strict=True))
+        index = array.chunk_at(request.index)
         key = array.chunk_key(index)
         found = self._refs.get(key)
         if found is None:
@@ -392,7 +405,9 @@ class PreviewReader:
         load_xarray()
         array = self._array(request.array)
         found = trace_value(self._refs, array.path, request.index, self._targets)
-        steps = tuple(ValueStep(step.name, step.text) for step in found.seen().steps)
+        steps = tuple(
+            ValueStep(step.name, step.text, step.message is not None) for step in found.seen().steps
+        )
         return ValueTraced(str(found.sentence), steps), []
 
     def _array(self, path: str) -> ArrayMeta:

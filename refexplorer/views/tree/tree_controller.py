@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec.structs import replace
 
-from refexplorer.core.errors import LimitError, RefexplorerError
+from refexplorer.core.errors import LimitError, RefexplorerError, shorten
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.arrow import text_column
 from refexplorer.refset.contents import internals
@@ -19,9 +19,10 @@ from refexplorer.spec.keys import NodeType
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.cells import code_of_search
 from refexplorer.views.health.health import ChunkHealth, keys_in_state
+from refexplorer.views.health.strips import strip_of, strips_of
 from refexplorer.views.key.inspector import REJECTED
+from refexplorer.views.tree.order import ScienceOrder
 from refexplorer.views.tree.rows import (
-    AllKeys,
     ChangedKeys,
     ChangeMarks,
     TargetKeys,
@@ -38,6 +39,8 @@ from refexplorer.views.wire.explorer.tree_messages import (
     KeysFound,
     Row,
     RowChanges,
+    ShowStrips,
+    StripsShown,
     TreeChange,
     TreeFind,
     TreeOnly,
@@ -110,13 +113,14 @@ class TreeController:
         self._comparison = context.comparison
         self._marks: tuple[Difference, ChangeMarks] | None = None
         context.comparison.changed.append(self._compared)
-        self._tree = VisibleTree(AllKeys(self._refs))
+        self._tree = VisibleTree(ScienceOrder(self._refs))
         self._health = ChunkHealth(self._refs, context.failure_log)
         self._found: Sequence[str] | None = None
         self.operations: Operations = {
             TreeRows: self._rows,
             TreeToggle: self._toggle,
             TreeReveal: self._reveal,
+            ShowStrips: self._strips,
             TreeFind: self._find,
             TreeTarget: context.jobs.in_turn(self._list_target),
             TreeState: context.jobs.in_turn(self._list_state),
@@ -134,11 +138,14 @@ class TreeController:
 
     def _told(self, row: Row) -> Row:
         """Add to a row what is known of an array, and what is wrong with it."""
-        array = self._internals.opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
-        form = None if array is None else form_of(array)
-        badges = self._health.badges(row.path) if self._internals.is_counted else None
+        inside = self._internals
+        array = inside.opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
+        if array is not None:
+            strip = strip_of(self._health, array) if inside.is_counted else None
+            row = replace(row, form=form_of(array), label=label_of(array), strip=strip)
+        badges = self._health.badges(row.path) if inside.is_counted else None
         cause, changes = self._cause(row, badges), self._changes(row)
-        return replace(row, form=form, badges=badges, cause=cause, changes=changes)
+        return replace(row, badges=badges, cause=cause, changes=changes)
 
     def _changes(self, row: Row) -> RowChanges | None:
         """Return what became of a row, if the difference was looked for already."""
@@ -152,7 +159,7 @@ class TreeController:
         """Show everything again where only the changes since another set were shown."""
         with self._lock:
             if isinstance(self._tree.listing, ChangedKeys):
-                self._tree.show(AllKeys(self._refs))
+                self._tree.show(ScienceOrder(self._refs))
 
     def _cause(self, row: Row, badges: Badges | None) -> str | None:
         if row.origin == REJECTED:
@@ -182,6 +189,12 @@ class TreeController:
         self._found = None
         index = self._tree.reveal(request.path)
         return TreeChange(self._tree.total, index)
+
+    def _strips(self, request: ShowStrips) -> StripsShown:
+        array = self._internals.opened.arrays.get(request.array)
+        if array is None or not self._internals.is_counted:
+            return StripsShown(())
+        return StripsShown(tuple(strips_of(self._health, array)))
 
     def _find(self, request: TreeFind) -> KeysFound:
         text, kinds = request.text, request.kinds
@@ -228,7 +241,7 @@ class TreeController:
 
     def _listing(self, request: TreeOnly, report: JobReport) -> TreeListing:
         if request.what is None:
-            return AllKeys(self._refs)
+            return ScienceOrder(self._refs)
         if request.what == "trouble":
             go_on(report, None, None, "Looking for what is wrong")
             internals(self._refs).target_index  # noqa: B018  which ranges overlap is known by it
@@ -244,6 +257,17 @@ def form_of(array: ArrayMeta) -> str:
     """Return shape and data type in a few characters."""
     lengths = " \N{MULTIPLICATION SIGN} ".join(f"{length:,}" for length in array.shape)
     return f"{lengths} {array.dtype}".strip()
+
+
+def label_of(array: ArrayMeta) -> str | None:
+    """Return the long name of an array and its units, or what of them it has."""
+    attributes = array.attributes
+    names = (attributes.get("long_name"), attributes.get("standard_name"))
+    name = next((each for each in names if isinstance(each, str) and each), "")
+    units = attributes.get("units")
+    has_units = isinstance(units, str) and units not in ("", "1") and " since " not in units
+    parts = [name.replace("_", " "), f"({units})" if has_units else ""]
+    return shorten(" ".join(filter(None, parts))) or None
 
 
 def known_path(refs: ReferenceSet, path: str) -> str:

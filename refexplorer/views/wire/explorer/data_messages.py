@@ -22,12 +22,15 @@ class Coordinate(Struct, frozen=True):
         Whether they are milliseconds since 1970.
     texts
         In place of values that float64 cannot express, such as integers above 2^53; else null.
+    along
+        Whether they are degrees of latitude or longitude, so that coasts can be drawn.
     """
 
     name: str
     values: tuple[Real, ...] | None
     times: bool = False
     texts: tuple[str, ...] | None = None
+    along: Literal["latitude", "longitude"] | None = None
 
 
 class ChunkCounts(Struct, frozen=True):
@@ -67,6 +70,9 @@ class Plan(Struct, frozen=True):
         Bytes of decoded chunks that are kept for all views of the set, and how many may be.
     budget
         Bytes that the first look at an array of the set fetches, where nobody chose others.
+    grant
+        What has to be allowed before it may be read, such as ``s3://bucket``; empty where this page
+        may not read it at all; null where it may be read by now, so that a picture need not ask.
     """
 
     array: str
@@ -79,6 +85,7 @@ class Plan(Struct, frozen=True):
     kept: Count = 0
     kept_most: Count = 0
     budget: Count = 0
+    grant: str | None = None
 
 
 class Flag(Struct, frozen=True):
@@ -388,10 +395,13 @@ class ValueStep(Struct, frozen=True):
         As of `refexplorer.TraceStep`.
     text
         One sentence.
+    is_broken
+        Whether it fails, so that there is none after it.
     """
 
     name: str
     text: str
+    is_broken: bool = False
 
 
 class ValueTraced(Struct, frozen=True):

@@ -59,6 +59,8 @@ class Hello(Struct, frozen=True):
         known.
     arrays
         Paths of the first arrays.
+    variables
+        Those of the first arrays that are data, the largest first.
     has_versions
         Whether other versions of it may be listed, as of an Icechunk repository.
     """
@@ -71,6 +73,7 @@ class Hello(Struct, frozen=True):
     severities: NoteCounts | None
     code: str
     arrays: tuple[str, ...]
+    variables: tuple[str, ...] = ()
     has_versions: bool = False
 
 

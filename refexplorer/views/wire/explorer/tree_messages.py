@@ -64,6 +64,11 @@ class Row(Struct, frozen=True):
         Among its siblings, from 1.
     form
         Shape and data type of an array.
+    label
+        Long name and units of an array, as far as it has them.
+    strip
+        The chunks of an array along its first dimension, a letter for each part; null until its
+        chunks are counted.
     badges
         Null where nothing wrong is known.
     cause
@@ -85,6 +90,8 @@ class Row(Struct, frozen=True):
     position: Count
     siblings: Count
     form: str | None = None
+    label: str | None = None
+    strip: str | None = None
     badges: Badges | None = None
     cause: str | None = None
     changes: RowChanges | None = None
@@ -212,3 +219,17 @@ class TreeTarget(Request, frozen=True, tag="tree.target"):
     is_later = True
 
     url: str | None
+
+
+class StripsShown(Struct, frozen=True):
+    """The strip of each dimension of an array, as `Row.strip`."""
+
+    strips: tuple[str, ...]
+
+
+class ShowStrips(Request, frozen=True, tag="tree.strips"):
+    """Return the chunks of an array along each of its dimensions."""
+
+    reply = StripsShown
+
+    array: str

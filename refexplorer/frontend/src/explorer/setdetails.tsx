@@ -1,10 +1,9 @@
-/** The first look: what this set is, and whether something is wrong. */
+/** The right side where nothing is selected: what was found, how much there is, and what was checked. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { count, counted, extent, KIND_NAMES, KINDS } from "../shared/format.ts";
+import { count, counted, KIND_NAMES, KINDS } from "../shared/format.ts";
 import { Files } from "../health/files.tsx";
-import { HealthTable } from "../health/healthtable.tsx";
 import { Verified } from "../health/verified.tsx";
 import { Badge, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
@@ -12,7 +11,6 @@ import type { SetFacts, Hello, Note, Severity } from "../shared/wire.ts";
 import { Waited } from "../shared/asking.tsx";
 import { Versions } from "../versions/versions.tsx";
 import { About } from "./about.tsx";
-import { Dataset } from "./dataset.tsx";
 import type { ExplorerSession } from "./session.ts";
 
 interface Props {
@@ -20,66 +18,22 @@ interface Props {
   hello: Hello;
 }
 
-const FORMS: Record<string, string> = {
-  V0: "a version 0 reference set, in which every reference is written out",
-  V1: "a version 1 reference set",
-  parquet: "a parquet reference set, with a folder of record files for each array",
-  Icechunk: "a snapshot of an Icechunk repository, with the references of its chunks in manifests",
-  Zarr: "a Zarr store, with a reference to each of its files",
-  "data file": "made of references to data files, which were made when it was opened",
-  VirtualiZarr: "a virtual dataset of VirtualiZarr, held in memory",
-};
-
-export function Overview({ session, hello }: Props) {
+export function SetDetails({ session, hello }: Props) {
   const { facts } = hello;
   return (
     <>
-      <h2 class="unseen">Overview</h2>
-      <HealthTable session={session} />
-      <Files session={session} />
-      {hello.has_versions && <Versions picker={session.versions} />}
-      <Verified session={session} />
       <SetNotes session={session} hello={hello} />
-      <section>
-        <h3>About this set</h3>
-        <p class="prose">
-          <b>{hello.title}</b> is {FORMS[hello.form] ?? `a reference set of the form ${hello.form}`}
-          {written(facts)}. {howMuch(facts)}
-        </p>
-      </section>
+      <Files session={session} />
+      <Verified session={session} />
       {Number(facts.keys) > 0 && (
         <section>
           <h3>Kinds of references</h3>
           <KindTable facts={facts} />
         </section>
       )}
-      <Dataset session={session} />
-      {Number(facts.keys) > 0 && <p class="quiet hint">Select a key in the tree to see its reference and its data.</p>}
+      {hello.has_versions && <Versions picker={session.versions} />}
     </>
   );
-}
-
-/** What of version 1 the set has. */
-function written({ templates, generated }: SetFacts): string {
-  const parts = [
-    Number(templates) > 0 ? counted(templates, "template") : "",
-    Number(generated) > 0 ? counted(generated, "generated key") : "",
-  ].filter(Boolean);
-  return parts.length > 0 ? ` with ${parts.join(" and ")}` : "";
-}
-
-/** How much there is, in a sentence or two. */
-function howMuch(facts: SetFacts): string {
-  const { keys, arrays, targets } = facts;
-  if (Number(keys) === 0) return "It has no keys.";
-  const what = counted(keys, "key") + (Number(arrays) > 0 ? ` of ${counted(arrays, "array")}` : "");
-  const size = extent(facts);
-  if (Number(targets) === 0 && size !== null) return `It maps ${what} to ${size}, all of it stored in the set itself.`;
-  const held = Number(facts.kinds.inline) + Number(facts.kinds.base64) > 0;
-  const where = `${size ?? "bytes"} in ${counted(targets, "target")}${held ? " and in the set itself" : ""}`;
-  const unknown =
-    size === null ? " The number of bytes is not known, since the length of every key would have to be computed." : "";
-  return `It maps ${what} to ${where}.${unknown} No target is read until you ask for it.`;
 }
 
 /** What is odd about the set: each note leads to the key that it names, or shows its text. */

@@ -295,6 +295,17 @@ def _are_texts(names: list[object]) -> bool:
     return all(isinstance(name, str) for name in names)
 
 
+def named_arrays(attributes: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield the names of arrays in the attributes that have some, as CF writes them.
+
+    In ``crs: x y`` the name with the colon is that of the mapping, and the others are coordinates.
+    """
+    for attribute in ("coordinates", "grid_mapping"):
+        text = attributes.get(attribute)
+        for word in text.split() if isinstance(text, str) else ():
+            yield attribute, word.rstrip(":")
+
+
 def lint_ignored_fill_value(
     array: ArrayMeta, attributes: Mapping[str, object]
 ) -> LintFinding | None:

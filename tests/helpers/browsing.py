@@ -90,6 +90,9 @@ def open_in_host(
 
 def show(explorer: Locator | Page, look: str) -> Locator:
     """Look at the selection in a way that the switch over the picture offers; return its region."""
+    closer = explorer.get_by_role("button", name="Close the details")
+    if closer.is_visible():
+        closer.click()
     if look == "Compare":
         explorer.get_by_role("button", name="Compare with …").click(timeout=60_000)
     else:
@@ -111,9 +114,18 @@ def details(explorer: Locator | Page, of: str = "Key") -> Locator:
     expect(aside.or_(opener).first).to_be_visible(timeout=60_000)
     if not aside.is_visible():
         opener.click()
-    if of == "The set":
+    region = aside.get_by_role("region", name=of, exact=True)
+    if of == "The set" and not region.is_visible():
         aside.get_by_role("button", name="The set", exact=True).click()
-    return aside.get_by_role("region", name=of, exact=True)
+    return region
+
+
+def menu(panel: Locator | Page, name: str) -> Locator:
+    """What a menu holds, opened where it is closed."""
+    box = panel.get_by_role("group", name=name, exact=True)
+    if not box.is_visible():
+        panel.locator("summary").filter(has_text=name).click()
+    return box
 
 
 def row(explorer: Locator | Page, name: str) -> Locator:

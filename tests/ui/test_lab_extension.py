@@ -124,7 +124,6 @@ def test_from_the_menu_to_the_tree_to_a_picture_to_code_in_a_notebook(
     explorer = files.explorer("sst.v1.json")
     explorer.get_by_role("treegrid").get_by_role("row").filter(has_text="wind").first.click()
     show(explorer, "Values")
-    explorer.get_by_role("button", name=re.compile("^Read ")).click()
     expect(looked_at(explorer, "Values").locator("canvas, svg").first).to_be_visible()
     page.get_by_role("button", name="Open in a notebook").click()
     cell = page.locator(".jp-Notebook .jp-CodeCell").first

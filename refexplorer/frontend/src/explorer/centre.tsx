@@ -14,8 +14,6 @@ interface Props {
   hello: Hello;
 }
 
-/** Looks that are about one array, and show the set where none is selected. */
-const OF_ARRAYS = new Set(["data", "chunks"]);
 /** Offered once there is something to compare with, or where somebody asked for it. */
 const COMPARE = "compare";
 
@@ -45,12 +43,10 @@ export function Centre({ session, hello }: Props) {
         </div>
       </header>
       <div class="pane" key={look} role="region" aria-label={session.labelOf(look)} tabIndex={0}>
-        {array === null && OF_ARRAYS.has(look) ? (
-          look === "data" ? (
-            <SetView session={session} hello={hello} />
-          ) : (
-            <HealthTable session={session} />
-          )
+        {array === null && look === "data" ? (
+          <SetView session={session} hello={hello} />
+        ) : array === null && look === "chunks" && Number(hello.facts.arrays) > 0 ? (
+          <HealthTable session={session} />
         ) : (
           <Look name={look} session={session} hello={hello} />
         )}

@@ -13,9 +13,10 @@ interface Props {
 export function Menu({ label, side = "right", children }: Props) {
   const box = useRef<HTMLDetailsElement>(null);
   useEffect(() => {
-    const root = box.current!.getRootNode() as Document | ShadowRoot;
+    const menu = box.current!; // which the reference no longer names when another listener took it away
+    const root = menu.getRootNode() as Document | ShadowRoot;
     const leave = (event: Event) => {
-      if (!box.current!.contains(event.target as Node)) box.current!.open = false;
+      if (!menu.contains(event.target as Node)) menu.open = false;
     };
     root.addEventListener("pointerdown", leave);
     return () => root.removeEventListener("pointerdown", leave);

@@ -22,6 +22,7 @@ from refexplorer.spec.chunk_axes import ChunkAxis, read_axis
 
 FIELDS_OF_DTYPE = 1_000  # fields of a compound type; a stranger's type may nest without end
 STRUCTURED = "structured"
+STRUCTURES = frozenset({STRUCTURED, "struct"})
 # numpy holds text as UTF-32
 _CODE_POINT = 4
 _TIMES = frozenset({"numpy.datetime64", "numpy.timedelta64"})
@@ -49,7 +50,7 @@ def _of_object(dtype: Mapping[str, object]) -> int | None:
     waiting: list[object] = [dtype]
     total = 0
     for each in waiting:
-        if isinstance(each, Mapping) and each.get("name") == STRUCTURED:
+        if isinstance(each, Mapping) and each.get("name") in STRUCTURES:
             waiting += _fields(each)
             size: int | None = 0
         else:
@@ -65,7 +66,14 @@ def _fields(dtype: Mapping[str, object]) -> list[object]:
     fields = _configuration(dtype).get("fields")
     if not isinstance(fields, list):
         return [None]
-    return [field[1] if isinstance(field, list) and len(field) == 2 else None for field in fields]
+    return [_type_of_field(field) for field in fields]
+
+
+def _type_of_field(field: object) -> object:
+    """Return the data type of a field: a pair, or in `struct` of Zarr 3.2 and newer an object."""
+    if isinstance(field, Mapping):
+        return field.get("data_type")
+    return field[1] if isinstance(field, list) and len(field) == 2 else None
 
 
 def _of_field(dtype: object) -> int | None:

@@ -277,7 +277,10 @@ export class ExplorerSession extends Views<ExplorerState> {
       const [start, stop, step] = reading.region[axis]!.map(Number) as [number, number, number];
       return at < start || at >= stop ? -1 : Math.floor((at - start) / step);
     });
-    if (places.every((place) => place >= 0)) return this.set({ steps: places });
+    if (places.every((place) => place >= 0)) {
+      this.set({ steps: places });
+      return;
+    }
     const slices = reading.slices.map((text, axis) => (/^\d+$/.test(text) ? String(index[axis]) : ":"));
     this.preview.want(array, slices);
   }

@@ -272,7 +272,10 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** Has the picture show a place: one that is read already, or the slice that it is in. */
   private showPlace(array: string, index: number[]): void {
     const { reading } = this.preview.state.job ?? {};
-    if (reading?.array !== array) return;
+    if (reading?.array !== array) {
+      this.set({ steps: index }); // right where the whole array is read, as a small one is
+      return;
+    }
     const places = index.map((at, axis) => {
       const [start, stop, step] = reading.region[axis]!.map(Number) as [number, number, number];
       return at < start || at >= stop ? -1 : Math.floor((at - start) / step);

@@ -18,7 +18,7 @@ from refexplorer.formats.columns.references import BASE64
 from refexplorer.formats.documents import locator_of
 from refexplorer.formats.finding import note_encoding
 from refexplorer.formats.source import Source
-from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe
+from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe, require_codecs
 from refexplorer.io.decode.sizes import POINTER, is_bounded, region
 from refexplorer.io.decode.steps import VALUES, error_text, steps
 from refexplorer.readers.comparing import note_readers
@@ -100,10 +100,16 @@ def _problem(array: ArrayMeta, text: str) -> tuple[str, str] | None:
         if name and not is_installed(name, array.zarr_format):
             guess = suggest(name, _KNOWN)
             return "codec-not-installed", f"{missing(name, array.zarr_format)} {guess}".rstrip()
+    try:  # of the codecs inside of shards, and of the data type
+        require_codecs("array", text.encode())
+    except RefexplorerError as error:
+        return "codec-not-installed", f"{error}".removeprefix("array ")
     if any(lint_metadata_text(array.metadata_key, text)):  # noted already, and better
         return None
-    refusal = _refusal(array)
-    return None if refusal is None else ("bad-metadata", f"cannot be opened by Zarr: {refusal}.")
+    from refexplorer.io.reading.zarr_refusals import array_refusal  # with Zarr, slow to import
+
+    refusal = array_refusal(array.metadata)
+    return None if refusal is None else ("bad-metadata", f"cannot be opened by Zarr: {refusal}")
 
 
 def _codecs(array: ArrayMeta) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -142,18 +148,6 @@ def _is_plain(array: ArrayMeta) -> bool:
 
 def _name(codec: object) -> object:
     return codec.get("name") if isinstance(codec, Mapping) else codec
-
-
-def _refusal(array: ArrayMeta) -> str | None:
-    """Return why Zarr does not take the metadata of an array."""
-    import zarr.core.metadata as zarr_metadata
-
-    kinds: Any = {2: zarr_metadata.ArrayV2Metadata, 3: zarr_metadata.ArrayV3Metadata}
-    try:
-        kinds[array.zarr_format].from_dict(dict(array.metadata))
-    except Exception as error:  # Zarr and the codecs raise what they like
-        return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
-    return None
 
 
 DECODED_CHUNKS = 2_000
@@ -220,7 +214,8 @@ def _look(opened: OpenedSet, limits: Limits, decodable: Collection[str]) -> dict
 def _decode(
     seen: _Seen, key: str, index: tuple[int, ...], reference: Inline | Base64, limits: Limits
 ) -> None:
-    array, size = seen.array, seen.array.encoded_size
+    array = seen.array.chunk_array(index)
+    size = array.encoded_size
     if reference.size == 0 or (size is not None and reference.size != size):
         return  # told without decoding, by the rules of lengths
     try:
@@ -236,7 +231,7 @@ def _decode(
         seen.failed.append(key)
         seen.reason = seen.reason or error_text(error)
         return
-    spans = (slice(0, part.stop - part.start) for part in region(array, index))
+    spans = (slice(0, part.stop - part.start) for part in region(seen.array, index))
     inside = np.asarray(values[tuple(spans)])
     seen.chunks += 1
     seen.values += inside.size

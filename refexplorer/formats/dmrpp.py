@@ -183,7 +183,7 @@ def is_dataset(root: Element) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _DapVariable:
+class _DmrppVariable:
     """A variable with what its group and those above it declare."""
 
     element: Element
@@ -201,7 +201,7 @@ class DmrppFile(DataFile):
         own = href if href and href != _PLACEHOLDER else root.attributes.get("name", "")
         self.target = own
         self._groups: dict[str, Element] = {}
-        self._variables: dict[str, _DapVariable] = {}
+        self._variables: dict[str, _DmrppVariable] = {}
         sizes, enumerations = dict[str, int](), dict[str, str]()
         waiting = [("", root)]
         while waiting:
@@ -215,7 +215,7 @@ class DmrppFile(DataFile):
             for each in group.of(DAP, "Enumeration"):
                 enumerations[f"/{start}{_name(each)}"] = each.attributes.get("basetype", "")
             for each in group.of(DAP, *_TYPES, *_OTHER_TYPES):
-                known = _DapVariable(each, sizes, enumerations)
+                known = _DmrppVariable(each, sizes, enumerations)
                 self._variables[f"{start}{_name(each)}"] = known
             groups = group.of(DAP, "Group")
             waiting += [(f"{start}{_name(each)}", each) for each in reversed(groups)]
@@ -315,7 +315,7 @@ def _name(element: Element) -> str:
     return element.attributes.get("name", "").strip("/")
 
 
-def _dtype(variable: _DapVariable, storage: Element) -> np.dtype[Any]:
+def _dtype(variable: _DmrppVariable, storage: Element) -> np.dtype[Any]:
     element = variable.element
     kind = element.name
     if kind == _ENUM:
@@ -336,7 +336,7 @@ def _dtype(variable: _DapVariable, storage: Element) -> np.dtype[Any]:
     raise _unknown("Its texts vary in length, so its chunks have only their addresses.")
 
 
-def _dimensions(variable: _DapVariable) -> Iterator[tuple[str, int]]:
+def _dimensions(variable: _DmrppVariable) -> Iterator[tuple[str, int]]:
     """Yield names and lengths."""
     for number, each in enumerate(variable.element.of(DAP, "Dim")):
         full, size = each.attributes.get("name"), each.attributes.get("size", "")

@@ -265,6 +265,11 @@ class Internals:
         """The chunks of each array by state."""
         return array_states(self.opened)
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether the chunks were counted, so that `array_states` takes no time."""
+        return "array_states" in vars(self)
+
     @cached_property
     def target_index(self) -> TargetIndex:
         """All references by their targets; of very large gen items only the first ones."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import posixpath
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow.compute as pc
 
-from refexplorer.core.text import counted
+from refexplorer.core.text import counted, escape
 from refexplorer.formats.columns.arrow import flags_of, numbers_of, text_column
 from refexplorer.formats.columns.chunk_names import chunk_indices, in_blocks
 from refexplorer.formats.columns.references import LARGEST, RANGE, URL, Columns
@@ -17,16 +18,24 @@ from refexplorer.formats.columns.table import Table
 from refexplorer.refset.arrays import count_by_arithmetic
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
-from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, generated_tables
+from refexplorer.refset.segments import (
+    EVALUATED_KEYS,
+    Generated,
+    Segment,
+    generated_keys,
+    generated_tables,
+)
 from refexplorer.refset.tree import Folder
 from refexplorer.spec.findings import Findings, pointer
-from refexplorer.spec.keys import prefix
+from refexplorer.spec.keys import folders_above, prefix
 from refexplorer.spec.lint import (
     ELSEWHERE,
     EXTERNAL,
+    ODD_KEY,
     KeyFindings,
     LintFinding,
     lint_chunk,
+    lint_key,
     lint_links,
     lint_nodes,
 )
@@ -34,6 +43,7 @@ from refexplorer.spec.lint_metadata import (
     lint_attributes,
     lint_ignored_fill_value,
     lint_metadata_text,
+    named_arrays,
 )
 from refexplorer.spec.references import Range, Url
 from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta, parse_metadata
@@ -55,6 +65,7 @@ def lint_generated(opened: OpenedSet, findings: Findings) -> None:
             for found in _outside(segment, arrays):
                 _note(segment, found, findings)
             _lint_length(segment, arrays, findings)
+            _lint_keys(opened, segment, findings)
 
 
 def _arrays_of(opened: OpenedSet, segment: Generated) -> list[ArrayMeta]:
@@ -99,6 +110,63 @@ def _lint_length(segment: Generated, arrays: list[ArrayMeta], findings: Findings
                 count=segment.count if length.literal else 1,
             )
             return
+
+
+def _lint_keys(opened: OpenedSet, segment: Generated, findings: Findings) -> None:
+    """Judge generated keys as written ones; of those that are alike the first and the last."""
+    counts: dict[LintFinding, list[Any]] = {}
+    are_alike = _are_in_one_folder(segment) or segment.count > EVALUATED_KEYS
+    ends = [segment.key_at(row) for row in sorted({0, segment.count - 1})]
+    for keys in [text_column(ends)] if are_alike else generated_keys(segment):
+        odd = flags_of(pc.match_substring_regex(keys, ODD_KEY))
+        for row in np.flatnonzero(odd)[:1].tolist():  # those of one template are odd alike
+            key = keys[row].as_py()
+            for found in lint_key(key, 1):
+                counts.setdefault(found, [key, 0])[1] += int(odd.sum())
+        is_chunk = flags_of(pc.match_substring_regex(keys, _CHUNK_LIKE))
+        folders = pc.replace_substring_regex(keys, "/?[^/]*$", "").dictionary_encode()
+        names, of_rows = folders.dictionary.to_pylist(), numbers_of(folders.indices)
+        for number, name in enumerate(names):
+            rows = np.flatnonzero(is_chunk & (of_rows == number)) if len(names) < _FEW else ()
+            for row in rows[:1]:
+                key = keys[int(row)].as_py()
+                if (remark := _misplaced(opened, name, key)) is not None:
+                    counts.setdefault(remark, [key, 0])[1] += len(rows)
+    at = pointer("gen", segment.item.number, "key")
+    for (code, message, hint), (key, count) in counts.items():
+        is_error = code == "orphan-chunk" and _is_zarr(opened)
+        if are_alike and count == len(ends):
+            count = segment.count
+        findings.add(code, at, message, hint, key=key, count=count, is_error=is_error)
+
+
+_FEW = 1_000
+"""Folders of generated keys that are looked at one by one."""
+
+
+def _are_in_one_folder(segment: Generated) -> bool:
+    """Say whether all keys have the text before the last slash in common, and numbers after it."""
+    is_plain = segment.item.inverter is not None
+    return is_plain and segment.key_at(0).rpartition("/")[0] == segment.folder
+
+
+def _misplaced(opened: OpenedSet, folder: str, key: str) -> LintFinding | None:
+    """Say why a key that looks like a chunk is one of no array."""
+    for path in folders_above(key):
+        if (array := opened.arrays.get(path)) is not None:
+            index = array.chunk_index(key)
+            has_rank = index is None or len(index) == len(array.shape)
+            return None if index is None or has_rank else lint_chunk(array, key, index)
+    where = f"`{folder}`" if folder else "the root"
+    return _orphan(key, where)
+
+
+def _orphan(key: str, where: str) -> LintFinding:
+    return LintFinding(
+        "orphan-chunk",
+        f"`{key}` looks like a chunk, but there is no array metadata at {where}.",
+        "Without .zarray or zarr.json no reader finds the array.",
+    )
 
 
 def _evaluated(segment: Generated, array: ArrayMeta) -> _Outside | None:
@@ -163,14 +231,7 @@ def _lint_chunks(opened: OpenedSet, array: ArrayMeta, notes: KeyFindings) -> Non
 
 
 def _lint_orphans(opened: OpenedSet, notes: KeyFindings) -> None:
-    """Note folders of keys that look like chunks where no array is.
-
-    In a set without any Zarr metadata they may be plain files.
-    """
-    roots = (".zgroup", ".zmetadata", "zarr.json")
-    is_zarr = bool(opened.arrays.paths) or any(
-        opened.table.find(name) is not None for name in roots
-    )
+    """Note folders of keys that look like chunks where no array is."""
     table, folders = opened.table, _outside_arrays(opened)
     rows_of = [opened.tree.rows_in(folder) for folder in folders]
     chunk_like = _chunk_like(table, np.concatenate([np.empty(0, np.int64), *rows_of]))
@@ -182,17 +243,19 @@ def _lint_orphans(opened: OpenedSet, notes: KeyFindings) -> None:
         where = f"`{folder.path}`" if folder.path else "the root"
         names = (prefix(folder.path) + name for name in (".zarray", "zarr.json"))
         unread = next((name for name in names if table.find(name) is not None), None)
-        remark = LintFinding(
-            "orphan-chunk",
-            f"`{key}` looks like a chunk, but there is no array metadata at {where}.",
-            "Without .zarray or zarr.json no reader finds the array.",
-        )
+        remark = _orphan(key, where)
         if unread is not None:
             text = f"`{key}` looks like a chunk, but the metadata `{unread}` cannot be used."
             remark = LintFinding("orphan-chunk", text, "Mend the metadata first.")
-        lost = is_zarr or unread is not None
+        lost = unread is not None or _is_zarr(opened)
         code, message, hint = remark
         notes.add(code, key, message, hint, count=len(rows), is_error=lost)
+
+
+def _is_zarr(opened: OpenedSet) -> bool:
+    """Say whether a set has any Zarr metadata; without them what looks like chunks may be files."""
+    roots = (".zgroup", ".zmetadata", "zarr.json")
+    return bool(opened.arrays.paths) or any(opened.table.find(name) is not None for name in roots)
 
 
 def _outside_arrays(opened: OpenedSet) -> list[Folder]:
@@ -281,9 +344,11 @@ def _lint_lengths(opened: OpenedSet, chunks: StoredChunks, notes: KeyFindings) -
     kinds, lengths = chunks.columns.kinds[chunks.rows], chunks.columns.lengths[chunks.rows]
     array, size = chunks.array, chunks.array.encoded_size
     is_empty = (kinds != URL) & (lengths == 0)
-    is_odd = (kinds != URL) & ~is_empty & (lengths != size)
-    if size is None:
-        is_odd[:] = False
+    is_odd = (kinds != URL) & ~is_empty
+    if array.varying is None:
+        is_odd &= lengths != size if size is not None else False
+    else:
+        is_odd &= np.isin(chunks.rows, _odd_rows(opened, chunks))
     if not (is_empty.any() or is_odd.any()):
         return
     of_grid, _ = chunks.numbers(opened)
@@ -297,17 +362,29 @@ def _lint_lengths(opened: OpenedSet, chunks: StoredChunks, notes: KeyFindings) -
         key = chunks.part.key_at(int(rows[0]))
         length = int(chunks.columns.lengths[rows[0]])
         more = f" {len(rows):,} chunks of `{array.path}` are so." if len(rows) > 1 else ""
+        chunk = array.chunk_array(array.chunk_index(key) or ())
         if code == "empty-chunk":
             message = f"`{key}` has a length of 0 bytes, which decode to no chunk.{more}"
             hint = "Leave the key out if the chunk has no data: then it reads as the fill value."
         else:
             message = (
                 f"`{key}` has {counted(length, 'byte')}, but a chunk of `{array.path}`, which is "
-                f"not compressed, takes {size:,}: {_shape(array.chunks)} elements of "
+                f"not compressed, takes {chunk.encoded_size:,}: {_shape(chunk.chunks)} elements of "
                 f"{array.dtype}.{more}"
             )
             hint = "Check the length, and shape, chunks and data type of the array."
         notes.add(code, key, message, hint, count=len(rows))
+
+
+def _odd_rows(opened: OpenedSet, chunks: StoredChunks) -> np.ndarray:
+    """Return the rows whose length is not that of their chunk, where chunks have several."""
+    array = chunks.array
+    rows, numbers = chunks.numbers(opened)
+    if array.chunk_count > LARGEST or not array.shape:
+        return rows[:0]
+    indices = np.stack(np.unravel_index(numbers, array.narrow_grid), axis=1)
+    sizes = array.encoded_sizes(indices)
+    return rows[:0] if sizes is None else rows[chunks.columns.lengths[rows] != sizes]
 
 
 def _shape(lengths: tuple[int, ...]) -> str:
@@ -408,7 +485,7 @@ def lint_metadata(opened: OpenedSet, notes: KeyFindings) -> None:
     _lint_texts(table, notes)
     _lint_links(table, notes)
     for array in opened.arrays:
-        _lint_attributes(table, array, notes)
+        _lint_attributes(opened, array, notes)
     _lint_dimensions(opened, notes)
     for key in table.metadata:
         _lint_copies(table, key, notes)
@@ -452,7 +529,8 @@ def _lint_links(table: Table, notes: KeyFindings) -> None:
             notes.add_all(key, lint_links(folder, attributes))
 
 
-def _lint_attributes(table: Table, array: ArrayMeta, notes: KeyFindings) -> None:
+def _lint_attributes(opened: OpenedSet, array: ArrayMeta, notes: KeyFindings) -> None:
+    table = opened.table
     attributes = attributes_of(table, array)
     key = array.folder + ".zattrs"
     if array.zarr_format == 3 or table.find(key) is None:
@@ -461,6 +539,24 @@ def _lint_attributes(table: Table, array: ArrayMeta, notes: KeyFindings) -> None
     ignored = lint_ignored_fill_value(array, attributes)
     remarks += [] if ignored is None else [ignored]
     notes.add_all(key, remarks)
+    folders = [prefix(folder) for folder in folders_above(array.path)]
+    lacking = [
+        f"`{escape(name, 100)}` ({attribute})"
+        for attribute, name in named_arrays(attributes)
+        if not any(opened.arrays.get(_resolved(folder, name)) for folder in folders)
+    ]
+    if lacking:
+        more = f" and {len(lacking) - _SHOWN:,} more" if len(lacking) > _SHOWN else ""
+        message = f"`{array.path}` names {', '.join(lacking[:_SHOWN])}{more}, but the set has no "
+        notes.add("names-nothing", key, f"{message}such array{'s' * (len(lacking) > 1)}.")
+
+
+_SHOWN = 5  # names in one message
+
+
+def _resolved(folder: str, name: str) -> str:
+    """Return the path of an array that a name means in a folder."""
+    return posixpath.normpath(posixpath.join(f"/{folder}", name)).strip("/")
 
 
 def _lint_dimensions(opened: OpenedSet, notes: KeyFindings) -> None:

@@ -19,11 +19,12 @@ from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.arrays import ArrayIndex
 from refexplorer.refset.overriding import COMPARED_KEYS, OverrideLimits, apply_overrides, is_within
 from refexplorer.refset.parquet_segment import Loaded, Records
-from refexplorer.refset.rejected import Rejected, rejected_of
 from refexplorer.refset.segments import (
     Generated,
+    Rejected,
     Segment,
     generated_tables,
+    rejected_of,
     table_of_entries,
     warn_of_failing,
 )

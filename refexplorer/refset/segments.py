@@ -1,20 +1,25 @@
-"""The segments of a set: explicit references, gen items, parquet arrays; later ones override."""
+"""The segments of a set: explicit references, gen items, parquet arrays; later ones override.
+
+And the keys of its document that are rejected.
+"""
 
 from __future__ import annotations
 
 import heapq
 import warnings
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from operator import itemgetter
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.core.errors import LeftOutWarning
+from refexplorer.core.errors import LeftOutWarning, LimitError, PickledByFields
 from refexplorer.formats.columns.arrow import number_column, numbers_of, spans_of, text_column
+from refexplorer.formats.columns.chunk_names import chunk_indices
 from refexplorer.formats.columns.references import (
     RANGE,
     URL,
@@ -23,14 +28,129 @@ from refexplorer.formats.columns.references import (
     UrlColumn,
     joined,
 )
-from refexplorer.formats.columns.table import WHOLE, Entries, Table
-from refexplorer.refset.rejected import Rejected
+from refexplorer.formats.columns.table import WHOLE, Entries, KeyIndex, Table
 from refexplorer.spec.document import ArgumentNotes, Document, EntryNotes, UrlReader
 from refexplorer.spec.findings import Finding, Reason, pointer
-from refexplorer.spec.gen.dimensions import as_column
-from refexplorer.spec.gen.item import FEW, BadField, GenItem, Run, entries, failing, runs
+from refexplorer.spec.gen.dimensions import as_column, blocks
+from refexplorer.spec.gen.item import (
+    FEW,
+    BadField,
+    GenItem,
+    Run,
+    entries,
+    failing,
+    runs,
+    values_text,
+)
+from refexplorer.spec.keys import folders_above
 from refexplorer.spec.references import BadReference, Range, Reference, check_length, read_reference
-from refexplorer.spec.templates.columns import Halves
+from refexplorer.spec.templates.columns import Halves, TooMuchText, flat
+from refexplorer.spec.zarr_metadata import ArrayMeta
+
+_WRITTEN_KEYS = 200_000
+"""Of gen items with more keys the chunks are not counted."""
+
+
+def _no_keys() -> pa.LargeStringArray:
+    return text_column([])
+
+
+@dataclass(frozen=True)
+class Rejected(PickledByFields):
+    """n explicit keys and the gen items that were rejected."""
+
+    base: str = ""  # What the pointer of an explicit key starts with
+    # Column of texts, n rows, none twice
+    keys: pa.LargeStringArray = field(default_factory=_no_keys)
+    # What is wrong with each, an index into `reasons`; shape ``(n,)``
+    codes: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))
+    reasons: tuple[Reason, ...] = ()  # What is wrong
+    # Gen items that were rejected as a whole; the set has none of their keys
+    items: tuple[GenItem, ...] = ()
+
+    @cached_property
+    def _index(self) -> KeyIndex:
+        return KeyIndex(self.keys)
+
+    def find(self, key: str) -> Finding | None:
+        """Return why a key was rejected; None if it was not."""
+        row = self._index.find(key) if len(self.keys) else None
+        if row is None:
+            found = (_refusal(item, key) for item in self.items if key.startswith(item.folder))
+            return next(filter(None, found), None)
+        reason: Reason = self.reasons[self.codes[row]]
+        return reason.finding(self.base + pointer(key), key)
+
+    def touches(self, path: str) -> bool:
+        """Say whether keys below a path may be among them."""
+        return path in self._folders or any(_may_make(item, path) for item in self.items)
+
+    def is_uncounted(self, path: str) -> bool:
+        """Say whether a refused gen item has so many keys, maybe of a path, that none is listed."""
+        large = (item for item in self.items if item.varying.count > _WRITTEN_KEYS)
+        return any(_may_make(item, path) for item in large)
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        """Every folder above an explicit key."""
+        return frozenset(folder for key in self.keys.to_pylist() for folder in folders_above(key))
+
+    def indices(self, array: ArrayMeta) -> np.ndarray:
+        """Return the chunks of an array among them, shape ``(n, rank)`` int64, any order."""
+        if not array.shape:
+            return np.empty((int(self.find(array.chunk_key(())) is not None), 0), np.int64)
+        keys = pa.chunked_array([self.keys, *map(_keys_of, self.items)]).combine_chunks()
+        indices = chunk_indices(array, keys)[1]
+        found: np.ndarray = indices[array.inside(indices)]
+        return found
+
+
+def _may_make(item: GenItem, path: str) -> bool:
+    """Say whether a gen item may make keys below a path."""
+    folder = f"{path}/" if path else ""
+    return item.folder.startswith(folder) or folder.startswith(item.folder)
+
+
+def _refusal(item: GenItem, key: str) -> Finding | None:
+    """Return why the item that would generate a key was rejected."""
+    try:
+        number = item.find(key)
+    except LimitError:
+        return None
+    if number is None:
+        return None
+    for values in (item.values(number), *map(item.varied, item.sample())):
+        if (bad := item.failure(values)) is not None:
+            where = values_text(values)
+            message = (
+                f"gen[{item.number}] would generate this key, but the item is rejected, "
+                f"since it fails for {where}: {bad}"
+            )
+            at = pointer("gen", item.number, bad.field)
+            return Reason(bad.code, message, bad.hint).finding(at, key)
+    return None
+
+
+def _keys_of(item: GenItem) -> pa.LargeStringArray:
+    """Write out the keys of an item, if they are not too many; those that fail are skipped."""
+    keys: list[str] = []
+    count = item.varying.count
+    for block in blocks(item.varying, 0, count if count <= _WRITTEN_KEYS else 0):
+        scopes = item.scopes(block.values(item.varying))
+        try:
+            texts = flat(scopes.texts(item.key), block.shape)
+        except TooMuchText:
+            break
+        keys += texts[scopes.good(block.shape)].tolist()
+    return text_column(keys)
+
+
+def rejected_of(base: str, reasons: Mapping[str, Reason]) -> Rejected:
+    """Put keys and what is wrong with them into columns."""
+    return Rejected(
+        base, text_column(list(reasons)), np.arange(len(reasons)), tuple(reasons.values())
+    )
+
 
 _REJECTED = -2  # in the column of targets, of a row whose reference has an error; -1 is no target
 
@@ -350,15 +470,15 @@ _LARGEST = 2**63 - 1  # int64
 def generated_tables(part: Generated, start: int = 0, stop: int | None = None) -> Iterator[Table]:
     """Yield the references numbered `start` to `stop`; those that fail are skipped."""
     for run in part.runs(start, stop):
-        yield Table(_keys_of(run), columns_of(run), part.origin)
+        yield Table(_keys_of_run(run), columns_of(run), part.origin)
 
 
 def generated_keys(part: Generated) -> Iterator[pa.LargeStringArray]:
     """Yield the keys alone, in order; those of references that fail are skipped."""
-    return map(_keys_of, part.runs())
+    return map(_keys_of_run, part.runs())
 
 
-def _keys_of(run: Run) -> pa.LargeStringArray:
+def _keys_of_run(run: Run) -> pa.LargeStringArray:
     if not isinstance(run.texts, Halves):
         return text_column(run.keys)
     parts = ((run.texts.heads, run.texts.high), (run.texts.tails, run.texts.low))

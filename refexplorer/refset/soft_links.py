@@ -18,7 +18,7 @@ from refexplorer.formats.columns.arrow import number_column, text_column
 from refexplorer.formats.columns.references import BASE64
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.overriding import is_within
-from refexplorer.refset.rejected import Rejected
+from refexplorer.refset.segments import Rejected
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.keys import MAX_DEPTH, prefix
 from refexplorer.spec.lint import SOFT, path_of_link

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from refexplorer.core.masking import SIGNED, is_secret
+from refexplorer.core.text import counted
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.keys import ODD_IN_URL, unportable_key, unportable_url
 from refexplorer.spec.templates.template import is_template
@@ -193,8 +194,8 @@ def lint_chunk(array: ArrayMeta, key: str, index: tuple[int, ...]) -> LintFindin
     if len(index) != len(array.shape):
         return LintFinding(
             "chunk-wrong-rank",
-            f"The key has {len(index)} indices, but the array `{array.path}` has "
-            f"{len(array.shape)} dimensions.",
+            f"The key has an index of {counted(len(index), 'dimension')}, but the array "
+            f"`{array.path}` has {len(array.shape)}.",
         )
     if not array.contains(index):
         grid = " x ".join(map(str, array.grid))

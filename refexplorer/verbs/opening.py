@@ -7,16 +7,16 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.core.errors import SourceError, SpecError
+from refexplorer.core.errors import LimitError, SourceError, SpecError
 from refexplorer.core.files import OwnFiles, Progress
-from refexplorer.core.limits import DEFAULT_LIMITS, Limits, as_limit_error
+from refexplorer.core.limits import DEFAULT_LIMITS, Limits, memory_message
 from refexplorer.core.masking import masks_repr
 from refexplorer.core.text import counted
-from refexplorer.formats.catalogues import sources_of
 from refexplorer.formats.documents import placed, read_long, read_whole
 from refexplorer.formats.finding import note_beyond, read_source
 from refexplorer.formats.icechunk.history import RepositoryHistory
 from refexplorer.formats.icechunk.repository import OpenedVersion, open_version
+from refexplorer.formats.other_files import sources_of
 from refexplorer.formats.parquet.store import read_store
 from refexplorer.formats.source import DOCUMENTS, OpeningTerms, Source, cause, of_file
 from refexplorer.readers.comparing import dialects_of
@@ -125,8 +125,9 @@ def open_references(
     ----------
     source
         A path, a URL that fsspec knows, a dict, JSON text or bytes: V0 or V1 JSON, plain or
-        compressed with gzip or zstd (told by content), DMR++, or the folder of a parquet store. Of
-        a file that holds a list of sets, ``"path#2"`` is the third one. Also a virtual dataset,
+        compressed with gzip or zstd (told by content), DMR++, a STAC item with references, or the
+        folder or zip archive of a parquet store. Of a file that holds a list of sets,
+        ``"path#2"`` is the third one. Also a virtual dataset,
         datatree or ``ManifestStore`` of VirtualiZarr; or the folder or URL (``s3://``, ``gs://``,
         ``https://``) of an Icechunk repository, whose branch, tag or snapshot may follow, as in
         ``"repository@v1"``, or its ``Repository``, ``Session`` or store. With icechunk 1 it has to
@@ -185,9 +186,11 @@ def open_references(
 
         return typed(storage_options or {}, limits)(url)
 
-    with as_limit_error():
+    try:
         read = read_source(source, storage_options, limits, locate, progress=progress)
         return set_of(read, limits, templates, storage_options, trusted, progress)
+    except MemoryError:
+        raise LimitError(memory_message()) from None
 
 
 def open_guarded(

@@ -78,9 +78,9 @@ class InlineValues:
         index = meta.index_at(number)
         values: Any = held_by if isinstance(held_by, bytes) else held_by.data
         try:
-            for step in steps(meta, self.limits):
+            for step in steps(meta.chunk_array(index), self.limits):
                 values = step.run(values)
-            values = np.asarray(values).reshape(meta.chunks)
+            values = np.asarray(values).reshape(meta.chunk_shape(index))
         except LimitError as error:
             self._leave(path, f"{meta.chunk_key(index)} is not decoded: {error_text(error)}")
             return

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from refexplorer.core.text import escape
+from refexplorer.spec.chunk_axes import ChunkAxis
 
 _SHOWN = 5  # names in the sentence about what was left out
 
@@ -118,6 +119,7 @@ class FileArray:
     is_dimension: bool = False  # Whether it stands for a netCDF dimension without values
     order: str = "C"  # How the values of a chunk follow each other: ``"C"`` or ``"F"``
     unlimited: tuple[int, ...] = ()  # Axes without a greatest length
+    varying: tuple[ChunkAxis, ...] | None = None  # Chunks of several lengths; `chunks` the longest
 
 
 def with_used_filters(array: FileArray, chunks: FileChunks) -> tuple[FileArray, FileChunks]:

@@ -11,7 +11,7 @@ import lzma
 import math
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ import zstandard
 
 from refexplorer.core.errors import DecodeError, LimitError
 from refexplorer.core.text import size_text
-from refexplorer.spec.zarr_metadata import STRUCTURED
+from refexplorer.spec.zarr_metadata import STRUCTURES
 
 if TYPE_CHECKING:
     from refexplorer.core.limits import Limits
@@ -38,27 +38,12 @@ Index = tuple[int, ...]
 
 def region(array: ArrayMeta, index: Index) -> tuple[slice, ...]:
     """Return the part of the array that a chunk covers, cut at the array's edge."""
-    return tuple(
-        slice(place * step, min((place + 1) * step, extent))
-        for place, step, extent in zip(index, array.chunks, array.shape, strict=True)
-    )
+    return tuple(axis.part(number) for axis, number in zip(array.axes, index, strict=True))
 
 
 def place_count(places: range) -> int:
     """Return how many places there are; `len` refuses 2^63 and more."""
     return max(0, -((places.start - places.stop) // places.step))
-
-
-def chunks_along(places: range, step: int) -> tuple[int, Iterable[int]]:
-    """Return how many chunks along one dimension hold some places, and their numbers, ascending."""
-    if not places:
-        return 0, ()
-    if places.step < 0:
-        places = places[::-1]
-    if places.step > step:
-        return place_count(places), (place // step for place in places)
-    found = range(places[0] // step, places[-1] // step + 1)
-    return place_count(found), found
 
 
 def inside(places: range, part: slice) -> tuple[slice, slice]:
@@ -87,7 +72,7 @@ def is_small(array: ArrayMeta) -> bool:
 def check_size(array: ArrayMeta, limits: Limits) -> None:
     """Refuse chunks that would eat the machine, before anything is allocated or read."""
     name = array.path or "the root array"
-    if array.itemsize is None and array.dtype == STRUCTURED:
+    if array.itemsize is None and array.dtype in STRUCTURES:
         raise DecodeError(f"{name} has a structured data type that is not supported.")
     itemsize = array.itemsize or POINTER
     if itemsize > limits.itemsize:
@@ -190,7 +175,7 @@ _POINTER = 8
 _SAME_SIZE = frozenset(
     {
         "shuffle", "fletcher32", "crc32", "crc32c", "adler32", "jenkins_lookup3", "bitround",
-        "base64", "bytes", "endian", "transpose",
+        "base64", "bytes", "endian", "transpose", "scale_offset",
     }
 )  # fmt: skip
 
@@ -367,6 +352,8 @@ def _ratio_of(name: str, settings: Settings) -> float:
     return _RATIOS[name](settings) if name in _RATIOS else 1
 
 
+_WIDEST_CAST = 8
+"""How many bytes a byte may be cast to: int8 to float64."""
 _RATIOS: dict[str, Callable[[Settings], float]] = {
     "packbits": lambda _: 8,
     "astype": _ratio("decode_dtype", "encode_dtype"),
@@ -375,6 +362,7 @@ _RATIOS: dict[str, Callable[[Settings], float]] = {
     "fixedscaleoffset": _ratio("dtype", "astype"),
     "quantize": _ratio("dtype", "astype"),
     "record_member": lambda _: 1,
+    "cast_value": lambda _: _WIDEST_CAST,
     "fill_hdf_strings": lambda _: _POINTER,
     "FITSAscii": _records,
 }

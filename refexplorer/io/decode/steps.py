@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -70,16 +71,19 @@ def _stages_v2(array: ArrayMeta) -> Iterator[Stage]:
 
 
 def _numcodec(array: ArrayMeta, name: str, codec: Mapping[str, Any]) -> Callable[[Any], Any]:
-    def decode(data: Any) -> Any:
+    @cache
+    def made() -> Any:
         import numcodecs
 
+        with suppress(ValueError):  # it may have to be registered first
+            return numcodecs.get_codec(dict(codec))
         if not is_installed(name, 2):
             raise DecodeError(
                 f"{array.path or 'the root array'} {missing(name, array.zarr_format)}"
             )
-        return numcodecs.get_codec(dict(codec)).decode(data)
+        return numcodecs.get_codec(dict(codec))
 
-    return decode
+    return lambda data: made().decode(data)
 
 
 def _numpy_dtype(array: ArrayMeta) -> np.dtype[Any]:
@@ -384,14 +388,19 @@ _UNCHECKED = 2**26
 of `Limits.chunk_bytes`, far more, and Zarr refuses those that turn out too large for theirs."""
 
 
+_KINDS = 1_000
+"""Shapes of chunks whose steps are kept: where chunks have varying lengths there may be many."""
+_ChunkKind = tuple[str, tuple[int, ...]]
+
+
 class ChunkGuard:
     """Refuses encoded chunks that would decode to far more than a chunk of their array has."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._unchecked = min(_UNCHECKED, limits.chunk_bytes)
-        self._steps: dict[str, list[Step]] = {}
-        self._shards: dict[str, ShardCodec | None] = {}
+        self._steps: dict[_ChunkKind, list[Step]] = {}
+        self._shards: dict[_ChunkKind, ShardCodec | None] = {}
 
     def is_free(self, array: ArrayMeta, data: bytes) -> bool:
         """Say whether a chunk may be decoded as it is, as far as that is known at once."""
@@ -443,17 +452,23 @@ class ChunkGuard:
             self.chunk(shard.inner, data)
 
     def _steps_of(self, array: ArrayMeta) -> list[Step]:
-        if array.path not in self._steps:
+        kind = array.path, array.chunks
+        if kind not in self._steps:
+            if len(self._steps) > _KINDS:
+                self._steps.clear()
             try:
-                self._steps[array.path] = steps(array, self._limits)
+                self._steps[kind] = steps(array, self._limits)
             except RefexplorerError:  # Zarr refuses the array in its own words
-                self._steps[array.path] = []
-        return self._steps[array.path]
+                self._steps[kind] = []
+        return self._steps[kind]
 
     def _shard_of(self, array: ArrayMeta) -> ShardCodec | None:
-        if array.path not in self._shards:
-            self._shards[array.path] = shard_layout(array)
-        return self._shards[array.path]
+        kind = array.path, array.chunks
+        if kind not in self._shards:
+            if len(self._shards) > _KINDS:
+                self._shards.clear()
+            self._shards[kind] = shard_layout(array)
+        return self._shards[kind]
 
 
 def _is_risky(step: Step) -> bool:

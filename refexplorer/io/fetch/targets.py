@@ -41,13 +41,13 @@ from refexplorer.io.fetch.failures import (
     rejection_text,
     too_long,
 )
-from refexplorer.refset.contents import SetLike, internals, require_lookup
 from refexplorer.spec.references import Base64, Inline, Range, Reference
 from refexplorer.spec.zarr_metadata import is_metadata
 
 if TYPE_CHECKING:
     from refexplorer.io.fetch.http import HttpReader
     from refexplorer.io.fetch.stores import RemoteReader
+    from refexplorer.refset.contents import SetLike
 
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY)
 """Where it exists, a folder need not be readable for the way to lead through it."""
@@ -421,6 +421,8 @@ def reference_of(refs: SetLike, key: str) -> Reference:
             "is a bug in refexplorer, please report it."
         )
     if not is_metadata(key):  # Zarr asks for names of metadata that no set has
+        from refexplorer.refset.contents import internals, require_lookup  # loads Arrow
+
         require_lookup(internals(refs).opened)
     raise NoReference(key)
 

@@ -24,7 +24,7 @@ from refexplorer.io.fetch.failures import NoReference, as_internal_error, missin
 from refexplorer.io.fetch.many import Advance, FetchProgress, fetch_many
 from refexplorer.io.fetch.targets import Targets, inline_bytes, reference_of
 from refexplorer.io.reading.zarr_refusals import check_array, sentence_of, undecodable
-from refexplorer.io.reading.zarr_store import CheckedFileSystem, store
+from refexplorer.io.reading.zarr_store import ReferenceStore
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.references import Base64, Inline, Reference
 
@@ -103,7 +103,7 @@ class ArrayDecoder:
         self.targets = targets
         self._given = _GivenBytes(targets, refs)
         self._metadata = _metadata_of(array)
-        self._steps = [] if self._metadata is None else self._own_steps()
+        self._steps = [] if self._metadata is None else self._own_steps(array)
         if not self._steps:  # Zarr says what is wrong with an array before chunks are fetched
             self._metadata = self._opened.metadata
         self._lock = threading.Lock()
@@ -129,9 +129,11 @@ class ArrayDecoder:
     def decode(self, index: Index, data: bytes) -> ArrayValues:
         """Return the values of a chunk, cut to the shape of the array."""
         if self._steps:
+            chunk = self.array.chunk_array(index)
+            own = self._steps if chunk is self.array else self._own_steps(chunk)
             try:
                 values: Any = data
-                for step in self._steps:
+                for step in own:
                     values = step.run(values)
                 return np.asarray(values[self._inside(index)], self.dtype)
             except Exception:  # Zarr meets the same, and says it
@@ -146,6 +148,8 @@ class ArrayDecoder:
     def fill(self, index: Index) -> ArrayValues:
         """Return the values of a chunk that the set has no reference for."""
         with self._lock:
+            if self.array.varying is not None:
+                self._filled, self._is_filled = self.fill_value, True
             if not self._is_filled:
                 found = self._by_zarr(index)
                 if not found.size:
@@ -157,7 +161,7 @@ class ArrayDecoder:
     @cached_property
     def _opened(self) -> zarr.Array[Any]:
         """The array as Zarr opens it, which takes longer than many chunks."""
-        return _open(CheckedFileSystem(self.refs, self._given), self.array)
+        return _open(ReferenceStore(self.refs, self._given), self.array)
 
     def _by_zarr(self, index: Index) -> ArrayValues:
         try:
@@ -171,12 +175,12 @@ class ArrayDecoder:
     def _inside(self, index: Index) -> tuple[slice, ...]:
         return tuple(slice(0, part.stop - part.start) for part in region(self.array, index))
 
-    def _own_steps(self) -> list[Step]:
+    def _own_steps(self, array: ArrayMeta) -> list[Step]:
         """Return the steps that decode as Zarr does, none of which needs a process of its own."""
         if not self.is_plain:
             return []
         try:
-            found = steps(self.array, self.refs.limits)
+            found = steps(array, self.refs.limits)
         except RefexplorerError:
             return []
         is_known = all(each.stage.name == VALUES or is_bounded(each.stage.name) for each in found)
@@ -206,16 +210,16 @@ def _metadata_of(array: ArrayMeta) -> Any:
     from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
 
     kind: Any = ArrayV3Metadata if array.zarr_format == 3 else ArrayV2Metadata
-    try:
-        return kind.from_dict(dict(array.metadata))
+    try:  # of a chunk: Zarr before 3.2 knows no chunks of varying lengths, and decodes them
+        return kind.from_dict(dict(array.chunk_array((0,) * len(array.shape)).metadata))
     except Exception:  # opening the array raises the same, with a sentence
         return None
 
 
-def _open(view: CheckedFileSystem, array: ArrayMeta) -> zarr.Array[Any]:
+def _open(store: ReferenceStore, array: ArrayMeta) -> zarr.Array[Any]:
     try:
         return zarr.open_array(
-            store(view), path=array.path, mode="r", zarr_format=3 if array.zarr_format == 3 else 2
+            store, path=array.path, mode="r", zarr_format=3 if array.zarr_format == 3 else 2
         )
     except RefexplorerError:
         raise

@@ -15,7 +15,7 @@ from refexplorer.core.errors import DecodeError, LimitError, RefexplorerError
 from refexplorer.core.masking import masks_repr
 from refexplorer.core.text import counted, size_text
 from refexplorer.io.access import Place, protocol_of
-from refexplorer.io.decode.sizes import Index, chunks_along, overlap, place_count
+from refexplorer.io.decode.sizes import Index, overlap, place_count
 from refexplorer.io.fetch.many import Advance
 from refexplorer.io.fetch.targets import RangeOfKey, Targets, merged
 from refexplorer.io.reading.chunks import (
@@ -251,7 +251,7 @@ def _ascending(part: int | slice, extent: int) -> range:
 
 def _touched(array: ArrayMeta, places: tuple[range, ...], what: str) -> Iterator[Index]:
     """Return the chunks of some places, which are not too many for what is done with them."""
-    along = [chunks_along(each, chunk) for each, chunk in zip(places, array.chunks, strict=True)]
+    along = [axis.touched(each) for axis, each in zip(array.axes, places, strict=True)]
     count = math.prod(number for number, _ in along)
     if count > ESTIMATED_CHUNKS:
         raise LimitError(

@@ -374,7 +374,7 @@ class Tracer:
     def chunk(self) -> Trace:
         """Take every step to the values of the chunk."""
         if self._has_reference():
-            self._decode(self.array)
+            self._decode(self.array and self.array.chunk_array(self.index or ()))
         return self.trace()
 
     def inner(self, inner: Sequence[int] | EllipsisType) -> Trace:
@@ -384,7 +384,7 @@ class Tracer:
 
         if self.array is None:
             raise DecodeError(f"{self.key} is no chunk of an array, so it is no shard.")
-        layout = shard_layout(self.array)
+        layout = shard_layout(self.array.chunk_array(self.index or ()))
         if layout is None:
             raise DecodeError(
                 f"The chunks of {self.array.path} are no shards whose index can be read: its "

@@ -51,8 +51,8 @@ def factors_of(array: ArrayMeta, factor: int | None) -> tuple[int, ...]:
     name = array.path or "the root array"
     if not is_divisible(array):
         raise RefexplorerError(
-            f"The chunks of {name} are compressed, filtered or not in C order, so parts of their "
-            "bytes are no chunks; leave the array out."
+            f"The chunks of {name} are compressed, filtered, not in C order or of different "
+            "lengths, so they cannot be divided into equal parts; leave the array out."
         )
     left = next((step for step in array.chunks if step > 1), 1) if factor is None else factor
     factors = []

@@ -294,7 +294,7 @@ class GenItem(PickledByFields):
             except BadField:
                 continue
 
-    @property
+    @cached_property
     def folder(self) -> str:
         """The folder that all its keys are in: the literal start of the key, up to a slash."""
         first = self.key.parts[0] if self.key.parts else ""

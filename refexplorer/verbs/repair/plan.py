@@ -245,7 +245,7 @@ class _Planner:
         if not len(numbers) or not meta.grid:
             return _NO_CHUNKS
         indices = np.stack(np.unravel_index(numbers, meta.narrow_grid), axis=1)
-        places = indices * np.array(meta.chunks, np.int64)
+        places = meta.starts_of(indices)
         is_within = np.zeros(len(numbers), np.bool_)
         for start, stop in facts.regions:
             is_within |= ((places >= start) & (places < stop)).all(axis=1)

@@ -65,6 +65,8 @@ class CompareController:
         if not source:
             self._comparison.compare(None)
             return Done(), []
+        if request.is_typed:
+            sets.consent(source)
         label = f"Opening {escape(source, _TEXT)}"
 
         def tell(done: int, size: int) -> None:

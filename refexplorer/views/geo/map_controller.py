@@ -200,7 +200,7 @@ class MapController:
         for axis, at in enumerate(request.index[: len(index)]):
             index[axis] = min(max(at, 0), array.shape[axis] - 1)
         index[found.rows], index[found.columns] = place
-        chunk = tuple(at // size for at, size in zip(index, array.chunks, strict=True))
+        chunk = array.chunk_at(index)
         others = math.prod(
             size for axis, size in enumerate(array.grid) if axis not in (found.rows, found.columns)
         )

@@ -17,6 +17,7 @@ import numpy as np
 
 from refexplorer.checks.look.audit_states import DECODED, LOST, STATES
 from refexplorer.core.errors import LimitError
+from refexplorer.core.limits import INT64_MAX
 from refexplorer.io.decode.sizes import Index
 from refexplorer.refset.chunk_grid import DENSE_CHUNKS, ChunkColumns, ChunkReferences
 from refexplorer.refset.contents import internals
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from refexplorer.checks.render.audit_report import Audit
     from refexplorer.refset.targets import TargetIndex
     from refexplorer.verbs.referenceset import ReferenceSet
-
-_INT64 = 2**63 - 1
 
 
 class Outcomes(NamedTuple):
@@ -104,11 +103,6 @@ class ChunkHealth:
         self._made: tuple[tuple[object, ...], HealthColumns] | None = None
         self._outcomes: dict[str, Outcomes] = {}
         self._marked: dict[tuple[str, str], np.ndarray] = {}
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether the chunks of the set were counted, so that `columns` takes no time."""
-        return "array_states" in vars(internals(self.references))
 
     def columns(self) -> HealthColumns:
         """Return the state of all arrays; their chunks are counted when first asked for."""
@@ -250,9 +244,7 @@ class ChunkHealth:
         return Outcomes(failed, np.setdiff1d(read, failed))
 
     def badges(self, path: str) -> Badges | None:
-        """Return what is wrong at a path or below it; None where nothing is known to be."""
-        if not self.is_counted:
-            return None
+        """Return what is wrong at a path or below it, by what was counted; None if nothing is."""
         columns, opened = self.columns(), internals(self.references).opened
         folder = opened.tree.folder(path)
         if folder is not None:
@@ -308,7 +300,7 @@ def _holds(numbers: np.ndarray, number: int) -> bool:
 
 def number_type(array: ArrayMeta) -> type[np.int64] | type[object]:
     """Return the type of numbers of chunks: whole ones of Python where 64 bits are too few."""
-    return np.int64 if array.chunk_count <= _INT64 else object
+    return np.int64 if array.chunk_count <= INT64_MAX else object
 
 
 def _grid(audit: Audit, array: ArrayMeta) -> np.ndarray:

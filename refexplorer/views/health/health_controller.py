@@ -136,7 +136,7 @@ class HealthTable:
 
     def rows(self, request: HealthRows, report: JobReport = unheard) -> JobAnswer:
         """Answer ``health.rows``."""
-        if not self._health.is_counted:
+        if not internals(self._refs).is_counted:
             arrays = counted(len(self._refs.arrays()), "array")
             go_on(report, None, None, f"Counting the chunks of {arrays}")
         columns = self._health.columns()

@@ -142,9 +142,9 @@ class TimeAxes:
             )
         values = reference.data
         try:
-            for step in steps(coordinate, self._refs.limits):
+            for step in steps(coordinate.chunk_array(index), self._refs.limits):
                 values = step.run(values)
-            return np.asarray(values).reshape(coordinate.chunks)
+            return np.asarray(values).reshape(coordinate.chunk_shape(index))
         except Exception as error:  # codecs raise what they like
             raise UnknownTimesError(
                 f"The coordinate `{path}` cannot be decoded: {error_text(error)}"

@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.formats.columns.arrow import flags_of, numbers_of, text_column
-from refexplorer.io.decode.sizes import chunks_along
 from refexplorer.refset.contents import internals
 from refexplorer.refset.search import GLOB_MARKS, Matcher
 from refexplorer.refset.targets import folders_of
@@ -103,7 +102,8 @@ class DateFinder:
         if axis.axis is None:
             times = np.full(len(targets), axis.times[0])
         else:
-            starts = np.arange(0, len(axis.times), array.chunks[axis.axis])
+            along = array.axes[axis.axis]
+            starts = along.starts_of(np.arange(along.count))
             firsts = np.fmin.reduceat(axis.times, starts) if len(starts) else starts
             times = firsts[chunks.indices[has, axis.axis].astype(np.int64)]
         told = np.full(len(found), np.nan)
@@ -272,8 +272,8 @@ class TargetListing:
                 f"Too many chunks of `{path}` are generated to list the targets of a part of it."
             )
         places, needed = parse(array, query.slices), np.ones(len(grid.chunks), np.bool_)
-        for axis, (along, chunk) in enumerate(zip(places, array.chunks, strict=True)):
-            number, chunks = chunks_along(along, chunk)
+        for axis, (along, part) in enumerate(zip(array.axes, places, strict=True)):
+            number, chunks = along.touched(part)
             if number > _CHUNKS:
                 raise LimitError(f"This part has values of {number:,} chunks along one dimension.")
             needed &= np.isin(grid.chunks.indices[:, axis], np.fromiter(chunks, np.int64, number))

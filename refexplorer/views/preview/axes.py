@@ -181,9 +181,8 @@ def first_look(refs: ReferenceSet, array: ArrayMeta, budget: int | None = None) 
     if colours is not None:
         places[colours] = range(array.shape[colours])
     for axis, numbers, (first, last) in zip(shown, outer, window, strict=True):
-        step = array.chunks[axis]
-        chunks = numbers[first:last]
-        places[axis] = range(chunks[0] * step, min(chunks[-1] * step + step, array.shape[axis]))
+        along, chunks = array.axes[axis], numbers[first:last]
+        places[axis] = range(along.part(chunks[0]).start, along.part(chunks[-1]).stop)
     return tuple(places)
 
 
@@ -197,7 +196,7 @@ def _cost(refs: ReferenceSet, array: ArrayMeta, key: str) -> int:
     reference = refs.get(key)
     if reference is None or isinstance(reference, Inline | Base64):
         return 0
-    decoded = math.prod(array.chunks) * (array.itemsize or POINTER)
+    decoded = math.prod(array.chunks) * (array.itemsize or POINTER)  # of the largest
     return decoded if reference.size is None else reference.size
 
 

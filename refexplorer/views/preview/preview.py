@@ -365,7 +365,7 @@ class PreviewReader:
     def _reading_value(self, request: ReadValue, report: JobReport) -> JobAnswer:
         array = self._array(request.array)
         self._require_place(array, request.index)
-        index = tuple(at // size for at, size in zip(request.index, array.chunks, strict=True))
+        index = array.chunk_at(request.index)
         if not self.chunks.holds(array.path, index):
             return ValueText(None), []
         found = self.chunks.read(array, tuple(range(at, at + 1) for at in request.index), report)
@@ -381,7 +381,7 @@ class PreviewReader:
     def _find(self, request: FindValue) -> ValuePlace:
         array = self._array(request.array)
         self._require_place(array, request.index)
-        index = tuple(at // size for at, size in zip(request.index, array.chunks, strict=True))
+        index = array.chunk_at(request.index)
         key = array.chunk_key(index)
         found = self._refs.get(key)
         if found is None:

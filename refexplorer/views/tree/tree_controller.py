@@ -106,7 +106,7 @@ class TreeController:
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
-        self._opened = internals(self._refs).opened
+        self._internals = internals(self._refs)
         self._log = context.failure_log
         self._lock = context.lock
         self._did = context.did
@@ -138,11 +138,12 @@ class TreeController:
 
     def _told(self, row: Row) -> Row:
         """Add to a row what is known of an array, and what is wrong with it."""
-        array = self._opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
+        inside = self._internals
+        array = inside.opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
         if array is not None:
-            strip = strip_of(self._health, array) if self._health.is_counted else None
+            strip = strip_of(self._health, array) if inside.is_counted else None
             row = replace(row, form=form_of(array), label=label_of(array), strip=strip)
-        badges = self._health.badges(row.path)
+        badges = self._health.badges(row.path) if inside.is_counted else None
         cause, changes = self._cause(row, badges), self._changes(row)
         return replace(row, badges=badges, cause=cause, changes=changes)
 
@@ -190,8 +191,8 @@ class TreeController:
         return TreeChange(self._tree.total, index)
 
     def _strips(self, request: ShowStrips) -> StripsShown:
-        array = self._opened.arrays.get(request.array)
-        if array is None or not self._health.is_counted:
+        array = self._internals.opened.arrays.get(request.array)
+        if array is None or not self._internals.is_counted:
             return StripsShown(())
         return StripsShown(tuple(strips_of(self._health, array)))
 

@@ -76,16 +76,14 @@ def counted(host: Host) -> None:
 
 def test_the_strip_of_an_array_has_the_worst_state_of_each_part(tmp_path: Path) -> None:
     (tmp_path / "all.bin").write_bytes(bytes(1000))
-    keys = array([6, 4], [1, 2], dimensions=["time", "x"])
-    keys |= {
-        f"{row}.{column}": ["all.bin", 10 * row, 4]  # type: ignore[dict-item]
-        for row in range(6)
-        for column in range(2)
-    }
+    keys: dict[str, object] = dict(array([6, 4], [1, 2], dimensions=["time", "x"]))
+    for row in range(6):
+        for column in range(2):
+            keys[f"{row}.{column}"] = ["all.bin", 10 * row, 4]
     del keys["2.0"], keys["2.1"], keys["3.1"]
-    keys["4.0"] = ["gone.bin", 0, 4]  # type: ignore[assignment]
-    keys["5.0"] = ["all.bin", -3, 4]  # type: ignore[assignment]
-    found = {".zgroup": ZGROUP} | {f"v/{name}": text for name, text in keys.items()}
+    keys["4.0"] = ["gone.bin", 0, 4]
+    keys["5.0"] = ["all.bin", -3, 4]
+    found = {".zgroup": ZGROUP} | {f"v/{name}": each for name, each in keys.items()}
     path = tmp_path / "set.json"
     path.write_text(json.dumps(found))
     host = Host(rx.open_references(path))

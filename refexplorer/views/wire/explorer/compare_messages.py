@@ -107,12 +107,15 @@ class CompareWith(Request, frozen=True, tag="compare.with"):
     ----------
     source
         Path or URL of the set as it was before; empty: none.
+    is_typed
+        Whether a person has just typed it: an address alone allows nothing.
     """
 
     reply = Done
     is_later = True
 
     source: str
+    is_typed: bool = False
 
 
 class ChangeRow(Struct, frozen=True):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.decode.chunk_shapes import POINTER, is_small
@@ -30,7 +31,7 @@ from refexplorer.views.preview.values import (
     physical,
     value_text,
 )
-from refexplorer.views.wire.explorer.data_messages import Coordinate
+from refexplorer.views.wire.messages import Real
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -38,6 +39,16 @@ if TYPE_CHECKING:
 
 _COORDINATE_CHUNKS = 8  # larger coordinates are not fetched for the labels of an axis
 _COORDINATE_BYTES = 2**20  # the same, in decoded bytes
+
+
+class Coordinate(Struct, frozen=True):
+    """The positions along one dimension."""
+
+    name: str
+    values: tuple[Real, ...] | None  # Null where they are not known without more reads
+    times: bool = False  # Whether they are milliseconds since 1970
+    # In place of values that float64 cannot express, such as integers above 2^53; else null
+    texts: tuple[str, ...] | None = None
 
 
 def sides_of(refs: ReferenceSet, array: ArrayMeta) -> Iterator[ArrayMeta | None]:

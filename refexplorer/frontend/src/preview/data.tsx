@@ -196,7 +196,7 @@ interface OfferProps {
 function Offer({ plan: { estimate, chunk_count }, done, busy, read }: OfferProps) {
   const cost = [
     chunk_count > 1 ? counted(chunk_count, "chunk") : "",
-    estimate.requests > 1 ? counted(estimate.requests, "request") : "",
+    Number(estimate.requests) > 1 ? counted(estimate.requests, "request") : "",
   ].filter(Boolean);
   return (
     <div class="offer">

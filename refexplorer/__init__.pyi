@@ -13,10 +13,10 @@ from .checks.render.audit_summary import AuditSummary as AuditSummary
 from .checks.render.check_results import TargetCheck as TargetCheck, TargetChecks as TargetChecks
 from .checks.look.audit_states import TargetState as TargetState
 from .io.reading.filesystem import ReferenceFileSystem as ReferenceFileSystem
-from .io.reading.readings import ChunkState as ChunkState, Reading as Reading
+from .io.reading.chunks import ChunkState as ChunkState, Reading as Reading
 from .io.reading.selection import Estimate as Estimate
 from .io.reading.selection import ArrayReading as ArrayReading
-from .io.reading.shards import Shard as Shard
+from .io.reading.trace import Shard as Shard
 from .io.reading.trace import Trace as Trace
 from .io.reading.trace_value import ValueOrigin as ValueOrigin
 from .checks.headlines import Claim as Claim, Headline as Headline
@@ -49,7 +49,7 @@ from .formats.icechunk.history import (
     RepositoryHistory as RepositoryHistory,
     RepositorySnapshot as RepositorySnapshot,
 )
-from .verbs.history import history as history
+from .verbs.opening import history as history
 from .verbs.inferring import Inference as Inference, infer as infer
 from .core.limits import Limits as Limits
 from .verbs.opening import (

@@ -21,7 +21,7 @@ from refexplorer.checks.look.targets import (
 from refexplorer.checks.render.check_results import TargetCheck, TargetChecks
 from refexplorer.core.text import counted
 from refexplorer.formats.icechunk.history import Recorded, RecordedVersion
-from refexplorer.io.access.urls import protocol_of
+from refexplorer.io.access import protocol_of
 from refexplorer.io.fetch.background import Stopped, wait_for
 from refexplorer.io.fetch.failures import Facts
 from refexplorer.io.fetch.targets import Targets

@@ -23,9 +23,9 @@ from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
 from refexplorer.checks.terms import CheckTerms
 from refexplorer.checks.verify_finding import named, short
+from refexplorer.core.files import write_blocks, writing
 from refexplorer.core.masking import KEYS, masked
 from refexplorer.core.text import counted, escape
-from refexplorer.core.writing import write_blocks, writing
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding
 

@@ -41,12 +41,12 @@ from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted, escape
 from refexplorer.formats.icechunk.history import Recorded
 from refexplorer.formats.source import LeftOut
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.background import Stopped
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.opening import installed_packages
 from refexplorer.refset.lint_absent import lint_groups, lint_lost_places
-from refexplorer.refset.lint_metadata import lint_metadata
+from refexplorer.refset.lint_arrays import lint_metadata
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, Findings, parts_of, pointer

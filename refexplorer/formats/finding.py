@@ -32,8 +32,11 @@ from refexplorer.core.files import (
 from refexplorer.core.limits import Limits
 from refexplorer.core.masking import masked_url, secrets_of, without
 from refexplorer.core.text import counted, escape
-from refexplorer.formats.catalogues import (
+from refexplorer.formats.datafiles.streams import BLOCK, RangeStream, ReadAmount
+from refexplorer.formats.forms import DataFileForm, first_answer
+from refexplorer.formats.other_files import (
     NAME_SHOWN,
+    PROBE,
     Sources,
     catalogue_of,
     check_several,
@@ -41,11 +44,11 @@ from refexplorer.formats.catalogues import (
     common_folder,
     fitting,
     is_web,
+    kind_of,
+    refuse_other,
+    refuse_zarr,
     whole_pattern,
 )
-from refexplorer.formats.datafiles.streams import BLOCK, RangeStream, ReadAmount
-from refexplorer.formats.forms import DataFileForm, first_answer
-from refexplorer.formats.other_files import PROBE, kind_of, refuse_other, refuse_zarr
 from refexplorer.formats.source import (
     ZMETADATA,
     LeftOut,

@@ -40,10 +40,9 @@ from refexplorer.refset.overriding import is_within
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.gen.item import FIELDS, GenItem
-from refexplorer.spec.lint import parse_metadata
 from refexplorer.spec.references import Base64, Inline, Reference
 from refexplorer.spec.templates.template import Template
-from refexplorer.spec.zarr_metadata import ArrayMeta
+from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
 
 _ABSENT = object()
 

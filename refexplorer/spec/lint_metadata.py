@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from refexplorer.core.text import counted
 from refexplorer.spec.keys import odd_json
-from refexplorer.spec.lint import LintFinding, parse_metadata
+from refexplorer.spec.lint import LintFinding
 from refexplorer.spec.zarr_metadata import (
     DIMENSIONS,
     FIELDS_OF_DTYPE,
     ArrayMeta,
     BadMetadata,
+    parse_metadata,
     read_array,
     wrong_fill_value,
 )
@@ -293,6 +295,17 @@ def _are_texts(names: list[object]) -> bool:
     return all(isinstance(name, str) for name in names)
 
 
+def named_arrays(attributes: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield the names of arrays in the attributes that have some, as CF writes them.
+
+    In ``crs: x y`` the name with the colon is that of the mapping, and the others are coordinates.
+    """
+    for attribute in ("coordinates", "grid_mapping"):
+        text = attributes.get(attribute)
+        for word in text.split() if isinstance(text, str) else ():
+            yield attribute, word.rstrip(":")
+
+
 def lint_ignored_fill_value(
     array: ArrayMeta, attributes: Mapping[str, object]
 ) -> LintFinding | None:
@@ -300,8 +313,9 @@ def lint_ignored_fill_value(
     written, used = attributes.get("_FillValue"), array.fill_value
     if isinstance(written, list) and len(written) == 1:
         written = written[0]
-    numbers = isinstance(written, int | float) and isinstance(used, int | float)
-    if array.zarr_format != 2 or not numbers or written == used:
+    if not isinstance(written, int | float) or not isinstance(used, int | float):
+        return None
+    if array.zarr_format != 2 or _is_same(array, written, used):
         return None
     return LintFinding(
         "fill-value-ignored",
@@ -323,8 +337,63 @@ def may_be_a_value(array: ArrayMeta, attributes: Mapping[str, object]) -> bool:
         return False
     if "_FillValue" in attributes or value != value or abs(value) >= _FAR_AWAY:
         return False
+    if not _KINDS.fullmatch(array.dtype) or _is_declared(array, value, attributes):
+        return False
     is_coordinate = array.dimensions == (array.path.rpartition("/")[2],)
-    return _KINDS.fullmatch(array.dtype) is not None and (is_coordinate or not _is_usual(array))
+    return is_coordinate or not _is_usual(array)
+
+
+_DEFAULTS = {
+    "i1": -127, "u1": 255, "i2": -32767, "u2": 65535, "i4": -2147483647, "u4": 4294967295,
+    "i8": -9223372036854775806, "u8": 18446744073709551614,
+}  # fmt: skip
+"""What netCDF fills integers with; its floats are far away from all values."""
+
+
+def _is_declared(array: ArrayMeta, value: float, attributes: Mapping[str, object]) -> bool:
+    """Say whether a file says that a value is missing, other than by `_FillValue`."""
+    if value == _DEFAULTS.get(array.dtype[1:]):
+        return True
+    if any(_is_same(array, value, each) for each in _numbers(attributes.get("missing_value"))):
+        return True
+    flags = _numbers(attributes.get("flag_values"))
+    if flags:
+        return not any(_is_same(array, value, flag) for flag in flags)
+    return _is_outside(array, value, attributes)
+
+
+def _is_outside(array: ArrayMeta, value: float, attributes: Mapping[str, object]) -> bool:
+    """Say whether a value as it is stored is beyond the range that an array says to have."""
+    span = _numbers(attributes.get("valid_range"))
+    least = _numbers(attributes.get("valid_min")) or span[:1]
+    most = _numbers(attributes.get("valid_max")) or span[1:]
+    is_integer = array.dtype[1] in "iu"
+    if is_integer and any(isinstance(each, float) for each in (*least, *most)):
+        return False  # limits of the values that packing stands for
+    if array.dtype[1] == "i" and str(attributes.get("_Unsigned", "")).lower() == "true":
+        bits = 8 * int(array.dtype[2:])
+        value, least, most = (
+            value % 2**bits,
+            [n % 2**bits for n in least],
+            [n % 2**bits for n in most],
+        )
+    return any(value < each for each in least) or any(value > each for each in most)
+
+
+def _numbers(value: object) -> list[int | float]:
+    """Return the numbers of an attribute; none where it has others than numbers."""
+    values: list[Any] = value if isinstance(value, list) else [value]
+    is_number = all(isinstance(each, int | float) and not isinstance(each, bool) for each in values)
+    return values if is_number else []
+
+
+def _is_same(array: ArrayMeta, one: float, other: float) -> bool:
+    """Say whether two numbers are one in the data type of an array."""
+    if one == other or not re.fullmatch("[<>]f[248]", array.dtype):
+        return one == other
+    with np.errstate(over="ignore"):
+        stored, its = np.array([one, other], array.dtype)
+    return bool(stored == its)
 
 
 def _is_usual(array: ArrayMeta) -> bool:

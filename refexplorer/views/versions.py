@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.verbs.differing import diff
-from refexplorer.verbs.history import history
-from refexplorer.verbs.opening import open_references
+from refexplorer.verbs.opening import history, open_references
 from refexplorer.views.wire.context import RepositoryVersions, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.operations import job

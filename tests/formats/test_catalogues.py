@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.verbs.opening import open_guarded
 from tests.helpers.servers import RangeServer, range_server
 

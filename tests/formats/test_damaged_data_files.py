@@ -15,7 +15,7 @@ import tifffile
 import refexplorer as rx
 from refexplorer.core.limits import VisitorLimits
 from refexplorer.hosts.page.openings import ConfinedOpening
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.verbs.opening import open_guarded
 
 pytestmark = pytest.mark.child

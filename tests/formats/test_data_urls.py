@@ -19,7 +19,7 @@ from moto.server import ThreadedMotoServer
 import refexplorer as rx
 from refexplorer.core.limits import VisitorLimits
 from refexplorer.hosts.page.openings import ConfinedOpening
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.verbs.opening import open_guarded
 from tests.helpers.commands import run
 from tests.helpers.servers import RangeServer, range_server

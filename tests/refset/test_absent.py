@@ -147,3 +147,55 @@ def test_one_file_and_a_store_may_leave_chunks_out() -> None:
         for key, value in one.items()
     }
     assert found(store) == {}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "attributes", "codes"),
+    [
+        ("|O", {}, ["array-without-references"]),
+        ("|O", {"grid_mapping_name": "mercator"}, []),
+        ("|S1", {}, []),  # as netCDF has the containers of attributes
+        ("<i4", {}, []),
+    ],
+)
+def test_a_text_without_dimensions_is_written_for_its_value(
+    dtype: str, attributes: dict[str, str], codes: list[str]
+) -> None:
+    keys = array([], [], **attributes)
+    keys[".zarray"] |= {"dtype": dtype, "fill_value": None, "filters": None}
+    if dtype == "|O":
+        keys[".zarray"]["filters"] = [{"id": "vlen-utf8"}]
+    assert list(found({".zgroup": GROUP} | X | below("note", keys))) == codes
+
+
+@pytest.mark.parametrize(
+    ("attributes", "group", "lacking"),
+    [
+        ({"coordinates": "x lat lon"}, "", "`lat` (coordinates), `lon` (coordinates)"),
+        ({"coordinates": "x"}, "", ""),
+        ({"coordinates": "x"}, "g/h", ""),  # of a group above
+        ({"coordinates": "/x ../x"}, "g", ""),
+        ({"grid_mapping": "crs"}, "", "`crs` (grid_mapping)"),
+        ({"grid_mapping": "x"}, "", ""),
+        ({"grid_mapping": "x: crs lat"}, "", "`crs` (grid_mapping), `lat` (grid_mapping)"),
+        (
+            {"coordinates": "lat", "grid_mapping": "crs"},
+            "",
+            "`lat` (coordinates), `crs` (grid_mapping)",
+        ),
+        ({"coordinates": 5}, "", ""),
+    ],
+)
+def test_attributes_that_name_no_array(
+    attributes: dict[str, Any], group: str, lacking: str
+) -> None:
+    path = f"{group}/y" if group else "y"
+    document = {".zgroup": GROUP} | X | below(path, array([2], [2], "y", **attributes) | INLINE)
+    for folder in ("g", "g/h")[: len(group.split("/")) if group else 0]:
+        document[f"{folder}/.zgroup"] = GROUP
+    notes = [
+        each for each in rx.open_references(document).diagnostics if each.code == "names-nothing"
+    ]
+    messages = [f"`{path}` names {lacking}, but the set has no such array"] if lacking else []
+    assert [note.message.rstrip("s.") for note in notes] == messages
+    assert {note.severity for note in notes} <= {"info"}

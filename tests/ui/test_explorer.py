@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.helpers.browsing import row
+from tests.helpers.browsing import details, row, show
 
 SELECTED = re.compile("true")
 
@@ -21,8 +21,7 @@ def test_browse_and_explain_a_key(explorer: Locator, demo: Path) -> None:
     chunk = row(explorer, "6.0.0")
     expect(chunk).to_have_attribute("aria-level", "2")
     chunk.click()
-    explorer.get_by_role("tab", name="Key").click()
-    panel = explorer.get_by_role("tabpanel", name="Key")
+    panel = details(explorer, "Key")
     offset, length = json.loads((demo / "sst.v0.json").read_text())["sst/6.0.0"][1:]
     place = f"{offset:,} + {length:,} bytes"
     for text in ("sst/6.0.0", "byte range", "sst_2025-09.nc", place, "shuffle"):
@@ -42,10 +41,8 @@ def test_read_a_chunk_and_draw_it(explorer: Locator) -> None:
     row(explorer, "sst").click()
     explorer.page.keyboard.press("ArrowRight")
     row(explorer, "6.0.0").click()
-    explorer.get_by_role("tab", name="Data").click()
-    panel = explorer.get_by_role("tabpanel", name="Data")
+    panel = show(explorer, "Values")
     expect(panel.get_by_label("time: index or slice")).to_have_value("12:14")  # of the chunk
-    panel.get_by_role("button", name=re.compile(r"^(Read|Decode) [\d.]+ kB")).click()
     expect(panel).to_contain_text("14.66 to 29.19 degree_Celsius")
     expect(panel).to_contain_text("5,790 missing")
     expect(panel.get_by_role("application", name="sea surface temperature")).to_be_visible()
@@ -57,9 +54,7 @@ def test_read_a_chunk_and_draw_it(explorer: Locator) -> None:
 
 def test_a_value_of_the_picture_tells_why_it_is_so(explorer: Locator) -> None:
     row(explorer, "sst").click()
-    explorer.get_by_role("tab", name="Data").click()
-    panel = explorer.get_by_role("tabpanel", name="Data")
-    panel.get_by_role("button", name=re.compile("^(Read|Decode)")).first.click()
+    panel = show(explorer, "Values")
     picture = panel.get_by_role("application", name="sea surface temperature")
     picture.focus()
     picture.press("ArrowRight")
@@ -71,9 +66,7 @@ def test_a_value_of_the_picture_tells_why_it_is_so(explorer: Locator) -> None:
 
 def test_read_a_small_array_and_draw_a_line(explorer: Locator) -> None:
     row(explorer, "lat").click()
-    explorer.get_by_role("tab", name="Data").click()
-    panel = explorer.get_by_role("tabpanel", name="Data")
-    panel.get_by_role("button", name=re.compile("^(Read|Decode)")).first.click()
+    panel = show(explorer, "Values")
     expect(panel).to_contain_text("10.25 to 57.75")
     expect(panel.get_by_role("application", name="lat: line").locator("svg")).to_be_visible()
 

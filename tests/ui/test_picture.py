@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import open_file, violations
+from tests.helpers.browsing import looked_at, menu, open_file, violations
 from tests.helpers.hosts import PanelPage
 from tests.helpers.sets import ZARRAY
 
@@ -40,14 +40,14 @@ def write(folder: Path) -> None:
 
 
 def field(panel: Locator, name: str) -> Locator:
-    return panel.get_by_label(f"{name}: index or slice")
+    return menu(panel, "Part and reading").get_by_label(f"{name}: index or slice")
 
 
 @pytest.fixture
 def panel(panel_page: PanelPage, page: Page, tmp_path: Path) -> Locator:
     write(tmp_path)
-    open_file(page, panel_page.url, tmp_path / "set.json", "view=data&key=x")
-    return page.get_by_role("tabpanel", name="Data")
+    open_file(page, panel_page.url, tmp_path / "set.json", "key=x")
+    return looked_at(page, "Values")
 
 
 def test_a_picture_is_read_zoomed_and_moved(panel: Locator) -> None:
@@ -98,7 +98,7 @@ def test_what_is_below_the_cursor_and_what_is_saved(panel: Locator) -> None:
     saved = {}
     for name in ("PNG", "SVG", "CSV", "npy", "NetCDF"):
         with panel.page.expect_download() as download:
-            panel.get_by_role("group", name="Save").get_by_role("button", name=name).click()
+            menu(panel, "Save as").get_by_role("button", name=name).click()
         saved[download.value.suggested_filename] = Path(download.value.path()).read_bytes()
     assert saved["x.png"].startswith(b"\x89PNG")
     drawn = saved["x.svg"].decode()
@@ -140,5 +140,5 @@ def test_what_is_below_the_cursor_and_what_is_saved(panel: Locator) -> None:
     panel.page.mouse.up()
     expect(table.locator("[aria-selected=true]")).to_have_count(3)
     assert violations(panel.page) == []
-    panel.get_by_role("group", name="Show as").get_by_role("button", name="Heatmap").click()
+    panel.get_by_role("group", name="Show as").get_by_role("button", name="Picture").click()
     expect(kept).to_have_text(["y 1,000, x 1,001 remove"])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import follow, open_file, start, violations
+from tests.helpers.browsing import follow, looked_at, open_file, start, violations
 from tests.helpers.hosts import PanelPage
 
 _IS_ONE_LINE = "name => name.getClientRects()[0]?.height < 24"
@@ -71,7 +71,7 @@ def test_wide_tables_have_pages(panel_page: PanelPage, page: Page, tmp_path: Pat
     values = "".join(chr(column % 100) for column in range(300))
     (tmp_path / "set.json").write_text(json.dumps({"x/.zarray": array([3, 100]), "x/0.0": values}))
     open_file(page, panel_page.url, tmp_path / "set.json", "view=data&key=x&mode=table")
-    panel = page.get_by_role("tabpanel", name="Data")
+    panel = looked_at(page, "Values")
     panel.locator(".offer button").click()
     pages = panel.get_by_role("group", name="Page of columns")
     expect(pages).to_contain_text("columns 1 to 40 of 100")
@@ -89,7 +89,7 @@ def test_false_that_is_the_fill_value_is_explained(
     meta = array([4], "|b1", fill_value=False)
     (tmp_path / "set.json").write_text(json.dumps({"x/.zarray": meta, "x/0": "\1\0\1\0"}))
     open_file(page, panel_page.url, tmp_path / "set.json", "view=data&key=x")
-    panel = page.get_by_role("tabpanel", name="Data")
+    panel = looked_at(page, "Values")
     panel.locator(".offer button").click()
     expect(panel).to_contain_text(re.compile("2 missing: NaN stands for the fill value"))
     panel.get_by_role("checkbox", name="scale and offset").click()
@@ -101,7 +101,7 @@ def test_cells_of_equal_steps_are_square(panel_page: PanelPage, page: Page, tmp_
         json.dumps({"x/.zarray": array([50, 50]), "x/0.0": "ab" * 1250})
     )
     open_file(page, panel_page.url, tmp_path / "set.json", "view=data&key=x")
-    panel = page.get_by_role("tabpanel", name="Data")
+    panel = looked_at(page, "Values")
     panel.locator(".offer button").click()
     picture = panel.locator(".figure canvas")
     expect(picture).to_be_visible()
@@ -132,7 +132,7 @@ def test_names_numbers_and_questions_of_one_key(
     expect(numbers).to_contain_text("float64")
     page.wait_for_function(_FITS, arg=numbers.element_handle())
     follow(page, tmp_path / "set.json", "view=data&key=x")
-    page.get_by_role("tabpanel", name="Data").locator(".offer button").click()
+    looked_at(page, "Values").locator(".offer button").click()
     page.wait_for_function(_ARE_APART, arg=page.locator(".legend").first.element_handle())
     follow(page, tmp_path / "set.json", "view=data&key=y/0")
     page.get_by_role("button", name=re.compile("^Read 4 B")).click()

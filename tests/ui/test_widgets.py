@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import row, violations
+from tests.helpers.browsing import row, show, violations
 from tests.helpers.hosts import Lab
 
 PARTS = """
@@ -117,6 +117,6 @@ def test_targets_say_what_they_are(parts: Page) -> None:
 @pytest.mark.both_hosts
 def test_the_explorer_keeps_its_arrangement(explorer: Locator) -> None:
     explorer.get_by_role("separator", name="Width of the tree").press("End")
-    explorer.get_by_role("tab", name="Chunks").click()
+    show(explorer, "Chunks")
     kept = explorer.page.evaluate("JSON.parse(localStorage.getItem('refexplorer.layout'))")
     assert kept == {"tab": "chunks", "tree": 70, "bound": 1_000_000, "budget": None}

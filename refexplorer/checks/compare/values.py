@@ -20,8 +20,7 @@ from refexplorer.core.text import counted
 from refexplorer.formats.columns.references import URL
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
 from refexplorer.io.decode.codecs import is_installed
-from refexplorer.io.decode.pipelines import VALUES, stages
-from refexplorer.io.decode.steps import error_text, steps
+from refexplorer.io.decode.steps import VALUES, error_text, stages, steps
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.spec.references import Range, Reference, Url
@@ -56,9 +55,10 @@ def compare_values(
                 if isinstance(data, Exception):
                     raise data
                 values: Any = data
-                for step in steps(ours.meta, limits):
+                chunk = ours.meta.chunk_array(ours.meta.index_at(row["chunk"]))
+                for step in steps(chunk, limits):
                     values = step.run(values)
-                values = np.asarray(values).reshape(ours.meta.chunks)
+                values = np.asarray(values).reshape(chunk.chunks)
             except Exception as error:  # codecs raise what they like
                 work.fail(row["key"], error_text(error))
                 states[place] = max(states[place], LedgerState.UNDECODABLE)

@@ -47,8 +47,7 @@ from refexplorer.core.text import counted
 from refexplorer.formats.columns.references import RANGE
 from refexplorer.formats.datafiles.data_file import SizedDataFile, Unread
 from refexplorer.formats.icechunk.history import Recorded
-from refexplorer.io.access.policy import AccessPolicy
-from refexplorer.io.access.urls import protocol_of
+from refexplorer.io.access import AccessPolicy, protocol_of
 from refexplorer.io.fetch.background import Stopped, wait_for
 from refexplorer.io.fetch.failures import NotFoundError
 from refexplorer.io.fetch.targets import Targets

@@ -23,7 +23,7 @@ from refexplorer.core.masking import masked_url
 from refexplorer.core.text import escape
 from refexplorer.formats.columns.references import LARGEST, RANGE, URL
 from refexplorer.formats.icechunk.history import RecordedVersion
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.failures import AS_S3, DeniedByServer, Facts, NotFoundError, cause
 from refexplorer.io.fetch.targets import Targets

@@ -24,11 +24,11 @@ from refexplorer.checks.render.audited_targets import TARGET_COLUMNS, target_tab
 from refexplorer.checks.report_page import write_report
 from refexplorer.checks.results import PARQUET, ResultStore, seen_table
 from refexplorer.core.errors import LimitError
+from refexplorer.core.files import writing
 from refexplorer.core.masking import KEYS, masked, masked_url
 from refexplorer.core.text import escape
-from refexplorer.core.writing import writing
 from refexplorer.formats.icechunk.history import Recorded
-from refexplorer.io.access.urls import protocol_of
+from refexplorer.io.access import protocol_of
 from refexplorer.io.fetch.failures import Facts
 from refexplorer.refset.chunk_grid import DENSE_CHUNKS
 

@@ -22,7 +22,7 @@ from refexplorer.core.errors import SourceError
 from refexplorer.core.files import Files
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
-from refexplorer.formats.columns.entries import Entries, EntriesBuilder
+from refexplorer.formats.columns.table import Entries, EntriesBuilder
 from refexplorer.formats.datafiles.zarr_terms import base64_text
 from refexplorer.formats.icechunk.columns import (
     KeyEncoding,

@@ -13,9 +13,14 @@ from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape, size_text
 from refexplorer.formats.icechunk.history import RepositoryListing
 from refexplorer.hosts.page.openings import Openings, OpeningWatch
-from refexplorer.io.access.policy import AccessPolicy, InternetPolicy
-from refexplorer.verbs.history import ask_history, guarded_history, owned_history
-from refexplorer.verbs.opening import open_guarded, open_references
+from refexplorer.io.access import AccessPolicy, InternetPolicy
+from refexplorer.verbs.opening import (
+    ask_history,
+    guarded_history,
+    open_guarded,
+    open_references,
+    owned_history,
+)
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.compared import OtherSets
 

@@ -60,11 +60,11 @@ def require_codecs(key: str, text: bytes) -> None:
         return
     if not isinstance(document, dict):
         return
-    is_v3 = document.get("zarr_format") == 3
-    names = map(_name, _list(document.get("codecs"))) if is_v3 else names_v2(document)
+    version = 3 if document.get("zarr_format") == 3 else 2
+    names = map(_name, _list(document.get("codecs"))) if version == 3 else names_v2(document)
     for name in names:
-        if name and not is_installed(name, 3 if is_v3 else 2):
-            raise DecodeError(f"{key} {missing(name)}")
+        if name and not is_installed(name, version):
+            raise DecodeError(f"{key} {missing(name, version)}")
 
 
 def names_v2(metadata: Mapping[str, object]) -> list[str]:
@@ -123,11 +123,13 @@ def _is_registered_now(name: str) -> bool:
     return name in codec_registry
 
 
-def missing(name: str) -> str:
+def missing(name: str, zarr_format: int) -> str:
     """Return the sentence that names a codec and what brings it, without its subject."""
     short = name.removeprefix("numcodecs.")
-    found = (brings for start, brings in _PACKAGES.items() if short.startswith(start))
-    package = next(found, None)
+    start = max((each for each in _PACKAGES if short.startswith(each)), key=len, default="")
+    package = _PACKAGES.get(start)
+    if zarr_format == 3 and is_installed(short, 2):
+        return f"requires the codec {name}, which is installed for Zarr v2 alone, not for Zarr v3."
     if package is None:
         return f"requires the codec {name}, which no installed package provides."
     if (module := registering(short)) is not None and find_spec(module.partition(".")[0]):

@@ -23,7 +23,7 @@ from refexplorer.core.processes import (
     serve,
 )
 from refexplorer.core.text import size_text
-from refexplorer.io.decode.pipelines import as_bytes, stages
+from refexplorer.io.decode.steps import as_bytes, stages
 from refexplorer.spec.zarr_metadata import read_array
 
 if TYPE_CHECKING:

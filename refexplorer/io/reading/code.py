@@ -12,7 +12,7 @@ from refexplorer.core.files import GZIP, ZSTD
 from refexplorer.core.masking import MASK, masked_options, masked_text
 from refexplorer.formats.icechunk.facts import Container, RepositoryFacts, storage_call
 from refexplorer.formats.parquet.store import lost_record_message
-from refexplorer.io.access.urls import Options, parse, protocol_of, resolve
+from refexplorer.io.access import Options, parse, protocol_of, resolve
 from refexplorer.io.decode.codecs import names_v2, registering, registration
 from refexplorer.refset.contents import SetLike
 

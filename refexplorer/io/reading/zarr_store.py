@@ -3,6 +3,7 @@
 A pipeline is what Zarr lets other packages replace (``codec_pipeline.path``), for all arrays of a
 process. Those of other stores get Zarr's own here, and where another pipeline is configured, it
 stays; arrays of references are then read ten chunks at a time, and their errors name no chunk.
+Zarr's switch for chunks of varying lengths (``array.rectilinear_chunks``) is turned on, too.
 """
 
 from __future__ import annotations
@@ -29,15 +30,16 @@ from zarr.core.codec_pipeline import BatchedCodecPipeline
 from zarr.registry import register_pipeline
 
 from refexplorer.core.errors import DecodeError, FetchError, LimitError, RefexplorerError
-from refexplorer.io.decode.chunk_shapes import check_size
 from refexplorer.io.decode.codecs import METADATA_NAMES, require_codecs
+from refexplorer.io.decode.sizes import check_size
 from refexplorer.io.decode.steps import ChunkGuard
 from refexplorer.io.fetch.background import ReaderThreads, Stopped, is_wanted, start_thread
-from refexplorer.io.fetch.failures import rejection_text
+from refexplorer.io.fetch.failures import NoReference, as_internal_error, rejection_text
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.filesystem import NoReference, ReferenceFileSystem, as_internal_error
+from refexplorer.io.reading.filesystem import ReferenceFileSystem
 from refexplorer.io.reading.zarr_refusals import (
+    RECTILINEAR,
     check_for_xarray,
     check_metadata,
     ensure_loop,
@@ -46,8 +48,8 @@ from refexplorer.io.reading.zarr_refusals import (
     undecodable,
 )
 from refexplorer.refset.contents import SetLike
-from refexplorer.spec.lint import is_metadata
 from refexplorer.spec.references import Range, Reference
+from refexplorer.spec.zarr_metadata import is_metadata
 
 if TYPE_CHECKING:
     import xarray
@@ -149,7 +151,7 @@ class CheckedFileSystem(ReferenceFileSystem):
         owner = None if data is None else self.references.array_of(key)
         if data is None or owner is None:
             return None
-        array = self.references.array(owner[0])
+        array = self.references.array(owner[0]).chunk_array(owner[1])
         if not self._admission.is_free(array, data):
             return None
         plan.take(key)
@@ -168,7 +170,8 @@ class CheckedFileSystem(ReferenceFileSystem):
                 require_codecs(key, data)
             check_metadata(key, data)
         elif (owner := self.references.array_of(key)) is not None:
-            return self._admitted(key, self.references.array(owner[0]), data, start, end)
+            array = self.references.array(owner[0]).chunk_array(owner[1])
+            return self._admitted(key, array, data, start, end)
         return data
 
     def _admitted(
@@ -497,6 +500,8 @@ def _readers() -> ReaderThreads:
 register_pipeline(ChosenPipeline)
 if zarr.config.get(_SETTING) == _DEFAULT:
     zarr.config.set({_SETTING: f"{ChosenPipeline.__module__}.{ChosenPipeline.__qualname__}"})
+if zarr.config.get(RECTILINEAR, None) is False:
+    zarr.config.set({RECTILINEAR: True})
 if hasattr(os, "register_at_fork"):  # a fork has no threads, and would wait for them for good
     os.register_at_fork(after_in_child=_readers.cache_clear)
 

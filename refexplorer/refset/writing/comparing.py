@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.core.writing import refused
+from refexplorer.core.files import refused
 from refexplorer.formats.columns.arrow import flags_of
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
 from refexplorer.formats.columns.references import (

@@ -28,9 +28,8 @@ from refexplorer.spec.references import (
     Reference,
     Url,
 )
-from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.syntax import TemplateProblem
-from refexplorer.spec.templates.template import is_template
+from refexplorer.spec.templates.template import compile_template, is_template
 from refexplorer.views.text.positions import TextPositions
 from refexplorer.views.wire.messages import SENT_AS, Count, named
 

@@ -14,9 +14,8 @@ from refexplorer.spec.codes import CODES, RULES, codes_of
 from refexplorer.spec.findings import parts_of, pointer
 from refexplorer.spec.gen.item import FIELDS
 from refexplorer.spec.templates import syntax
-from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.syntax import TemplateProblem
-from refexplorer.spec.templates.template import Expression
+from refexplorer.spec.templates.template import Expression, compile_template
 from refexplorer.verbs.codes import explain_code
 from refexplorer.verbs.opening import dialects
 from refexplorer.views.wire.messages import named

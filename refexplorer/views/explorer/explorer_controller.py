@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from refexplorer.core.masking import masked, masked_text, may_have_secrets
 from refexplorer.core.text import counted
-from refexplorer.io.access.policy import AccessPolicy, allowed_names
-from refexplorer.io.access.urls import StorageOptions
+from refexplorer.io.access import AccessPolicy, StorageOptions, allowed_names
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.refset.contents import internals
 from refexplorer.refset.segments import Generated
@@ -25,6 +24,7 @@ from refexplorer.views.editor.specification import CodePage, code_page
 from refexplorer.views.key.inspector import KeyShown, absent_item, item, surroundings
 from refexplorer.views.maps.chunk_map import ARRAYS_LISTED
 from refexplorer.views.registry import PARTS
+from refexplorer.views.tree.order import data_variables
 from refexplorer.views.tree.tree_controller import known_path
 from refexplorer.views.versions import VersionPicker, own_versions
 from refexplorer.views.wire.answering import Buffers, Message, Post, event, nowhere
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
 C = TypeVar("C")
+VARIABLES_SHOWN = 6
+"""Data variables of which the first screen has a picture: two rows of three."""
 _TURN: ContextVar[int] = ContextVar("turn", default=0)
 _DATA = frozenset({
     "array", "arrays", "attributes", "fill", "folder", "id", "job", "key", "key_start", "others",
@@ -92,6 +94,8 @@ class Hello(Struct, frozen=True):
     severities: NoteCounts | None
     code: str
     arrays: tuple[str, ...]  # Paths of the first arrays
+    # Those of the first arrays that are data, the largest first
+    variables: tuple[str, ...] = ()
     # Whether other versions of it may be listed, as of an Icechunk repository
     has_versions: bool = False
 
@@ -249,6 +253,7 @@ class ExplorerController:
             None if found is None else found.severities,
             self.code,
             tuple(refs.arrays()[:ARRAYS_LISTED]),
+            tuple(data_variables(refs, VARIABLES_SHOWN)),
             self.part(VersionPicker).is_possible,
         )
 

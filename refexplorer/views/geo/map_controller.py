@@ -13,20 +13,18 @@ from msgspec.structs import replace
 
 from refexplorer.core.errors import AccessError, LimitError, RefexplorerError
 from refexplorer.core.text import counted
-from refexplorer.io.earth.georeferencing import (
-    Georeference,
-    NoPlaceError,
-    array_folders,
-    georeference,
-)
-from refexplorer.io.earth.places import (
+from refexplorer.io.earth import (
     AxesPlaces,
     EarthPlaces,
+    Georeference,
     GridPlaces,
+    NoPlaceError,
     ProjectedPlaces,
+    array_folders,
+    georeference,
     parse_point,
 )
-from refexplorer.io.reading.readings import ChunkState
+from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.io.reading.selection import Estimate, estimate_keys
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.regions import chunks_touched, whole
@@ -246,11 +244,10 @@ class MapController:
         for axis, at in enumerate(index[: len(places)]):
             places[axis] = min(max(at, 0), meta.shape[axis] - 1)
         places[found.rows], places[found.columns] = place
-        chunk = tuple(at // size for at, size in zip(places, meta.chunks, strict=True))
         others = math.prod(
             size for axis, size in enumerate(meta.grid) if axis not in (found.rows, found.columns)
         )
-        key = meta.chunk_key(chunk)
+        key = meta.chunk_key(meta.chunk_at(places))
         sentence = f"{said} is in {counted(others, 'chunk')} of {array or 'the root array'}"
         sentence += f", such as {key}." if others > 1 else f": {key}."
         return PointFound(latitude, longitude, tuple(places), key, others, sentence)

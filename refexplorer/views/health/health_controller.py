@@ -10,7 +10,7 @@ from msgspec import Struct
 from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
-from refexplorer.io.decode.pipelines import shard_layout
+from refexplorer.io.decode.steps import shard_layout
 from refexplorer.refset.chunk_grid import StateCounts
 from refexplorer.refset.contents import internals
 from refexplorer.spec.codes import Severity
@@ -213,7 +213,7 @@ class HealthTable:
         self, report: JobReport, start: int, n: int, sort: HealthSort, descending: bool
     ) -> HealthPage:
         """List the arrays with their chunks by state; what is not known comes last."""
-        if not self._health.is_counted:
+        if not internals(self._refs).is_counted:
             arrays = counted(len(self._refs.arrays()), "array")
             go_on(report, None, None, f"Counting the chunks of {arrays}")
         columns = self._health.columns()

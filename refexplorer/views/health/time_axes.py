@@ -15,10 +15,10 @@ from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.formats.datafiles.data_file import Unread
-from refexplorer.io.decode.chunk_shapes import region
+from refexplorer.io.decode.sizes import region
 from refexplorer.io.decode.steps import error_text, steps
 from refexplorer.io.reading.cf import decode_as_xarray
-from refexplorer.io.reading.readings import ChunkState
+from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.refset.contents import internals
 from refexplorer.spec.keys import folders_above
 from refexplorer.spec.references import Base64, Inline
@@ -153,9 +153,9 @@ class TimeAxes:
             )
         values = reference.data
         try:
-            for step in steps(coordinate, self._refs.limits):
+            for step in steps(coordinate.chunk_array(index), self._refs.limits):
                 values = step.run(values)
-            return np.asarray(values).reshape(coordinate.chunks)
+            return np.asarray(values).reshape(coordinate.chunk_shape(index))
         except Exception as error:  # codecs raise what they like
             raise UnknownTimesError(
                 f"The coordinate `{path}` cannot be decoded: {error_text(error)}"

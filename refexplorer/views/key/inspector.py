@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from refexplorer.core.errors import shorten
 from refexplorer.core.masking import secrets_among, without
 from refexplorer.formats.json.positions import Positions
-from refexplorer.io.access.policy import AccessPolicy
-from refexplorer.io.decode.chunk_shapes import is_small, region
-from refexplorer.io.decode.pipelines import shard_layout
+from refexplorer.io.access import AccessPolicy
+from refexplorer.io.decode.sizes import is_small, region
+from refexplorer.io.decode.steps import shard_layout
 from refexplorer.refset.contents import internals
 from refexplorer.spec.keys import NodeType
 from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url

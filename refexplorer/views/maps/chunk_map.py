@@ -14,9 +14,8 @@ from msgspec import Struct
 from refexplorer.checks.look.audit_states import LOST
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
-from refexplorer.io.decode.chunk_shapes import Index
-from refexplorer.refset.chunk_grid import DENSE_CHUNKS, STATES, ChunkReferences
-from refexplorer.refset.grid_cells import GridView, reduce
+from refexplorer.io.decode.sizes import Index
+from refexplorer.refset.chunk_grid import DENSE_CHUNKS, STATES, ChunkReferences, GridView, reduce
 from refexplorer.refset.moves import CHANGES
 from refexplorer.verbs.differing import MARKS, Difference
 from refexplorer.views.wire.answering import Buffers, floats

@@ -109,7 +109,8 @@ class DateFinder:
         if axis.axis is None:
             times = np.full(len(targets), axis.times[0])
         else:
-            starts = np.arange(0, len(axis.times), array.chunks[axis.axis])
+            along = array.axes[axis.axis]
+            starts = along.starts_of(np.arange(along.count))
             firsts = np.fmin.reduceat(axis.times, starts) if len(starts) else starts
             times = firsts[chunks.indices[has, axis.axis].astype(np.int64)]
         told = np.full(len(found), np.nan)

@@ -14,9 +14,8 @@ from msgspec import Struct
 
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.formats.columns.arrow import flags_of, numbers_of, text_column
-from refexplorer.io.decode.chunk_shapes import chunks_along
 from refexplorer.refset.contents import internals
-from refexplorer.refset.patterns import GLOB_MARKS, Matcher
+from refexplorer.refset.search import GLOB_MARKS, Matcher
 from refexplorer.refset.targets import folders_of
 from refexplorer.views.maps.target_dates import DateFinder, TargetDates, bins_of
 from refexplorer.views.preview.regions import parse
@@ -249,8 +248,8 @@ class TargetListing:
                 f"Too many chunks of `{path}` are generated to list the targets of a part of it."
             )
         places, needed = parse(array, query.slices), np.ones(len(grid.chunks), np.bool_)
-        for axis, (along, chunk) in enumerate(zip(places, array.chunks, strict=True)):
-            number, chunks = chunks_along(along, chunk)
+        for axis, (along, part) in enumerate(zip(array.axes, places, strict=True)):
+            number, chunks = along.touched(part)
             if number > _CHUNKS:
                 raise LimitError(f"This part has values of {number:,} chunks along one dimension.")
             needed &= np.isin(grid.chunks.indices[:, axis], np.fromiter(chunks, np.int64, number))

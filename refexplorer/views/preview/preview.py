@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from refexplorer.core.errors import AccessError, RefexplorerError
-from refexplorer.io.decode.chunk_shapes import WHOLE_CHUNKS, Index, place_count
-from refexplorer.io.reading.readings import ChunkState, Reading
+from refexplorer.io.decode.sizes import WHOLE_CHUNKS, Index, place_count
+from refexplorer.io.reading.chunks import ChunkState, Reading
 from refexplorer.io.reading.selection import Estimate, estimate_keys
 from refexplorer.io.reading.trace_value import trace_value
 from refexplorer.spec.references import Base64, Inline, Kind, Range
@@ -86,6 +86,9 @@ class Plan(Struct, frozen=True):
     kept_most: Count = 0
     # Bytes that the first look at an array of the set fetches, where nobody chose others
     budget: Count = 0
+    # What has to be allowed before it may be read, such as ``s3://bucket``; empty where this page
+    # may not read it at all; null where it may be read by now, so that a picture need not ask
+    grant: str | None = None
 
 
 def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks) -> Plan:
@@ -263,6 +266,7 @@ class ValueStep(Struct, frozen=True):
 
     name: str  # As of `refexplorer.TraceStep`
     text: str  # One sentence
+    is_broken: bool = False  # Whether it fails, so that there is none after it
 
 
 class ValueTraced(Struct, frozen=True):
@@ -308,7 +312,20 @@ class PreviewReader:
             self._jobs.aside(load_http)
         if shown:
             self._show(meta, places, is_here=found.estimate.bytes == 0)
-        return Planned(found)
+        return Planned(replace(found, grant=self._grant(meta, places)))
+
+    def _grant(self, array: ArrayMeta, places: Region) -> str | None:
+        """Return what has to be allowed before a part may be read; None if nothing has to."""
+        try:
+            for key in keys_to_read(self._refs, array, places, self.chunks):
+                reference = self._refs.get(key)
+                if reference is not None and not isinstance(reference, Inline | Base64):
+                    self._targets.wanted(key, reference)
+        except AccessError as error:
+            return error.grant
+        except RefexplorerError:  # what is wrong is said where it is read
+            return None
+        return None
 
     def _show(self, array: ArrayMeta, places: Region, is_here: bool) -> None:
         """Keep what a front end shows that had it already."""
@@ -490,7 +507,7 @@ class PreviewReader:
         )
         if not is_inside:
             raise RefexplorerError(f"{array.path} has no place {list(index)}.")
-        return tuple(at // size for at, size in zip(index, array.chunks, strict=True))
+        return array.chunk_at(index)
 
     @job("value.why")
     def explain(
@@ -501,7 +518,9 @@ class PreviewReader:
         """Tell why a value of an array is what it is; its chunk is read."""
         load_xarray()
         found = trace_value(self._refs, self._array(array).path, index, self._targets)
-        steps = tuple(ValueStep(step.name, step.text) for step in found.seen().steps)
+        steps = tuple(
+            ValueStep(step.name, step.text, step.message is not None) for step in found.seen().steps
+        )
         return ValueTraced(str(found.sentence), steps)
 
     def _array(self, path: str) -> ArrayMeta:

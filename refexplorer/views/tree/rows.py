@@ -74,6 +74,10 @@ class Row(Struct, frozen=True):
     position: Count  # Among its siblings, from 1
     siblings: Count
     form: str | None = None  # Shape and data type of an array
+    label: str | None = None  # Long name and units of an array, as far as it has them
+    # The chunks of an array along its first dimension, a letter for each part; null until its
+    # chunks are counted
+    strip: str | None = None
     badges: Badges | None = None  # Null where nothing wrong is known
     cause: str | None = None  # Why a chunk failed, or a key is rejected
     changes: RowChanges | None = None  # Null where nothing changed, or nothing is compared

@@ -11,19 +11,20 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from refexplorer.core.errors import LimitError, RefexplorerError
+from refexplorer.core.errors import LimitError, RefexplorerError, shorten
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.arrow import text_column
 from refexplorer.refset.contents import internals
-from refexplorer.refset.patterns import GLOB_MARKS, Matcher
+from refexplorer.refset.search import GLOB_MARKS, Matcher
 from refexplorer.spec.keys import NodeType
 from refexplorer.spec.references import Kind
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.cells import code_of_search
 from refexplorer.views.health.health import Badges, ChunkHealth, StateName, keys_in_state
+from refexplorer.views.health.strips import strip_of, strips_of
 from refexplorer.views.key.inspector import REJECTED
+from refexplorer.views.tree.order import ScienceOrder
 from refexplorer.views.tree.rows import (
-    AllKeys,
     ChangedKeys,
     ChangeMarks,
     Row,
@@ -111,19 +112,25 @@ class KeysFound(Struct, frozen=True):
     in_targets: Count = 0  # Of these, the keys of which only the target matches; they come last
 
 
+class StripsShown(Struct, frozen=True):
+    """The strip of each dimension of an array, as `Row.strip`."""
+
+    strips: tuple[str, ...]
+
+
 class TreeController:
     """Answers what the tree and its search ask."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
-        self._opened = internals(self._refs).opened
+        self._internals = internals(self._refs)
         self._log = context.failure_log
         self._lock = context.lock
         self._did = context.did
         self._comparison = context.comparison
         self._marks: tuple[Difference, ChangeMarks] | None = None
         context.comparison.changed.append(self._compared)
-        self._tree = VisibleTree(AllKeys(self._refs))
+        self._tree = VisibleTree(ScienceOrder(self._refs))
         self._health = ChunkHealth(self._refs, context.failure_log)
         self._found: Sequence[str] | None = None
 
@@ -138,11 +145,14 @@ class TreeController:
 
     def _told(self, row: Row) -> Row:
         """Add to a row what is known of an array, and what is wrong with it."""
-        array = self._opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
-        form = None if array is None else form_of(array)
-        badges = self._health.badges(row.path)
+        inside = self._internals
+        array = inside.opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
+        if array is not None:
+            strip = strip_of(self._health, array) if inside.is_counted else None
+            row = replace(row, form=form_of(array), label=label_of(array), strip=strip)
+        badges = self._health.badges(row.path) if inside.is_counted else None
         cause, changes = self._cause(row, badges), self._changes(row)
-        return replace(row, form=form, badges=badges, cause=cause, changes=changes)
+        return replace(row, badges=badges, cause=cause, changes=changes)
 
     def _changes(self, row: Row) -> RowChanges | None:
         """Return what became of a row, if the difference was looked for already."""
@@ -156,7 +166,7 @@ class TreeController:
         """Show everything again where only the changes since another set were shown."""
         with self._lock:
             if isinstance(self._tree.listing, ChangedKeys):
-                self._tree.show(AllKeys(self._refs))
+                self._tree.show(ScienceOrder(self._refs))
 
     def _cause(self, row: Row, badges: Badges | None) -> str | None:
         if row.origin == REJECTED:
@@ -192,6 +202,14 @@ class TreeController:
         self._found = None
         index = self._tree.reveal(path)
         return TreeChange(self._tree.total, index)
+
+    @request("tree.strips")
+    def strips(self, array: str) -> StripsShown:
+        """Return the chunks of an array along each of its dimensions."""
+        meta = self._internals.opened.arrays.get(array)
+        if meta is None or not self._internals.is_counted:
+            return StripsShown(())
+        return StripsShown(tuple(strips_of(self._health, meta)))
 
     @request("tree.find")
     def find(
@@ -266,7 +284,7 @@ class TreeController:
 
     def _listing(self, what: str | None, report: JobReport) -> TreeListing:
         if what is None:
-            return AllKeys(self._refs)
+            return ScienceOrder(self._refs)
         if what == "trouble":
             go_on(report, None, None, "Looking for what is wrong")
             internals(self._refs).target_index  # noqa: B018  which ranges overlap is known by it
@@ -282,6 +300,17 @@ def form_of(array: ArrayMeta) -> str:
     """Return shape and data type in a few characters."""
     lengths = " \N{MULTIPLICATION SIGN} ".join(f"{length:,}" for length in array.shape)
     return f"{lengths} {array.dtype}".strip()
+
+
+def label_of(array: ArrayMeta) -> str | None:
+    """Return the long name of an array and its units, or what of them it has."""
+    attributes = array.attributes
+    names = (attributes.get("long_name"), attributes.get("standard_name"))
+    name = next((each for each in names if isinstance(each, str) and each), "")
+    units = attributes.get("units")
+    has_units = isinstance(units, str) and units not in ("", "1") and " since " not in units
+    parts = [name.replace("_", " "), f"({units})" if has_units else ""]
+    return shorten(" ".join(filter(None, parts))) or None
 
 
 def known_path(refs: ReferenceSet, path: str) -> str:

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from refexplorer.hosts.page.components import EditorView, ExplorerView, Frame
+from refexplorer.hosts.page.page import EditorView, ExplorerView, Frame
 from tests.helpers.building import ROOT, build_hook
 
 pytest.importorskip("hatchling", reason="the hook runs inside hatchling")

@@ -12,9 +12,8 @@ from msgspec import Struct
 import refexplorer as rx
 from refexplorer import demo
 from refexplorer.hosts.notebook.widgets import ReferencesWidget
-from refexplorer.hosts.page.components import ExplorerView
 from refexplorer.hosts.page.library import Library
-from refexplorer.hosts.page.page import Address, ServedPage
+from refexplorer.hosts.page.page import Address, ExplorerView, ServedPage
 from refexplorer.hosts.schema import schema
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import (
@@ -79,7 +78,7 @@ def test_a_record_and_a_controller_are_all_that_python_needs_of_a_view(
         pass
 
     widget = CensusWidget(refs)
-    record = {"name": "census", "label": "Census", "title": "All heads", "tab": True}
+    record = {"name": "census", "label": "Census", "title": "All heads", "look": True}
     assert widget.part == "census"
     assert widget.parts[-1] == record
     assert ExplorerView(refs).parts[-1] == record
@@ -88,15 +87,18 @@ def test_a_record_and_a_controller_are_all_that_python_needs_of_a_view(
 
 def test_a_view_that_is_not_there_has_no_place() -> None:
     assert Address.read("source=a.json&view=census").view == ""
-    assert Address.read("source=a.json&view=overview").view == ""  # the first tab has no name
+    assert Address.read("source=a.json&view=data").view == ""  # the first look has no name
+    assert Address.read("source=a.json&view=key").view == ""  # which is shown beside all of them
     with pytest.raises(KeyError):
         type("CensusWidget", (ReferencesWidget,), {}, part="census")
 
 
-def test_every_part_has_its_component() -> None:
+def test_every_look_and_widget_has_its_component() -> None:
     source = (FRONTEND / "explorer" / "parts.tsx").read_text(encoding="utf-8")
     table = source.partition("export const PARTS")[2].partition("};")[0]
-    assert re.findall(r"^  (\w+): \w+,$", table, re.MULTILINE) == NAMES, "in the same order"
+    assert re.findall(r"^  (\w+): \w+,$", table, re.MULTILINE) == [
+        part.name for part in PARTS if part.look or part.alone
+    ], "in the same order"
 
 
 @pytest.mark.parametrize("name", NAMES)

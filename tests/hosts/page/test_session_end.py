@@ -26,9 +26,8 @@ import pytest
 from bokeh.server.session import ServerSession
 from bokeh.server.tornado import BokehTornado
 
-from refexplorer.hosts.page.components import Frame, View
 from refexplorer.hosts.page.library import Library, Upload
-from refexplorer.hosts.page.page import ServedPage, page
+from refexplorer.hosts.page.page import Frame, ServedPage, View, page
 from refexplorer.hosts.page.server import _listen
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController

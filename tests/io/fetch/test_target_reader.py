@@ -10,8 +10,7 @@ import pytest
 import refexplorer as rx
 from refexplorer.core.errors import AccessError, DecodeError, FetchError, LimitError
 from refexplorer.core.limits import Limits
-from refexplorer.io.access.policy import AccessPolicy
-from refexplorer.io.access.urls import is_private, parse
+from refexplorer.io.access import AccessPolicy, is_private, parse
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.spec.references import Base64
 from tests.helpers.servers import RangeServer

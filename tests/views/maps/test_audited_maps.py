@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.views.compared import Comparison
 from refexplorer.views.maps.chunk_map import ChunkMap

@@ -10,7 +10,7 @@ import pytest
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.spec.references import Range
 from refexplorer.views.wire.jobs import (

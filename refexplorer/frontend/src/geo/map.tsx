@@ -217,7 +217,7 @@ function Find({ session, index }: { session: ExplorerSession; index: number[] })
           <button
             type="button"
             class="link"
-            onClick={() => session.show("key")}
+            onClick={() => session.showDetails()}
             title="Show the chunk in the inspector"
           >
             {found.sentence}

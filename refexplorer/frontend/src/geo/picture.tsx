@@ -303,7 +303,7 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
           <span>
             Selected: <code>{item!.path}</code>
           </span>
-          <button type="button" class="link" onClick={() => session.show("key")}>
+          <button type="button" class="link" onClick={() => session.showDetails()}>
             Inspect its bytes
           </button>
           <button type="button" class="link" onClick={() => session.show("chunks")}>

@@ -1,13 +1,15 @@
 /** The line or the heatmap of a slice, with a cursor that tells each value and its chunk. */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { count, exact, grouped, moment, value } from "../shared/format.ts";
+import { count, exact, grouped, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Flag, ReadingModel, ValuePlace } from "../shared/wire.ts";
-import { counts, inverse, placing, type ScaleName } from "./bars.ts";
+import { placing, type ScaleName } from "./bars.ts";
+import { longitudeOf } from "./coast.ts";
 import { blended, FLAG_COLOURS, flagPlacing, flagTable, INFINITE, signsOf, tableOf, type Scheme } from "./colours.ts";
-import { cellsOf, heatmap, legend, line, painted, type Figure, type Look, type Marked } from "./plot.ts";
+import { cellsOf, heatmap, line, painted, type Figure, type Look, type Marked } from "./plot.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { cellWords, chunkOf, endsOf, indexOf, lostAt, placeOf, placesOf, type Axis } from "./slices.ts";
 import { useWidth } from "../shared/width.ts";
@@ -15,6 +17,7 @@ import { keptWith, profilesOf, type Kept } from "./lines/kept.ts";
 import { Profiles } from "./lines/profiles.tsx";
 import { Take } from "./take/take.tsx";
 import { Told } from "./told/told.tsx";
+import { WHOLE } from "../explorer/state.ts";
 import { WhyValue } from "./why.tsx";
 import { moved, slicesOf, wholeOf, zoomed, type Window } from "./window.ts";
 
@@ -63,8 +66,12 @@ interface Props {
   domain: [number, number];
   scheme: Scheme;
   scale: ScaleName;
-  /** Takes other limits, which the histogram beside the bar was dragged to. */
-  setLimits(limits: [string, string]): void;
+  /** How the values are shown: the controls to the left above the picture. */
+  head: ComponentChildren;
+  /** The bar of colours, where the picture has one. */
+  bar: ComponentChildren;
+  /** The scrubbers of the other dimensions. */
+  below: ComponentChildren;
   /** Points whose profiles are kept. */
   kept: Kept[];
   setKept(change: (before: Kept[]) => Kept[]): void;
@@ -89,7 +96,9 @@ export function Drawing({
   domain,
   scheme,
   scale,
-  setLimits,
+  head,
+  bar,
+  below,
   kept,
   setKept,
 }: Props) {
@@ -117,8 +126,14 @@ export function Drawing({
   const dots = profiles.flatMap(({ at: [row, column], colour, kept: own }) =>
     own === null || row === null || column === null ? [] : [{ row, column, colour }],
   );
+  const { land } = useStore(session.earth);
+  const longitude = pair && longitudeOf(reading, pair);
+  useEffect(() => {
+    if (longitude !== null) void session.earth.drawLand("110m");
+  }, [longitude]);
   const look: Look = {
     ...sizeOf(width, axes),
+    coast: land && longitude ? { land, longitude } : null,
     label: reading.name,
     domain,
     scheme,
@@ -158,6 +173,7 @@ export function Drawing({
     scheme,
     scale,
     JSON.stringify([marked, dots]),
+    look.coast !== null,
     view?.join(),
     ...axes.map(
       (axis) =>
@@ -184,6 +200,7 @@ export function Drawing({
     chosen?.join(),
     cells,
     view,
+    look.coast !== null,
     JSON.stringify(dots),
   ]);
 
@@ -275,10 +292,29 @@ export function Drawing({
 
   const pick = (cell: number[] | null) => {
     if (cell === null) return;
-    setPicked(indexOf(reading, places(cell)));
+    const index = indexOf(reading, places(cell));
+    setPicked(index);
     setPoint(cell);
-    const { key } = chunkOf(reading, indexOf(reading, places(cell)));
-    if (lostAt(reading, key) !== "fill") session.run(session.pick(key));
+    const { key } = chunkOf(reading, index);
+    const chosen = lostAt(reading, key) === "fill" ? null : session.pick(key);
+    session.set({ pin: { array: reading.array, index, ...pinned(cell) } });
+    if (chosen) session.run(chosen);
+  };
+  const captionOf = () => {
+    const where = sliders.map((axis) => `${axis.name} ${placeOf(axis, steps[axis.dimension]!)}`);
+    return {
+      title: labelOf(reading),
+      subtitle: [reading.array || "/", ...where].join(", "),
+      bar: box.current!.closest(".drawing")!.querySelector(".ruler"),
+    };
+  };
+  const pinned = (cell: number[]) => {
+    const flat = second ? cell[0]! * second.size + cell[1]! : cell[0]!;
+    const where = [
+      ...sliders.map((axis) => `${axis.name} ${placeOf(axis, steps[axis.dimension]!)}`),
+      ...axes.map((axis, i) => `${axis.name} ${placeOf(axis, cell[i]!)}`),
+    ];
+    return { where: where.join(", "), text: amount(reading, values[flat]!, text(flat)) };
   };
   const keep = (cell: number[] | null) => {
     if (cell === null || pair === null) return;
@@ -300,21 +336,10 @@ export function Drawing({
   };
   return (
     <div class="drawing">
-      {pair && width > 0 && (
-        <div class="colourbar">
-          {channels ? (
-            <span class="quiet">
-              {channels.length === 4 ? "Red, green, blue and opacity" : "Red, green and blue"} from {value(domain[0])}{" "}
-              to {value(domain[1])}
-            </span>
-          ) : flags ? (
-            <FlagList flags={flags} />
-          ) : reading.minimum === null ? (
-            <span class="quiet">No finite values</span>
-          ) : (
-            <Bar label={labelOf(reading)} look={look} values={values} place={place} setLimits={setLimits} />
-          )}
-          <Infinite signs={channels ? [] : signs} />
+      <div class="picture-head">
+        {head}
+        <span class="space" />
+        {pair && (
           <span class="zoom" role="group" aria-label="Window">
             <button
               type="button"
@@ -338,8 +363,18 @@ export function Drawing({
               Whole slice
             </button>
           </span>
-        </div>
-      )}
+        )}
+        {width > 0 && (
+          <Take
+            session={session}
+            reading={reading}
+            axes={axes}
+            steps={steps}
+            figure={() => box.current!}
+            caption={captionOf}
+          />
+        )}
+      </div>
       <div
         class="figure"
         ref={box}
@@ -365,12 +400,24 @@ export function Drawing({
           ? `${said(reading, axes, cursor, places(cursor), { values, text, own: own?.index === index!.join() ? own.text : null })}${channels ? ` · colours ${channels.map((each) => value(each[cursor[0]! * axes[1]!.size + cursor[1]!]!)).join(", ")}` : ""}${found && found.key === under ? placed(found) : ""}`
           : figure.current?.omitted || "Point at the picture to read a value; click to select its chunk."}
       </p>
-      {width > 0 && (
-        <p class="pages">
-          <Take session={session} reading={reading} axes={axes} steps={steps} figure={() => box.current!} />
-          {!pair && <Infinite signs={signs} />}
-        </p>
+      {pair && (
+        <div class="colourbar">
+          {channels ? (
+            <span class="quiet">
+              {channels.length === 4 ? "Red, green, blue and opacity" : "Red, green and blue"} from {value(domain[0])}{" "}
+              to {value(domain[1])}
+            </span>
+          ) : flags ? (
+            <FlagList flags={flags} />
+          ) : reading.minimum === null ? (
+            <span class="quiet">No finite values</span>
+          ) : (
+            bar
+          )}
+        </div>
       )}
+      <Infinite signs={channels ? [] : signs} />
+      {below}
       {unplaced.length > 0 && (
         <p class="caption">
           {unplaced.map(({ name }) => name).join(" and ")} {unplaced.length === 1 ? "is" : "are"} drawn by index: the
@@ -391,7 +438,9 @@ export function Drawing({
           remove={(one) => setKept((before) => (one === null ? [] : before.filter((each) => each !== one)))}
         />
       )}
-      {picked && <WhyValue key={picked.join()} session={session} array={reading.array} index={picked} />}
+      {picked && session.part !== WHOLE && (
+        <WhyValue key={picked.join()} session={session} array={reading.array} index={picked} />
+      )}
     </div>
   );
 }
@@ -465,79 +514,7 @@ export function Infinite({ signs }: { signs: (keyof typeof INFINITE)[] }) {
   );
 }
 
-interface BarProps {
-  label: string;
-  look: Look;
-  values: Float64Array;
-  place(value: number): number;
-  setLimits(limits: [string, string]): void;
-}
-
-const BINS = 64;
-/** Of the histogram above the bar, px. */
-const HIGH = 28;
-
-/** The bar of colours, and above it how often the values occur: a drag over it sets the limits. */
-function Bar({ label, look, values, place, setLimits }: BarProps) {
-  const box = useRef<HTMLDivElement>(null);
-  const [from, setFrom] = useState<number | null>(null);
-  const [to, setTo] = useState<number | null>(null);
-  const [low, high] = look.domain.map(look.times ? moment : value);
-  const across = Math.min(260, look.width);
-  useLayoutEffect(() => {
-    box.current!.replaceChildren(legend(label, across, look));
-  }, [low, high, label, look.scheme, look.scale, look.width]);
-  const bins = useMemo(() => {
-    const found = counts(values, place, BINS);
-    const most = Math.max(1, ...found);
-    return found.map((number, bin) => {
-      const height = Math.sqrt(number / most) * HIGH || 0;
-      return <rect key={bin} x={bin} y={HIGH - height} width={1} height={height} />;
-    });
-  }, [values, place, look.label]);
-  const share = (event: PointerEvent) => {
-    const frame = (event.currentTarget as Element).getBoundingClientRect();
-    return Math.min(1, Math.max(0, (event.clientX - frame.left) / frame.width));
-  };
-  const valueAt = (part: number) => String(Number(inverse(look.scale, look.domain)(part).toPrecision(6)));
-  return (
-    <div class="legend">
-      <svg
-        class="histogram"
-        width={across}
-        height={HIGH}
-        viewBox={`0 0 ${BINS} ${HIGH}`}
-        preserveAspectRatio="none"
-        aria-hidden="true"
-        onPointerDown={(event) => {
-          (event.currentTarget as Element).setPointerCapture(event.pointerId);
-          setFrom(share(event));
-          setTo(null);
-        }}
-        onPointerMove={(event) => from !== null && setTo(share(event))}
-        onPointerUp={() => {
-          if (from !== null && to !== null && Math.abs(to - from) > 0.02)
-            setLimits([valueAt(Math.min(from, to)), valueAt(Math.max(from, to))]);
-          setFrom(null);
-          setTo(null);
-        }}
-      >
-        <title>How often the values occur; drag over a part to have the colours for it alone</title>
-        {bins}
-        {from !== null && to !== null && (
-          <rect class="dragged" x={Math.min(from, to) * BINS} y={0} width={Math.abs(to - from) * BINS} height={HIGH} />
-        )}
-      </svg>
-      <div
-        ref={box}
-        role="img"
-        aria-label={`Colours from ${low} to ${high}${look.scale === "linear" ? "" : `, ${look.scale}`}`}
-      />
-    </div>
-  );
-}
-
-function labelOf({ name, units, times }: ReadingModel): string {
+export function labelOf({ name, units, times }: ReadingModel): string {
   return units && !times ? `${name} (${units})` : name;
 }
 

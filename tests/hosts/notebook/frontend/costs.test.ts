@@ -83,7 +83,7 @@ test("an address says what was chosen, and brings it back", () => {
   const other = new Costs(wire);
   other.restore(text);
   assert.equal(other.text, text);
-  assert.deepEqual(asked, [], "nothing is counted before the tab is seen");
+  assert.deepEqual(asked, [], "nothing is counted before the cost is looked at");
   other.restore("place=lustre&latency=quick&stream=-1");
   assert.deepEqual(
     [other.state.latency, other.state.stream, other.state.place, other.state.given],

@@ -22,8 +22,7 @@ from refexplorer.spec.keys import NodeType
 from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
 from refexplorer.views.code.cells import code
 from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.models import Note
-from refexplorer.views.wire.notes import note, notes_about
+from refexplorer.views.wire.notes import Note, note, notes_about
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta

@@ -26,6 +26,7 @@ from refexplorer.io.earth import (
 from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.io.reading.selection import estimate_keys
 from refexplorer.spec.references import Base64, Inline
+from refexplorer.views.geo.points import index_of, place_of_label, point_parts
 from refexplorer.views.preview.regions import chunks_touched, whole
 from refexplorer.views.preview.values import DecodedChunks, Decoding, load_array_libraries, physical
 from refexplorer.views.wire.answering import Operations, floats
@@ -187,26 +188,36 @@ class MapController:
 
     def _find(self, request: FindOnEarth, report: JobReport) -> JobAnswer:
         array = self._array(request.array)
-        latitude, longitude = parse_point(request.text)
-        found = georeference(self._refs, array)
-        if not self._is_kept(array.path) and missing_cost(self._refs, found, self._chunks):
-            raise RefexplorerError("The coordinates are not read yet: show the map first.")
-        place = self._places(array, found, report).find(longitude, latitude)
-        said = f"{latitude:g}, {longitude:g}"
-        if place is None:
-            sentence = f"{said} is in no cell of {array.path or 'the root array'}."
-            return PointFound(latitude, longitude, None, None, 0, sentence), []
-        index = [0] * len(array.shape)
-        for axis, at in enumerate(request.index[: len(index)]):
-            index[axis] = min(max(at, 0), array.shape[axis] - 1)
-        index[found.rows], index[found.columns] = place
-        chunk = array.chunk_at(index)
-        others = math.prod(
-            size for axis, size in enumerate(array.grid) if axis not in (found.rows, found.columns)
-        )
-        key = array.chunk_key(chunk)
+        given = (*request.index, *[0] * len(array.shape))[: len(array.shape)]
+        index = [min(max(at, 0), size - 1) for at, size in zip(given, array.shape, strict=True)]
+        labels, rest = point_parts(request.text)
+        if math.prod(array.shape) == 0:
+            raise RefexplorerError(f"{array.path or 'The root array'} has no values.")
+        numbers = index_of(rest, array)
+        point: tuple[float, float] | None = None
+        axes: tuple[int, ...] = ()
+        if numbers is not None:
+            index, axes = list(numbers), tuple(range(len(index)))
+        elif rest or not labels:
+            point = parse_point(rest)
+            found = georeference(self._refs, array)
+            place = self._places(array, found, report).find(point[1], point[0])
+            if place is None:
+                sentence = (
+                    f"{_point_text(point)} is in no cell of {array.path or 'the root array'}."
+                )
+                return PointFound(*point, None, None, 0, sentence), []
+            index[found.rows], index[found.columns] = place
+            axes = (found.rows, found.columns)
+        for name, text in labels.items():
+            axis = place_of_label(self._refs, array, name, text, self._chunks, index)
+            axes += (axis,)
+        key = array.chunk_key(array.chunk_at(index))
+        others = math.prod(size for axis, size in enumerate(array.grid) if axis not in axes)
+        said = _point_text(point) if point is not None and not labels else request.text.strip()
         sentence = f"{said} is in {counted(others, 'chunk')} of {array.path or 'the root array'}"
         sentence += f", such as {key}." if others > 1 else f": {key}."
+        latitude, longitude = point or (None, None)
         return PointFound(latitude, longitude, tuple(index), key, others, sentence), []
 
     def _land(self, request: ShowLand, report: JobReport) -> JobAnswer:
@@ -226,6 +237,10 @@ class MapController:
             return self._refs.array(path)
         except KeyError:
             raise RefexplorerError(f"There is no array at {path!r}.") from None
+
+
+def _point_text(point: tuple[float, float]) -> str:
+    return f"{point[0]:g}, {point[1]:g}"
 
 
 def _side(array: ArrayMeta, axis: int) -> tuple[int, int]:

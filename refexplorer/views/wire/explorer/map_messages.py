@@ -78,14 +78,16 @@ class PointFound(Struct, frozen=True):
 
     Attributes
     ----------
+    latitude, longitude
+        Null where the point was named by an index or by labels alone.
     index, key
         Its place in the array, and its chunk; null if no cell holds the point.
     chunks
         How many chunks hold the point, along all other dimensions.
     """
 
-    latitude: float
-    longitude: float
+    latitude: float | None
+    longitude: float | None
     index: tuple[int, ...] | None
     key: str | None
     chunks: Count
@@ -93,14 +95,14 @@ class PointFound(Struct, frozen=True):
 
 
 class FindOnEarth(Request, frozen=True, tag="earth.find"):
-    """Find the value at a point of the earth.
+    """Find the value at a point: a place on earth, labels of dimensions, or an index.
 
     Attributes
     ----------
     text
-        Such as ``52.5, 13.4`` or ``52.5N 13.4E``.
+        Such as ``52.5, 13.4``, ``52.5N 13.4E, time=2021-05-18`` or ``[3, 40, 80]``.
     index
-        Where along the other dimensions; one number for each dimension of the array.
+        Where along the dimensions that the text does not name; one number for each of the array.
     """
 
     reply = PointFound

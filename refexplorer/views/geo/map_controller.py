@@ -26,7 +26,7 @@ from refexplorer.io.earth import (
 from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.io.reading.selection import estimate_keys
 from refexplorer.spec.references import Base64, Inline
-from refexplorer.views.preview.regions import chunks_touched, whole
+from refexplorer.views.preview.regions import chunk_runs, chunks_touched, whole
 from refexplorer.views.preview.values import DecodedChunks, Decoding, load_array_libraries, physical
 from refexplorer.views.wire.answering import Operations, floats
 from refexplorer.views.wire.context import ViewContext
@@ -180,7 +180,10 @@ class MapController:
         except RefexplorerError as error:
             return EarthShown(replace(blank, state="failed", message=str(error))), []
         shown = replace(
-            blank, state="fetched", chunks=(_side(array, found.rows), _side(array, found.columns))
+            blank,
+            state="fetched",
+            chunks=(_side(array, found.rows), _side(array, found.columns)),
+            chunk_runs=chunk_runs(array, (found.rows, found.columns)),
         )
         columns = (mesh.rows, mesh.columns, mesh.longitude, mesh.latitude)
         return EarthShown(shown), [floats(each) for each in columns]

@@ -21,6 +21,7 @@ from refexplorer.io.decode.sizes import (
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
+    from refexplorer.views.wire.models import ChunkRuns
 
 _COLOURS = frozenset({"rgb", "rgba", "color", "colour", "colors", "colours"})
 _SAMPLES = frozenset({"band", "bands", "channel", "channels", "sample", "samples", "s", "c"})
@@ -220,6 +221,14 @@ def names_of(array: ArrayMeta) -> tuple[str, ...]:
         (known[axis] if axis < len(known) else "") or f"dim_{axis}"
         for axis in range(len(array.shape))
     )
+
+
+def chunk_runs(array: ArrayMeta, axes: Sequence[int] | None = None) -> ChunkRuns | None:
+    """Return the runs of chunks along some dimensions; None where all chunks have one shape."""
+    if array.varying is None:
+        return None
+    along = array.varying if axes is None else [array.varying[axis] for axis in axes]
+    return tuple(tuple(zip(a.firsts, a.begins, a.lengths, strict=True)) for a in along)
 
 
 def chunks_touched(array: ArrayMeta, places: Region, most: int = WHOLE_CHUNKS) -> Iterator[Index]:

@@ -38,6 +38,11 @@ class Note(Struct, frozen=True):
     key: str | None
 
 
+ChunkRuns = tuple[tuple[tuple[Count, Count, Count], ...], ...]
+"""Along each dimension its runs of chunks of one length: the first chunk, its first element, the
+length."""
+
+
 class EstimateModel(Struct, frozen=True):
     """The cost of a read, known without a request.
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from refexplorer.spec.references import Kind
 from refexplorer.views.wire.messages import Count, Event, Real, Request, named
-from refexplorer.views.wire.models import EstimateModel, ReadOutcome
+from refexplorer.views.wire.models import ChunkRuns, EstimateModel, ReadOutcome
 
 
 class Coordinate(Struct, frozen=True):
@@ -130,6 +130,8 @@ class ReadingModel(Struct, frozen=True):
         What the values stand for, where they stand for something.
     channels
         The dimension of red, green, blue, and perhaps how opaque; null where there is none.
+    chunk_runs
+        Along each dimension the runs of chunks of one length; null where all have `chunk_shape`.
     fields, field
         Of structured values: all that have one value each, and the one that is shown; null for
         all as text.
@@ -163,6 +165,7 @@ class ReadingModel(Struct, frozen=True):
     flags: tuple[Flag, ...] = ()
     channels: int | None = None
     fields: tuple[str, ...] = ()
+    chunk_runs: ChunkRuns | None = None
     field: str | None = None
     infinite: tuple[int, int] = (0, 0)
     value_type: str = ""

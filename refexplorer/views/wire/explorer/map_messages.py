@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from refexplorer.views.wire.messages import Count, Request
-from refexplorer.views.wire.models import EstimateModel
+from refexplorer.views.wire.models import ChunkRuns, EstimateModel
 
 
 class EarthMap(Struct, frozen=True):
@@ -29,6 +29,8 @@ class EarthMap(Struct, frozen=True):
         The dimensions along which they run: down and across.
     chunks
         Along these, how many values there are in all and in a chunk.
+    chunk_runs
+        Along these, as in `ReadingModel`.
     """
 
     array: str
@@ -40,6 +42,7 @@ class EarthMap(Struct, frozen=True):
     source: str | None = None
     axes: tuple[int, int] | None = None
     chunks: tuple[tuple[Count, Count], tuple[Count, Count]] | None = None
+    chunk_runs: ChunkRuns | None = None
 
 
 class EarthShown(Struct, frozen=True):

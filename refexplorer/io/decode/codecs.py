@@ -88,7 +88,7 @@ def missing_type(written: object) -> str | None:
     try:
         get_data_type_from_json(written, zarr_format=3)
     except Exception:  # Zarr's data types raise what they like
-        if name in data_type_registry.contents:
+        if not name or name in data_type_registry.contents:
             return None  # a known one with wrong settings, which other rules say better
         shown = escape(name, 100)
         if name in _SINCE_3_2:

@@ -17,6 +17,7 @@ from math import prod
 import numpy as np
 
 from refexplorer.core.errors import PickledByFields
+from refexplorer.core.limits import INT64_MAX
 from refexplorer.spec.chunk_axes import ChunkAxis, read_axis
 
 FIELDS_OF_DTYPE = 1_000  # fields of a compound type; a stranger's type may nest without end
@@ -194,7 +195,6 @@ _ADDED = {
     "adler32": 4,
 }
 """Codecs that add so many bytes to what they are given, whatever it is."""
-_INT64 = 2**63 - 1
 _RANK = 64
 """Dimensions that NumPy's arrays have at most."""
 
@@ -288,7 +288,7 @@ class ArrayMeta(PickledByFields):
     @cached_property
     def narrow_grid(self) -> tuple[int, ...]:
         """The grid in 64 bits, beyond which columns of chunks have no numbers and no indices."""
-        return tuple(min(size, _INT64) for size in self.grid)
+        return tuple(min(size, INT64_MAX) for size in self.grid)
 
     @cached_property
     def chunk_count(self) -> int:

@@ -125,8 +125,9 @@ def open_references(
     ----------
     source
         A path, a URL that fsspec knows, a dict, JSON text or bytes: V0 or V1 JSON, plain or
-        compressed with gzip or zstd (told by content), DMR++, or the folder of a parquet store. Of
-        a file that holds a list of sets, ``"path#2"`` is the third one. Also a virtual dataset,
+        compressed with gzip or zstd (told by content), DMR++, a STAC item with references, or the
+        folder or zip archive of a parquet store. Of a file that holds a list of sets,
+        ``"path#2"`` is the third one. Also a virtual dataset,
         datatree or ``ManifestStore`` of VirtualiZarr; or the folder or URL (``s3://``, ``gs://``,
         ``https://``) of an Icechunk repository, whose branch, tag or snapshot may follow, as in
         ``"repository@v1"``, or its ``Repository``, ``Session`` or store. With icechunk 1 it has to

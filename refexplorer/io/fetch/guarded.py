@@ -20,7 +20,7 @@ from refexplorer.core.errors import AccessError, LimitError, SlowSourceError, So
 from refexplorer.core.limits import Limits
 from refexplorer.formats.finding import DOCUMENTS, read_source
 from refexplorer.formats.icechunk.facts import MARKS
-from refexplorer.formats.other_files import PROBE, is_web, kind_of, refuse_other, refuse_zarr
+from refexplorer.formats.other_files import PROBE, is_web, kind_of, refuse_early, refuse_zarr
 from refexplorer.formats.source import options_for
 from refexplorer.formats.zarr_stores import WEB_MARKS
 from refexplorer.io.access import (
@@ -376,7 +376,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         try:
             head = self._asked(place, self._reader.read(place, 0, PROBE, self._limit))
             if kind_of(head.cut(0, PROBE)) is None:
-                refuse_other(name, head.cut(0, PROBE))
+                refuse_early(name, head.cut(0, PROBE))
         except SourceError:
             refuse_zarr(name, lambda key: self.has(f"{url}/{key}"))
             raise

@@ -21,10 +21,9 @@ from refexplorer.refset.contents import internals
 from refexplorer.spec.keys import NodeType
 from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
 from refexplorer.views.code.cells import code
-from refexplorer.views.preview.regions import chunk_runs
+from refexplorer.views.preview.regions import ChunkRuns, chunk_runs
 from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.models import ChunkRuns, Note
-from refexplorer.views.wire.notes import note, notes_about
+from refexplorer.views.wire.notes import Note, note, notes_about
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta

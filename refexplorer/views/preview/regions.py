@@ -18,11 +18,14 @@ from refexplorer.io.decode.sizes import (
     place_count,
     region,
 )
+from refexplorer.views.wire.messages import Count
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
-    from refexplorer.views.wire.models import ChunkRuns
 
+ChunkRuns = tuple[tuple[tuple[Count, Count, Count], ...], ...]
+"""Along each dimension its runs of chunks of one length: the first chunk, its first element, the
+length."""
 _COLOURS = frozenset({"rgb", "rgba", "color", "colour", "colors", "colours"})
 _SAMPLES = frozenset({"band", "bands", "channel", "channels", "sample", "samples", "s", "c"})
 """Of bytes these are colours; of reflectances, say, they may be any bands."""

@@ -107,7 +107,7 @@ export function Values({ session, reading, values, integers, part: menu, places 
     <>
       {!single && <Modes modes={modesOf(plan, reading)} chosen={isSingle ? "channel" : drawable} choose={setMode} />}
       <Fields session={session} reading={reading} />
-      <Menu label="Part and reading" side="left">
+      <Menu label="Part and reading">
         {!single && (
           <div class="controls">
             <Axes plan={plan} choose={setWanted} />

@@ -18,7 +18,7 @@ from refexplorer.formats.columns.references import BASE64
 from refexplorer.formats.documents import locator_of
 from refexplorer.formats.finding import note_encoding
 from refexplorer.formats.source import Source
-from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe
+from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe, require_codecs
 from refexplorer.io.decode.sizes import POINTER, is_bounded, region
 from refexplorer.io.decode.steps import VALUES, error_text, steps
 from refexplorer.readers.comparing import note_readers
@@ -100,6 +100,10 @@ def _problem(array: ArrayMeta, text: str) -> tuple[str, str] | None:
         if name and not is_installed(name, array.zarr_format):
             guess = suggest(name, _KNOWN)
             return "codec-not-installed", f"{missing(name, array.zarr_format)} {guess}".rstrip()
+    try:  # of the codecs inside of shards, and of the data type
+        require_codecs("array", text.encode())
+    except RefexplorerError as error:
+        return "codec-not-installed", f"{error}".removeprefix("array ")
     if any(lint_metadata_text(array.metadata_key, text)):  # noted already, and better
         return None
     from refexplorer.io.reading.zarr_refusals import array_refusal  # with Zarr, slow to import

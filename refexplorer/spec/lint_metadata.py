@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from refexplorer.core.limits import INT64_MAX
 from refexplorer.core.text import counted
 from refexplorer.spec.keys import odd_json
 from refexplorer.spec.lint import LintFinding
@@ -24,7 +25,6 @@ from refexplorer.spec.zarr_metadata import (
     wrong_fill_value,
 )
 
-_INT64 = 2**63 - 1
 _DTYPE_V2 = re.compile(
     r"\|b1|\|[iu]1|[<>](?:[iu][248]|f[248]|c(?:8|16))|\|O|\|[SV][1-9]\d*|[<>]U[1-9]\d*"
     r"|[<>][Mm]8(?:\[\d*[A-Za-z\u00b5\u03bc]+\])"
@@ -82,7 +82,7 @@ def _array(path: str, metadata: Mapping[str, object], rules: _Rules) -> Iterator
     except BadMetadata as bad:
         yield LintFinding(bad.code, f"{bad}")
     else:
-        if any(length > _INT64 for length in array.shape):
+        if any(length > INT64_MAX for length in array.shape):
             yield _bad("A length of `shape` does not fit into 64 bits, so no reader opens it.")
         if 0 in _written_chunks(metadata):
             message = (

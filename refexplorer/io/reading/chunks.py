@@ -24,7 +24,7 @@ from refexplorer.io.fetch.failures import NoReference, as_internal_error, missin
 from refexplorer.io.fetch.many import Advance, FetchProgress, fetch_many
 from refexplorer.io.fetch.targets import Targets, inline_bytes, reference_of
 from refexplorer.io.reading.zarr_refusals import check_array, sentence_of, undecodable
-from refexplorer.io.reading.zarr_store import CheckedFileSystem, store
+from refexplorer.io.reading.zarr_store import ReferenceStore
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.references import Base64, Inline, Reference
 
@@ -161,7 +161,7 @@ class ArrayDecoder:
     @cached_property
     def _opened(self) -> zarr.Array[Any]:
         """The array as Zarr opens it, which takes longer than many chunks."""
-        return _open(CheckedFileSystem(self.refs, self._given), self.array)
+        return _open(ReferenceStore(self.refs, self._given), self.array)
 
     def _by_zarr(self, index: Index) -> ArrayValues:
         try:
@@ -216,10 +216,10 @@ def _metadata_of(array: ArrayMeta) -> Any:
         return None
 
 
-def _open(view: CheckedFileSystem, array: ArrayMeta) -> zarr.Array[Any]:
+def _open(store: ReferenceStore, array: ArrayMeta) -> zarr.Array[Any]:
     try:
         return zarr.open_array(
-            store(view), path=array.path, mode="r", zarr_format=3 if array.zarr_format == 3 else 2
+            store, path=array.path, mode="r", zarr_format=3 if array.zarr_format == 3 else 2
         )
     except RefexplorerError:
         raise

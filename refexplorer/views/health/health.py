@@ -11,12 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from refexplorer.checks.look.audit_states import DECODED, LOST, STATES
 from refexplorer.core.errors import LimitError
+from refexplorer.core.limits import INT64_MAX
 from refexplorer.io.decode.sizes import Index
 from refexplorer.refset.chunk_grid import DENSE_CHUNKS, ChunkColumns, ChunkReferences
 from refexplorer.refset.contents import internals
@@ -24,8 +26,8 @@ from refexplorer.refset.summary import ArrayStates
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.keys import folders_above
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.views.wire.explorer.tree_messages import Badges, StateName
 from refexplorer.views.wire.failure_log import FailureLog
+from refexplorer.views.wire.messages import Count
 from refexplorer.views.wire.notes import known
 
 if TYPE_CHECKING:
@@ -33,7 +35,25 @@ if TYPE_CHECKING:
     from refexplorer.refset.targets import TargetIndex
     from refexplorer.verbs.referenceset import ReferenceSet
 
-_INT64 = 2**63 - 1
+
+StateName = Literal[
+    "referenced", "absent", "rejected", "failed", "unread", "differing", "overlapping"
+]
+"""A state of `HealthCounts`."""
+
+
+class Badges(Struct, frozen=True):
+    """What is wrong with a key, or with the arrays below a folder, as far as it is known."""
+
+    rejected: Count = 0
+    failed: Count = 0  # Chunks that could not be fetched or decoded when they were read
+    absent: Count = 0
+    # errors, warnings: Notes that name a key
+    errors: Count = 0
+    warnings: Count = 0
+    # overlapping, differing: As `HealthCounts` has them
+    overlapping: Count = 0
+    differing: Count = 0
 
 
 class Outcomes(NamedTuple):
@@ -301,7 +321,7 @@ def _holds(numbers: np.ndarray, number: int) -> bool:
 
 def number_type(array: ArrayMeta) -> type[np.int64] | type[object]:
     """Return the type of numbers of chunks: whole ones of Python where 64 bits are too few."""
-    return np.int64 if array.chunk_count <= _INT64 else object
+    return np.int64 if array.chunk_count <= INT64_MAX else object
 
 
 def _grid(audit: Audit, array: ArrayMeta) -> np.ndarray:

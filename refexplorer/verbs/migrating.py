@@ -187,10 +187,12 @@ def _reads_alike(array: ArrayMeta, document: dict[str, Any], shape: list[int]) -
     from zarr.storage import MemoryStore
 
     older = dict(array.metadata) | {"shape": shape, "chunks": shape, "dimension_separator": "."}
+    older["fill_value"] = None  # zarr writes no chunk that has the fill value alone
     newer = document | {
         "shape": shape,
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": shape}},
         "attributes": {},
+        "fill_value": _fill(array, None, np.dtype(array.dtype)),
     }
     newer.pop("dimension_names", None)
     stores = MemoryStore(), MemoryStore()

@@ -66,3 +66,32 @@ def test_chunks_of_one_element_whose_fill_value_is_one(dtype: str) -> None:
     older = rx.open_references(refs)
     newer: Any = set_of(as_v3(older), older.limits).to_zarr()
     assert np.array_equal(newer["x"][:], np.ones(2, dtype))
+
+
+@pytest.mark.parametrize("name", ["sst.v0.json", "sst.v1.json"])
+def test_chunks_of_one_place_are_one_key_in_a_comparison(name: str) -> None:
+    older = rx.open_references(DEMO / name)
+    references: Any = as_v3(older).value
+    same = rx.diff(older, references)
+    assert (same.total, same.keys) == (0, len(references))
+    key = next(each for each in references if each.startswith("sst/c/"))
+    url, offset, length = references[key]
+    moved = rx.diff(older, references | {key: [url, offset + 4, length]})
+    assert [(each.key, each.change) for each in moved.iterate()] == [(key, "shifted")]
+    back = rx.diff(references, older)
+    assert not back
+
+
+def test_what_zarr_3_cannot_say_is_compared_as_it_is() -> None:
+    metadata = {
+        "zarr_format": 2, "shape": [1], "chunks": [1], "dtype": "|S3", "compressor": None,
+        "fill_value": None, "filters": None, "order": "C",
+    }  # fmt: skip
+    older = {".zgroup": {"zarr_format": 2}, "x/.zarray": metadata, "x/0": "abc"}
+    newer = as_v3(rx.open_references({".zgroup": {"zarr_format": 2}})).value
+    array = {"zarr_format": 3, "node_type": "array", "shape": [1], "data_type": "int8",
+             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1]}},
+             "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+             "fill_value": 0, "codecs": [{"name": "bytes"}]}  # fmt: skip
+    found = rx.diff(older, {**(newer or {}), "x/zarr.json": array})
+    assert found.counts["removed"] == 3

@@ -34,8 +34,7 @@ from refexplorer.checks.states import (
     ObjectState,
     Rank,
 )
-from refexplorer.checks.verify_finding import NAMED_FILES, named, sentence
-from refexplorer.core.text import counted
+from refexplorer.core.text import array_text, counted, escape, file_text
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding, pointer
 
@@ -43,6 +42,11 @@ from refexplorer.spec.findings import Finding, pointer
 KEPT_FINDINGS = 10_000
 KEPT_REASONS = 1_000
 """Beyond it they are counted together."""
+NAMED_FILES = 20
+"""Files that a finding names."""
+_SHOWN_FILES = 5
+_CHARS = 400  # characters of what a file says: it may hold any text
+_SINGULAR = {"have": "has", "are": "is", "cannot": "cannot", "may": "may"}
 _ORDER = {code: place for place, code in enumerate(CODES)}
 _OF_OTHERS = (LedgerState.HELD, LedgerState.UNCOVERED, LedgerState.FILES_UNREAD)
 """States that chunks keep which no file of a share has."""
@@ -432,7 +436,7 @@ class ReportBuilder:
             meta, numbers = self._arrays[path].meta, sorted(reasons)
             keys = tuple(meta.chunk_key(meta.index_at(n)) for n in numbers[:NAMED_KEYS])
             what = counted(len(numbers), "inline chunk")
-            message = f"{named(path)}: {what} cannot be decoded, such as {keys[0]}"
+            message = f"{array_text(path)}: {what} cannot be decoded, such as {keys[0]}"
             message += f" ({reasons[numbers[0]].rstrip('.')})"
             code = "undecodable-inline"
             yield Finding(
@@ -449,7 +453,9 @@ class ReportBuilder:
         }[odd.cause]
         times = "" if odd.count == 1 else f", and {odd.count - 1:,} more"
         at = f"between elements {odd.index:,} and {odd.index + 1:,}"
-        message = f"{named(meta.path)}: {what} {at} ({odd.between[0]}, {odd.between[1]}){times}"
+        message = (
+            f"{array_text(meta.path)}: {what} {at} ({odd.between[0]}, {odd.between[1]}){times}"
+        )
         key = meta.chunk_key((odd.index // meta.chunks[0],))
         return Finding(
             odd.cause, CODES[odd.cause].severity, self._base + pointer(key), message, key=key,
@@ -467,7 +473,7 @@ class ReportBuilder:
         if group.keys and not any(key in (said or "") for key in group.keys):
             first = f"such as {group.keys[0]}"
             said = f"{said.rstrip('.')}, {first}" if said else first
-        message = sentence(code, path, said, group.files, group.file_count, of)
+        message = _sentence(code, path, said, group.files, group.file_count, of)
         key = group.keys[0] if group.keys else meta.metadata_key
         if not group.keys and meta.zarr_format == 2 and code not in _OF_ZARRAY:
             key = meta.folder + ".zattrs"
@@ -483,3 +489,17 @@ _OF_ZARRAY = {
     "fill_value", "lacking-object",
 }  # fmt: skip
 """What stands in ``.zarray``; the rest in ``.zattrs``."""
+
+
+def _sentence(
+    code: str, array: str, said: str | None, files: Sequence[str], count: int, of: int
+) -> str:
+    """Return the sentence of a finding."""
+    verb, _, rest = CODES[code].predicate.partition(" ")
+    which = counted(count, "file") if of <= 1 else f"{count:,} of {counted(of, 'file')}"
+    verb = _SINGULAR.get(verb, verb + "s") if count == 1 else verb
+    inside = f" ({escape(said, _CHARS)})" if said else ""
+    names = ", ".join(map(file_text, files[:_SHOWN_FILES]))
+    more = ", …" if count > min(len(files), _SHOWN_FILES) else ""
+    found = f"{array_text(array)}: {which} {verb} {rest}{inside}"
+    return f"{found}: {names}{more}" if names else found

@@ -42,7 +42,9 @@ class LostFile:
     # for; readers take them as the fill value
     first: int
     chunks: int
-    message: str = ""  # Why it cannot be read; empty for one that is missing
+    # message, code: Why it cannot be read; empty for one that is missing
+    message: str = ""
+    code: str = ""
 
     @property
     def why(self) -> str:
@@ -70,6 +72,8 @@ class LostFiles:
     missing: int = 0
     unreadable: int = 0
     chunks: int = 0  # How many chunks all of them are for
+    # Of each that is unreadable: its array, and the numbers of its chunks
+    unreadable_rows: list[tuple[str, int, int]] = field(default_factory=list)
 
     def note_missing(self, store: ParquetStore, array: ArrayMeta) -> None:
         """Note the record files of an array that are not there."""
@@ -83,10 +87,13 @@ class LostFiles:
         self, store: ParquetStore, array: ArrayMeta, number: int, bad: BadRecords
     ) -> None:
         """Note a record file that cannot be used."""
+        rows, first = _rows(store, array, number), number * store.record_size
         self.unreadable += 1
-        self.chunks += _rows(store, array, number)
+        self.chunks += rows
+        self.unreadable_rows.append((array.path, first, first + rows))
         if self._room:
-            self.files.append(_lost(store, array, number, UNREADABLE, str(bad)))
+            lost = _lost(store, array, number, UNREADABLE)
+            self.files.append(replace(lost, message=str(bad), code=bad.code))
 
     @property
     def count(self) -> int:
@@ -120,10 +127,15 @@ def _rows(store: ParquetStore, array: ArrayMeta, number: int) -> int:
 
 
 def _lost(
-    store: ParquetStore, array: ArrayMeta, number: int, state: str, message: str = ""
+    store: ParquetStore,
+    array: ArrayMeta,
+    number: int,
+    state: str,
+    message: str = "",
+    code: str = "",
 ) -> LostFile:
     name, first = store.record_file(array, number), number * store.record_size
-    return LostFile(name, array.path, state, first, _rows(store, array, number), message)
+    return LostFile(name, array.path, state, first, _rows(store, array, number))
 
 
 _INT64 = 2**63 - 1

@@ -22,9 +22,8 @@ from refexplorer.checks.report_page import write_report
 from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
 from refexplorer.checks.terms import CheckTerms
-from refexplorer.checks.verify_finding import named, short
 from refexplorer.core.masking import KEYS, masked
-from refexplorer.core.text import counted, escape
+from refexplorer.core.text import array_text, counted, escape, file_text
 from refexplorer.core.writing import write_blocks, writing
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding
@@ -269,7 +268,7 @@ class Report:
         if counts.largest is not None or counts.false_nan:
             yield self._values_sentence()
         for url, why in list(counts.failures.items())[:_FEW]:
-            yield f"{escape(short(url), _CHARS)}: {escape(why, 2 * _CHARS)}"
+            yield f"{file_text(url)}: {escape(why, 2 * _CHARS)}"
         yield from counts.unfinished[:_SHOWN]
         if counts.stopped:
             yield "It was stopped before all files were read."
@@ -306,9 +305,9 @@ class Report:
 
 
 def _of(path: str | None) -> str:
-    return "" if path is None else f" of {named(path)[:1].lower() + named(path)[1:]}"
+    return "" if path is None else f" of {array_text(path)[:1].lower() + array_text(path)[1:]}"
 
 
 def _names(paths: Sequence[str]) -> str:
-    found = ", ".join(named(path) for path in paths[:_FEW])
+    found = ", ".join(array_text(path) for path in paths[:_FEW])
     return f"{found}, …" if len(paths) > _FEW else found

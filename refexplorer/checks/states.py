@@ -99,7 +99,7 @@ CHUNK_TERMS: dict[LedgerState, ChunkTerm] = {
     LedgerState.DAMAGED_FILE: ChunkTerm(Rank.BAD, 0, "damaged file", "in a damaged file"),
     LedgerState.UNREACHABLE: ChunkTerm(Rank.BAD, 0, "unreachable", "in a file that cannot be read"),
     LedgerState.LOST_RECORDS: ChunkTerm(
-        Rank.BAD, 0, "lost records", "in a record file that is missing or damaged"
+        Rank.BAD, 0, "lost records", "in a record file that cannot be read"
     ),
     LedgerState.REJECTED: ChunkTerm(Rank.BAD, 0, "rejected", "rejected by an error of the set"),
 }
@@ -122,7 +122,6 @@ class KeyState(StrEnum):
 
     CHUNK = "chunk"
     METADATA = "metadata"
-    OVERRIDDEN = "overridden"
     OUTSIDE_GRID = "outside its grid"
     OF_NO_ARRAY = "of no array"
     REJECTED = "rejected"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -24,33 +24,33 @@ from refexplorer.checks.engine import (
 )
 from refexplorer.checks.executors import ClusterTerms
 from refexplorer.checks.gathering import ReportBuilder
-from refexplorer.checks.keys import note_references, note_rejected
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.look.files import Verifier
+from refexplorer.checks.look.sets import (
+    left_out_findings,
+    note_references,
+    note_rejected,
+    note_unreadable,
+    orphan_findings,
+    set_findings,
+)
 from refexplorer.checks.parts import DECODING_COST
-from refexplorer.checks.records import NAMED_KEYS
 from refexplorer.checks.references import AuditedBlock
 from refexplorer.checks.report import PARQUET, Report
 from refexplorer.checks.results import ResultStore
 from refexplorer.checks.sorting import PlanSizes, Sample, Sorter, wanted_of
-from refexplorer.checks.states import KeyState
 from refexplorer.checks.terms import CheckTerms, Share, seconds_of
-from refexplorer.checks.verify_finding import named
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
-from refexplorer.core.text import counted, escape
 from refexplorer.formats.icechunk.history import Recorded
 from refexplorer.formats.source import LeftOut
 from refexplorer.io.access.policy import AccessPolicy
 from refexplorer.io.fetch.background import Stopped
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.opening import installed_packages
-from refexplorer.refset.lint_absent import lint_groups, lint_lost_places
-from refexplorer.refset.lint_metadata import lint_metadata
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.findings import Finding, Findings, parts_of, pointer
-from refexplorer.spec.lint import KeyFindings
+from refexplorer.spec.findings import Findings
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 FILE_COST = 10 * DECODING_COST
@@ -63,8 +63,6 @@ LENT_CHUNKS = 16
 """A coordinate of more chunks than this is not read from the file that the set refers to."""
 # another number here makes results of older versions start anew, since they hold other columns
 _FORM = 5
-_GRAVE = frozenset({"metadata-copies-differ"})
-"""Warnings of the set that are errors beside files: one of the copies is not what they say."""
 
 
 @dataclass(frozen=True)
@@ -162,15 +160,16 @@ def verify(
     finally:
         store.clear()
     note_rejected(ledger, opened, findings, sorter.rejected)
-    errors = tuple(each for each in findings if each.severity is Severity.ERROR)
+    errors = [each for each in findings if each.severity is Severity.ERROR]
+    errors = note_unreadable(ledger, work.lost, errors)
     gathering = ReportBuilder(arrays, held, ledger, sorter.urls, terms.base)
     for results in store.tables():
         gathering.add(results)
     found = (
         *gathering.finish(is_complete, None if joined is None else joined.has),
-        *_of_the_set(opened, errors, terms.base),
-        *_left_out(terms),
-        *_of_no_array(opened, ledger, terms.base),
+        *set_findings(opened, errors, terms.base),
+        *left_out_findings(terms.left_out, terms.base),
+        *orphan_findings(opened, ledger, terms.base),
     )
     for each in terms.left_out:
         ledger.objects.leave_out(each.name, each.reason)
@@ -186,67 +185,6 @@ def _terms_of(manner: VerifyManner) -> CheckTerms:
     share = None if manner.only is None else Share.parse(manner.only)
     seconds = None if manner.within is None else seconds_of(manner.within)
     return replace(terms, share=share, seconds=seconds)
-
-
-def _of_the_set(opened: OpenedSet, rejected: Iterable[Finding], base: str) -> Iterator[Finding]:
-    """Yield what is wrong of the set itself, and where no array has a reference.
-
-    Whether a reader opens the set, and which of two copies of metadata it reads, no file says.
-    """
-    found = Findings()
-    lint_groups(opened, KeyFindings(base, found))
-    lint_metadata(opened, KeyFindings(base, found))
-    graves = [each for each in found if each.severity is Severity.ERROR or each.code in _GRAVE]
-    lost = Findings()
-    lint_lost_places(opened, KeyFindings(base, lost))
-    groups: dict[tuple[str, str, str], list[Finding]] = {}
-    for each in (*rejected, *graves, *lost):
-        key = _key_of(each, base)
-        owner = opened.arrays.of_key(key)
-        path = each.array or (key.rpartition("/")[0] if owner is None else owner[0].path)
-        groups.setdefault((each.code, path, each.message), []).append(each)
-    for (code, path, message), group in groups.items():
-        keys = tuple(_key_of(each, base) for each in group)
-        if path and named(path) not in message:
-            message = f"{named(path)}: {message.rstrip('.')}, such as {escape(keys[0], 100)}"
-        severity = Severity.ERROR if code in _GRAVE else group[0].severity
-        count = sum(each.count for each in group)
-        yield Finding(
-            code, severity, group[0].pointer, message, key=keys[0], array=path,
-            keys=keys[:NAMED_KEYS], reference_count=count,
-        )  # fmt: skip
-
-
-def _key_of(found: Finding, base: str) -> str:
-    """Return the key that a finding is about; one that is lacking its pointer names."""
-    return found.key or "/".join(parts_of(found.pointer.removeprefix(base)))
-
-
-def _left_out(terms: VerifyTerms) -> Iterator[Finding]:
-    """Yield the objects of the files that opening them left out."""
-    for each in terms.left_out:
-        said = f"The {each.kind} {named(each.name)} of the file is not in the set: {each.reason}"
-        at = terms.base + pointer(each.name)
-        yield Finding("left-out", Severity.ERROR, at, said, key=each.name, array=each.name)
-
-
-def _of_no_array(opened: OpenedSet, ledger: Ledger, base: str) -> Iterator[Finding]:
-    """Yield that keys look like chunks and no array has them: their maker meant data."""
-    count = ledger.keys.counts[KeyState.OF_NO_ARRAY]
-    if count:
-        keys = ledger.keys.examples[KeyState.OF_NO_ARRAY]
-        names = ", ".join(map(named, keys[:3])) + (", …" if count > 3 else "")
-        held = filter(None, map(opened.lookup, keys))
-        urls = (getattr(reference, "url", None) for _, reference in held)
-        files = tuple(dict.fromkeys(url for url in urls if url))
-        shown = f": {', '.join(escape(url, 200) for url in files[:2])}" if files else ""
-        verb = "looks like a chunk and belongs" if count == 1 else "look like chunks and belong"
-        message = f"{counted(count, 'key')} {verb} to no array: {names}{shown}"
-        yield Finding(
-            "orphan-chunk", Severity.ERROR, base + pointer(keys[0]), message, key=keys[0],
-            array=keys[0].rpartition("/")[0], keys=tuple(keys), reference_count=count,
-            files=files, file_count=len(files),
-        )  # fmt: skip
 
 
 class SharedCoordinates:

@@ -13,12 +13,11 @@ from typing import Any
 from refexplorer.checks.engine import AuditWatch
 from refexplorer.checks.report import Report
 from refexplorer.checks.states import CHUNK_TERMS, Rank
-from refexplorer.checks.verify_finding import named
 from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
 from refexplorer.core.errors import HarmError, RefexplorerError
 from refexplorer.core.limits import check_expandable
 from refexplorer.core.masking import KEYS, masked
-from refexplorer.core.text import counted, escape, items, shown
+from refexplorer.core.text import array_text, counted, escape, items, shown
 from refexplorer.formats.columns.table import Table
 from refexplorer.io.access.policy import AccessPolicy, allowed_names
 from refexplorer.io.fetch.targets import Targets
@@ -201,7 +200,8 @@ class Repair:
         known = {(each.code, each.array) for each in _errors(self.after)}
         new = [each for each in _errors(report) if (each.code, each.array) not in known]
         worse = [
-            f"{named(path)}: {why}" for path, why in find_fallen(self.after.ledger, report.ledger)
+            f"{array_text(path)}: {why}"
+            for path, why in find_fallen(self.after.ledger, report.ledger)
         ]
         if not new and not worse and report.good >= self.after.good:
             return
@@ -260,15 +260,15 @@ class Repair:
 
     def _notes(self) -> Iterator[str]:
         for path, reason in self.refused.items():
-            yield f"{named(path)} is left as it is: {reason}."
+            yield f"{array_text(path)} is left as it is: {reason}."
         for path, reason in self.reasons:
-            yield f"{named(path)}: not everything can be repaired, since {reason}."
+            yield f"{array_text(path)}: not everything can be repaired, since {reason}."
         named_arrays = {each.array for each in _errors(self.after)}
         for array in self.after.arrays:
             bad = {s: n for s, n in array.states.items() if CHUNK_TERMS[s].rank is Rank.BAD}
             if bad and array.path not in named_arrays:
                 parts = (f"{counted(n, 'chunk')} {CHUNK_TERMS[s].meaning}" for s, n in bad.items())
-                yield f"{named(array.path)} still has {', '.join(parts)}."
+                yield f"{array_text(array.path)} still has {', '.join(parts)}."
         yield f"After the repair: {self.after.summary[0]}"
         yield from self.after.summary[-1:] if len(self.after.summary) > 1 else ()
 

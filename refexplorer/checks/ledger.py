@@ -48,6 +48,8 @@ class Ledger:
         Their states; see `Book`.
     followed
         References to chunks that parts of the run followed; None where none was to be followed.
+    decoded_inline
+        Chunks that the set holds among those in the state of decoded chunks, which are in no file.
     objects
         Those of all files; see `ObjectBook`.
     """
@@ -56,6 +58,7 @@ class Ledger:
         self.keys = Book("keys")
         self.files = Book("files")
         self.followed: int | None = None
+        self.decoded_inline = 0
         self.objects = ObjectBook()
         self._grids = dict(grids)
         sizes = {path: prod(grid) for path, grid in self._grids.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 from math import prod
@@ -11,14 +11,16 @@ import numpy as np
 
 from refexplorer.core.masking import masks_repr
 from refexplorer.core.text import counted, escape
+from refexplorer.formats.columns.arrow import text_column
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
-from refexplorer.formats.columns.references import RANGE, URL
+from refexplorer.formats.columns.references import RANGE, URL, Columns, UrlColumn
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.parquet.footer import BadRecords
 from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.opened_set import BLOCK, OpenedSet, block_of
 from refexplorer.refset.parquet_segment import RecordPart, Records
-from refexplorer.refset.segments import Generated, Segment
+from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment
+from refexplorer.refset.targets import further_targets
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.keys import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -167,7 +169,44 @@ class AuditedBlock:
         )
 
 
-def blocks(opened: OpenedSet, lost: LostFiles) -> Iterator[AuditedBlock]:
+@dataclass
+class Unlisted:
+    """Generated keys that are too many to be listed; the files that they lead to are fewer."""
+
+    most: int | None  # Generated keys that are listed; None: all
+    count: int = 0  # Those that are not
+    _parts: list[Generated] = field(default_factory=list)
+    _n_more_files: int = 0
+
+    def takes(self, part: Generated) -> bool:
+        """Say whether the keys of a gen item are too many to be listed."""
+        if self.most is None or part.count <= self.most:
+            self.most = None if self.most is None else self.most - part.count
+            return False
+        self._parts.append(part)
+        self.count += part.count
+        return True
+
+    def target_blocks(self, known: Collection[str | None]) -> Iterator[AuditedBlock]:
+        """Yield the files that none of the `known` ones is, as references without a key."""
+        found = further_targets(self._parts, {*known}, EVALUATED_KEYS)
+        self._n_more_files = found.unlisted
+        for start in range(0, len(found.keys), BLOCK):
+            urls = list(islice(found.keys, start, start + BLOCK))
+            none, table = np.zeros(len(urls), np.int64), text_column([""] * len(urls))
+            kinds, targets = np.full(len(urls), URL, np.uint8), np.arange(len(urls), dtype=np.int32)
+            columns = Columns(kinds, targets, UrlColumn(more=urls), none, none, ())
+            yield AuditedBlock(Table(table, columns), *_nowhere(len(urls)))
+
+    def sentences(self) -> Iterator[str]:
+        """Yield what is not known of them."""
+        if self.count:
+            yield f"{counted(self.count, 'generated key')} were too many to be listed."
+        if self._n_more_files:
+            yield f"Up to {counted(self._n_more_files, 'file')} of theirs were not asked."
+
+
+def blocks(opened: OpenedSet, lost: LostFiles, unlisted: Unlisted) -> Iterator[AuditedBlock]:
     """Yield all references of a set, some 10^5 at a time."""
     stores: dict[int, ParquetStore] = {}
     for part in opened.parts:
@@ -176,7 +215,8 @@ def blocks(opened: OpenedSet, lost: LostFiles) -> Iterator[AuditedBlock]:
             apart = replace(part.store, findings=Findings())
             yield from _of_records(opened, part, stores.setdefault(id(part.store), apart), lost)
         elif isinstance(part, Generated):
-            yield from _of_generated(opened, part)
+            if not unlisted.takes(part):
+                yield from _of_generated(opened, part)
         else:
             yield from _of_table(opened)
 

@@ -16,12 +16,15 @@ import pyarrow.parquet as pq
 from refexplorer.checks.counts import CheckedArray, Counts
 from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline
 from refexplorer.checks.ledger import Ledger
+from refexplorer.checks.look.targets import RESULTS as REFERENCES
 from refexplorer.checks.records import RESULTS
 from refexplorer.checks.report_html import ReportHtml
 from refexplorer.checks.report_page import write_report
+from refexplorer.checks.results import PARQUET as RANGES_PARQUET
 from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
-from refexplorer.checks.terms import CheckTerms
+from refexplorer.checks.target_table import ROW_COLUMNS, target_table
+from refexplorer.checks.terms import CheckLook, CheckTerms
 from refexplorer.core.masking import KEYS, masked
 from refexplorer.core.text import array_text, counted, escape, file_text
 from refexplorer.core.writing import write_blocks, writing
@@ -135,7 +138,10 @@ class Report:
         return np.flatnonzero(np.isin(self.ledger.states(array).reshape(-1), list(DIFFERENT)))
 
     def tables(self) -> Iterator[pa.Table]:
-        """Yield the results a part at a time, a row for each file and array."""
+        """Yield the results a part at a time.
+
+        A row for each file and array where files were read, else one for each reference.
+        """
         return map(seen_table, self._store.tables())
 
     def tables_as_read(self) -> Iterator[pa.Table]:
@@ -143,7 +149,15 @@ class Report:
         return self._store.tables()
 
     def files(self) -> pa.Table:
-        """Return a row for each file and array: state, references by state, what was found."""
+        """Return a row for each file and array: state, references by state, what was found.
+
+        Where files were only asked, one for each file: ``target``, ``state``, ``size``, ``etag``,
+        ``modified``, ``references``, ``end`` (of the last range), ``past_end``, ``failed`` and
+        ``unwritten`` (how many), ``message``, and ``grant`` (what `allow` needs).
+        """
+        if not self.terms.asks(CheckLook.FILES):
+            rows = self._store.tables(ROW_COLUMNS)
+            return seen_table(target_table(rows, self.counts.changed))
         parts = [part.select(_FILE_COLUMNS) for part in self.tables()]
         empty = RESULTS.empty_table().select(_FILE_COLUMNS)
         found = pa.concat_tables([empty, *parts], promote_options="permissive")
@@ -165,16 +179,18 @@ class Report:
         return pa.Table.from_pylist(rows, pa.schema(kinds | {"reason": pa.string()}))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write the table of files and arrays to one file, which appears when all is written.
+        """Write `tables` to one file, which appears when all is written.
 
         Raises
         ------
         SourceError
             If it cannot be written.
         """
+        is_read = self.terms.asks(CheckLook.FILES)
+        schema, encoding = (RESULTS, PARQUET) if is_read else (REFERENCES, RANGES_PARQUET)
         with (
             writing(Path(path), as_it_is=True) as file,
-            pq.ParquetWriter(file, RESULTS, **PARQUET) as writer,
+            pq.ParquetWriter(file, schema, **encoding) as writer,
         ):
             for results in self.tables():
                 writer.write_table(results.replace_schema_metadata(None))
@@ -233,7 +249,8 @@ class Report:
         SourceError
             If it cannot be written.
         """
-        write_report(path, self._html.document(self.tables()))
+        targets = None if self.terms.asks(CheckLook.FILES) else self.files()
+        write_report(path, self._html.document(self.tables(), targets))
 
     def __repr__(self) -> str:
         return f"<Report on {self.source!r}: {self.headline.text}>"
@@ -271,11 +288,12 @@ class Report:
             yield f"{file_text(url)}: {escape(why, 2 * _CHARS)}"
         yield from counts.unfinished[:_SHOWN]
         if counts.stopped:
-            yield "It was stopped before all files were read."
+            yield "It was stopped before all files were looked at."
         if counts.grants:
             names = ", ".join(f'"{escape(name, _CHARS)}"' for name in counts.grants)
-            yield f"Use refs.allowing({names}) to verify the rest."
-        yield from self._not_compared()
+            verb = "verify" if self.terms.asks(CheckLook.FILES) else "check"
+            yield f"Use refs.allowing({names}) to {verb} the rest."
+        yield from self._not_looked_at()
 
     def _values_sentence(self) -> str:
         counts = self.counts
@@ -287,11 +305,11 @@ class Report:
             found += f"; {counted(counts.false_nan, 'value')} of the files {verb} as missing"
         return found + "."
 
-    def _not_compared(self) -> Iterator[str]:
-        """Yield what was not compared, and why, if there is anything."""
+    def _not_looked_at(self) -> Iterator[str]:
+        """Yield what was not looked at, and why, if there is anything."""
         counts = self.counts
         parts = [
-            f"{counted(n, 'reference')}{_of(path)} ({why.rstrip('.')})"
+            f"{counted(n, 'reference')}{_of(path)} ({escape(why.rstrip('.'), 2 * _CHARS)})"
             for path, why, n in counts.reasons[:_FEW]
         ]
         if (more := sum(n for *_, n in counts.reasons[_FEW:])) > 0:
@@ -301,7 +319,8 @@ class Report:
             what.setdefault(aspect, []).append(path)
         parts += [f"{aspect} of {_names(paths)}" for aspect, paths in what.items()]
         if parts:
-            yield f"Not compared: {'; '.join(parts)}."
+            verb = "compared" if self.terms.asks(CheckLook.FILES) else "checked"
+            yield f"Not {verb}: {'; '.join(parts)}."
 
 
 def _of(path: str | None) -> str:

@@ -83,7 +83,7 @@ def test_it_is_stopped_and_resumed(
     stopped = verified_in_parts(document, files[0].parent, results=kept, workers=1, watch=watch)
     assert not stopped.good
     assert stopped.headline.kind in (rx.Claim.UNKNOWN, rx.Claim.DIFFERS)
-    assert "It was stopped before all files were read." in stopped.summary
+    assert "It was stopped before all files were looked at." in stopped.summary
     whole = verified_in_parts(document, files[0].parent, results=kept, resume=True)
     assert said(whole) == said(verified(document, files[0].parent))
 
@@ -201,7 +201,7 @@ def test_the_page(files: list[Path], document: dict[str, Any], tmp_path: Path) -
     page = (tmp_path / "report.html").read_text()
     assert not re.search(r"<script|<b>lost|https?://|<link|<img", page)
     assert "color-scheme: light dark" in page
-    differs, _, rest = page.partition("<b>What differs</b>")[2].partition("<b>Arrays</b>")
+    differs, _, rest = page.partition("<b>Findings</b>")[2].partition("<b>Arrays</b>")
     arrays, _, files_part = rest.partition("<b>Files that are not the same</b>")
     assert "<code>scale_factor</code>" in differs
     assert rx.explain_code("scale_factor").cause in html.unescape(differs)

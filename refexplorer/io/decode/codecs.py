@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from refexplorer.core.errors import DecodeError
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 METADATA_NAMES = frozenset({".zarray", "zarr.json", ".zmetadata"})
 """Last parts of the keys whose text names codecs."""
@@ -65,6 +66,15 @@ def require_codecs(key: str, text: bytes) -> None:
     for name in names:
         if name and not is_installed(name, 3 if is_v3 else 2):
             raise DecodeError(f"{key} {missing(name)}")
+
+
+def missing_codec(array: ArrayMeta) -> str | None:
+    """Return the sentence on a codec of an array that cannot be used here; None if all can."""
+    try:
+        require_codecs(array.path, json.dumps(array.metadata).encode())
+    except DecodeError as lacking:
+        return str(lacking)
+    return None
 
 
 def names_v2(metadata: Mapping[str, object]) -> list[str]:

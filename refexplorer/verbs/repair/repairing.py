@@ -10,10 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from refexplorer.checks.engine import AuditWatch
+from refexplorer.checks.engine import AuditWatch, Manner, run
+from refexplorer.checks.files_look import FilesLook
 from refexplorer.checks.report import Report
 from refexplorer.checks.states import CHUNK_TERMS, Rank
-from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
+from refexplorer.checks.terms import CheckTerms, ReadTerms
 from refexplorer.core.errors import HarmError, RefexplorerError
 from refexplorer.core.limits import check_expandable
 from refexplorer.core.masking import KEYS, masked
@@ -55,17 +56,15 @@ class RepairContext:
         source, allow = self.original.source, self.allow
         if source.location is not None and refs.source.location != source.location:
             allow = (*allow, source.location)
-        context = VerifyTerms(
-            refs.source.location,
-            allow,
-            self.original.limits,
-            self.storage_options,
-            "/refs" if refs.source.form == "V1" else "",
-            unlisted=source.unlisted,
-            left_out=source.left_out,
-        )
-        manner, inside = VerifyManner(self.values, watch=watch, remake=True), internals(refs)
-        report = verify(source.name, inside.opened, inside.findings, context, manner)
+        location, limits = refs.source.location, self.original.limits
+        reading = ReadTerms(location, allow, limits, self.storage_options).of(source)
+        base = "/refs" if refs.source.form == "V1" else ""
+        reading = replace(reading, base=base, recorded={})
+        terms = CheckTerms.of_verb("verify" if self.values == "none" else "verify --values")
+        inside = internals(refs)
+        look = FilesLook(inside.opened, reading, terms, self.values, remake=True)
+        manner = Manner(watch=watch)
+        report = run(source.name, inside.opened, inside.findings, reading, terms, look, manner)
         if report.counts.stopped:
             raise RefexplorerError("Verifying was stopped, so nothing was repaired.")
         return report

@@ -91,6 +91,7 @@ class PartsLook(Protocol):
 
     sizes: PlanSizes
     wanted: int | None  # Chunks of each array that are decoded; None: all
+    has_keys: bool  # Whether its results have the keys of chunks, which follow from their numbers
     has_unlisted: bool  # Whether generated keys that are too many may stay unlisted
     encoding: Mapping[str, Any]  # How its results are written
 
@@ -121,7 +122,8 @@ class CheckRun:
         self.ledger = Ledger({meta.path: meta.grid for meta in self.metas})
         self.store = ResultStore(manner.results, manner.resume, look.encoding)
         sample = Sample(self.metas, look.wanted)
-        self.sorter = Sorter(self.store.sorting(), sample, sizes, terms.share)
+        folder = self.store.sorting()
+        self.sorter = Sorter(folder, sample, sizes, terms.share, look.has_keys)
         self.given_up: list[str] = []
         self.lost = LostFiles()
         self.is_listed = self.is_complete = False
@@ -239,6 +241,23 @@ def run(
             left = ledger.files.total - sum(ledger.files.counts.values())
             ledger.files.counts[FileState.UNTOUCHED] += left
     return Report(source, found, ledger, terms, counts, mine.store)
+
+
+def check(
+    source: str,
+    opened: OpenedSet,
+    findings: Findings,
+    diagnostics: tuple[Finding, ...],
+) -> Report:
+    """Return what is known of a set by itself; its references are not listed, its files not opened.
+
+    `findings` are those of opening, `diagnostics` all.
+    """
+    metas = [meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))]
+    ledger = Ledger({meta.path: meta.grid for meta in metas})
+    note_rejected(ledger, opened, findings, 0)
+    counts = Counts(opened.count, (), False, LostFiles())
+    return Report(source, diagnostics, ledger, CheckTerms.of_verb("check"), counts, None)
 
 
 def _check_count(opened: OpenedSet, limits: Limits) -> None:

@@ -54,6 +54,7 @@ class FilesLook:
     """
 
     sizes = VERIFY_SIZES
+    has_keys = True
     has_unlisted = False
     encoding: Mapping[str, Any] = MappingProxyType({"compression": "zstd"})
 

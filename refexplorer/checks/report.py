@@ -29,14 +29,14 @@ from refexplorer.core.masking import KEYS, masked
 from refexplorer.core.text import array_text, counted, escape, file_text
 from refexplorer.core.writing import write_blocks, writing
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.findings import Finding
+from refexplorer.spec.findings import Finding, grouped
 
 SCHEMA = 1
 """Of the JSON document; a change that a reader must know of takes the next number."""
 PARQUET: dict[str, Any] = {"compression": "zstd"}
 _CHARS = 200  # characters of a name: a file may hold any text
-_SHOWN = 50  # findings and arrays in the text; `findings` has all
-_FEW = 5  # failures and reasons that the text names
+_SHOWN = 50  # parts that were given up, of which the text has a sentence
+_FEW = 5  # findings of one code, failures and reasons that the text names
 _FILE_COLUMNS = [
     "target", "array", "native", "form", "state", "file", "references", "same", "differs",
     "uncompared", "failed", "message", "start", "shape", "findings", "values", "largest",
@@ -63,7 +63,7 @@ class Report:
         One line, and the exit status.
     folder
         Where the results of parts are, as parquet files that together are the table; it goes away
-        with this object unless it was named.
+        with this object unless it was named. None where no file was asked.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Report:
         ledger: Ledger,
         terms: CheckTerms,
         counts: Counts,
-        store: ResultStore,
+        store: ResultStore | None,
     ) -> None:
         self.source = source
         self.terms = terms
@@ -81,7 +81,7 @@ class Report:
         self.findings = findings
         self.counts = counts
         self.headline: Headline = headline(ledger, findings, terms)
-        self.folder = store.folder
+        self.folder = None if store is None else store.folder
         self._store = store
 
     @property
@@ -142,11 +142,11 @@ class Report:
 
         A row for each file and array where files were read, else one for each reference.
         """
-        return map(seen_table, self._store.tables())
+        return map(seen_table, self.tables_as_read())
 
     def tables_as_read(self) -> Iterator[pa.Table]:
         """Yield the results with the addresses of the references, which are no one's to see."""
-        return self._store.tables()
+        return iter(()) if self._store is None else self._store.tables()
 
     def files(self) -> pa.Table:
         """Return a row for each file and array: state, references by state, what was found.
@@ -156,7 +156,7 @@ class Report:
         ``unwritten`` (how many), ``message``, and ``grant`` (what `allow` needs).
         """
         if not self.terms.asks(CheckLook.FILES):
-            rows = self._store.tables(ROW_COLUMNS)
+            rows = () if self._store is None else self._store.tables(ROW_COLUMNS)
             return seen_table(target_table(rows, self.counts.changed))
         parts = [part.select(_FILE_COLUMNS) for part in self.tables()]
         empty = RESULTS.empty_table().select(_FILE_COLUMNS)
@@ -256,15 +256,33 @@ class Report:
         return f"<Report on {self.source!r}: {self.headline.text}>"
 
     def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, every: bool = False) -> str:
+        """Return headline, findings, arrays and coverage in lines.
+
+        Parameters
+        ----------
+        every
+            Whether to list each finding, also where many have one code.
+        """
         lines = [f"{escape(self.source, _CHARS)}: {self.headline.text}"]
-        lines += [f"  {found.message}" for found in self.findings[:_SHOWN]]
-        if (more := len(self.findings) - _SHOWN) > 0:
-            lines.append(f"  … {more:,} more findings.")
-        for array in self.arrays:
+        lines += [f"  {line}" for line in self._finding_lines(every)]
+        for array in self.arrays if self.terms.asks(CheckLook.TARGETS) else ():
             files = counted(array.files, "file")
             lines.append(f"  {escape(array.name, 40):<24}  {files:<14}  {array.states_text}")
         lines += [f"  {sentence}" for sentence in self.summary]
         return "\n".join(lines)
+
+    def _finding_lines(self, every: bool) -> Iterator[str]:
+        for group in grouped(self.findings):
+            if every or not group.is_long:
+                yield from map(str, group.diagnostics)
+                continue
+            yield group.title
+            yield from (f"  {each.place}: {each.sentence}" for each in group.diagnostics[:_FEW])
+            if (more := len(group.diagnostics) - _FEW) > 0:
+                yield f"  … {more:,} more"
 
     def _repr_html_(self) -> str:
         return self._html.summary()

@@ -61,7 +61,7 @@ def _findings(findings: Sequence[Finding]) -> str:
         (
             shown(str(each.severity)),
             explained_code(each.code),
-            f"{shown(each.message, 3 * _CHARS)}{_details(each)}",
+            f"{code(each.place, _CHARS)} {shown(each.sentence, 3 * _CHARS)}{_details(each)}",
         )
         for each in findings[:SHOWN]
     )

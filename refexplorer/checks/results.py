@@ -143,8 +143,12 @@ class ResultStore:
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """Yield the results of the finished parts, in order."""
         for number in sorted(self.finished):
-            with self._path(number).open("rb") as opened, pq.ParquetFile(opened) as file:
-                yield file.read(columns)
+            yield self.table(number, columns)
+
+    def table(self, number: int, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the results of a finished part."""
+        with self._path(number).open("rb") as opened, pq.ParquetFile(opened) as file:
+            return file.read(columns)
 
     def _refusal(self, error: OSError) -> SourceError:
         said = (error.strerror or str(error)).lower()

@@ -13,7 +13,7 @@ from refexplorer.checks.states import CHUNK_NAMES, CHUNK_TERMS, FileState, Ledge
 from refexplorer.core.masking import masked_url
 from refexplorer.formats.columns.references import LARGEST
 
-ROW_COLUMNS = ("key", "number", "target", "offset", "length", "state", "file", "message",
+ROW_COLUMNS = ("key", "chunk", "number", "target", "offset", "length", "state", "file", "message",
                "target_size", "etag", "modified", "grant")  # fmt: skip
 """The columns of results that are read."""
 TARGETS = pa.schema(
@@ -91,7 +91,8 @@ def _of_part(results: pa.Table) -> pa.Table:
     ends = np.where(is_cut, LARGEST, np.where(offsets >= 0, offsets + sizes, -1))
     ends = np.maximum.reduceat(ends, starts)
     # of generated keys that were not listed nobody knows how many there are
-    is_listed = np.array([key != "" for key in said["key"].to_pylist()], np.bool_)
+    has_key = np.array([key != "" for key in said["key"].to_pylist()], np.bool_)
+    is_listed = has_key | (said["chunk"].to_numpy() >= 0)
 
     def count(flags: np.ndarray) -> np.ndarray:
         found: np.ndarray = np.add.reduceat(flags.astype(np.int64), starts)

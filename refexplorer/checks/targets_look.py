@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice, pairwise
 from typing import Any
 
@@ -39,7 +40,7 @@ from refexplorer.spec.findings import Finding
 
 ASKING_SIZES = PlanSizes(asking_cost=1_000)
 """Where nothing is decoded a part has a hundred files: a stop loses little."""
-COLUMNS = ("key", "array", "chunk", "number", "target", "state", "file", "overlap", "message",
+COLUMNS = ("array", "chunk", "number", "target", "state", "file", "overlap", "message",
            "target_size", "etag", "modified", "grant")  # fmt: skip
 """The columns of results that are read."""
 _ODD = np.array(
@@ -72,7 +73,7 @@ class TargetsLook:
     ) -> None:
         self.wanted = wanted_of(decode)
         self.sizes = ASKING_SIZES if is_check else PlanSizes()
-        self.has_unlisted = is_check
+        self.has_unlisted, self.has_keys = is_check, not is_check
         self._reading = reading
         self._earlier: dict[str, TargetVersion] = {}
 
@@ -90,8 +91,9 @@ class TargetsLook:
     def gather(self, run: CheckRun) -> tuple[Sequence[Finding], Counts]:
         """Bring the results of all parts into the ledger."""
         gatherer = TargetGatherer(run, self._reading, self._earlier)
-        for results in run.store.tables(COLUMNS):
-            gatherer.add(results)
+        for number in sorted(run.store.finished):
+            keys = partial(run.store.table, number, ["key"])
+            gatherer.add(run.store.table(number, COLUMNS), keys)
         found = gatherer.finish(run)
         reasons = gatherer.reasons
         return found, run.counts(
@@ -114,8 +116,9 @@ class TargetGatherer:
         self.n_files: Counter[str] = Counter()
         self.unchecked: Counter[tuple[str, str]] = Counter()
         self.changed: dict[str, str] = {}
-        self._ledger = run.ledger
-        self._groups = FindingGroups({meta.path: meta for meta in run.metas}, reading.base)
+        self._read_keys: Callable[[], pa.Table]
+        self._ledger, self._arrays = run.ledger, {meta.path: meta for meta in run.metas}
+        self._groups = FindingGroups(self._arrays, reading.base)
         self._recorded = {masked_url(url): each for url, each in reading.recorded.items()}
         self._earlier = earlier
         self._followed = 0
@@ -124,8 +127,9 @@ class TargetGatherer:
         self._last: tuple[int, FileState, tuple[Any, ...]] | None = None
         self._last_arrays: set[str] = set()
 
-    def add(self, results: pa.Table) -> None:
-        """Take in the results of a part."""
+    def add(self, results: pa.Table, read_keys: Callable[[], pa.Table]) -> None:
+        """Take in the results of a part; the keys of chunks follow from their numbers."""
+        self._read_keys = read_keys
         states = places_of(results["state"], CHUNK_NAMES).astype(np.uint8)
         paths, arrays = coded(results["array"])
         numbers, chunks = (results[name].to_numpy() for name in ("number", "chunk"))
@@ -186,6 +190,8 @@ class TargetGatherer:
         self, url: str | None, version: Sequence[Any], arrays: dict[str | None, int]
     ) -> str | None:
         """Return what is different of a target since references to it were written."""
+        if not (self._recorded or self._earlier):
+            return None
         seen = masked_url(url or "")
         if seen in self._recorded and any(each is not None for each in version):
             facts = Facts(*version)
@@ -226,7 +232,7 @@ class TargetGatherer:
         """Take what is wrong in the same way with chunks of one array and target together."""
         rows = np.flatnonzero(_ODD[states])
         marks = np.stack([numbers[rows], arrays[rows], states[rows]])
-        for some, keys, row in _grouped(results, rows, marks):
+        for some, keys, row in self._grouped(results, rows, marks):
             first = int(some[0])
             state, path = LedgerState(int(states[first])), paths[arrays[first]]
             number, url, message = row["number"], row["target"], row["message"] or ""
@@ -254,9 +260,43 @@ class TargetGatherer:
         paths: list[str | None],
         arrays: np.ndarray,
     ) -> None:
-        for some, keys, row in _grouped(results, rows, np.stack([numbers[rows], arrays[rows]])):
+        for some, keys, row in self._grouped(
+            results, rows, np.stack([numbers[rows], arrays[rows]])
+        ):
             found = FileDifference("overlapping-ranges", None, None, None, len(some), keys)
             self._groups.note(paths[arrays[some[0]]], row["number"], row["target"], found)
+
+    def _grouped(
+        self, results: pa.Table, rows: np.ndarray, marks: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, list[str], dict[str, Any]]]:
+        """Yield rows with the same marks, shape ``(k, n)``; their first keys; the first row."""
+        if not len(rows):
+            return
+        order = np.lexsort((rows, *marks[::-1]))
+        rows, marks = rows[order], marks[:, order]
+        is_new = (marks[:, 1:] != marks[:, :-1]).any(axis=0)
+        groups = np.split(rows, 1 + np.flatnonzero(is_new))
+        firsts = results.take(pa.array([int(some[0]) for some in groups]))
+        named = np.concatenate([some[:NAMED_KEYS] for some in groups])
+        keys = iter(self._keys(results, named))
+        for some, first in zip(groups, firsts.select(_NAMED).to_pylist(), strict=True):
+            yield some, list(islice(keys, min(len(some), NAMED_KEYS))), first
+
+    def _keys(self, results: pa.Table, rows: np.ndarray) -> list[str]:
+        """Return the keys of rows; those of chunks follow from their numbers."""
+        named = results.take(pa.array(rows)).select(["array", "chunk"]).to_pylist()
+        written = self._read_keys()["key"] if any(row["chunk"] < 0 for row in named) else None
+        found = []
+        for at, row in zip(rows.tolist(), named, strict=True):
+            if written is not None and row["chunk"] < 0:
+                found.append(str(written[at].as_py()))
+            else:
+                meta = self._arrays[row["array"]]
+                found.append(meta.chunk_key(meta.index_at(row["chunk"])))
+        return found
+
+
+_NAMED = ["number", "target", "file", "target_size", "message", "grant"]
 
 
 def _code_of(state: LedgerState, number: int, file: str | None) -> str:
@@ -266,23 +306,3 @@ def _code_of(state: LedgerState, number: int, file: str | None) -> str:
     if file == FileState.UNREACHABLE:
         return "unreachable"
     return "undecodable-inline" if number < 0 else "unreadable"
-
-
-_NAMED = ["number", "target", "file", "target_size", "message", "grant"]
-
-
-def _grouped(
-    results: pa.Table, rows: np.ndarray, marks: np.ndarray
-) -> Iterator[tuple[np.ndarray, list[str], dict[str, Any]]]:
-    """Yield rows with the same marks, shape ``(k, n)``, their first keys, and the first of them."""
-    if not len(rows):
-        return
-    order = np.lexsort((rows, *marks[::-1]))
-    rows, marks = rows[order], marks[:, order]
-    is_new = (marks[:, 1:] != marks[:, :-1]).any(axis=0)
-    groups = np.split(rows, 1 + np.flatnonzero(is_new))
-    firsts = results.take(pa.array([int(some[0]) for some in groups])).select(_NAMED).to_pylist()
-    named = np.concatenate([some[:NAMED_KEYS] for some in groups])
-    keys = iter(results["key"].take(pa.array(named)).to_pylist())
-    for some, first in zip(groups, firsts, strict=True):
-        yield some, list(islice(keys, min(len(some), NAMED_KEYS))), first

@@ -493,6 +493,19 @@ class ReferenceSet(Mapping[str, Reference]):
         place, asked = measure_connection(self, policy, self.storage_options, connection_of(place))
         return replace(advise(self.source, self._opened, accesses, place), asked=asked)
 
+    def check(self) -> Report:
+        """Return what is wrong or odd of the set itself; no file is opened.
+
+        Returns
+        -------
+        Report
+            ``findings`` are those of `diagnostics`; headline and status as for all checks.
+        """
+        from refexplorer.checks.engine import check
+
+        opened, found = self._opened, self._internals.findings
+        return check(self.source.name, opened, found, self.diagnostics)
+
     def check_targets(
         self,
         *,

@@ -74,8 +74,8 @@ def test_an_interrupt_leaves_a_folder_to_go_on_from(server: RangeServer, tmp_pat
     server.stalled = set()
     server.requests.clear()
     assert run(*command, "--resume").status == 0
-    again = Counter(server.requests)
-    assert {again[name] for name in done} == {1}  # asked whether it changed, and not read
+    requests = Counter(server.requests)
+    assert {requests[name] for name in done} == {1}  # asked whether it changed, and not read
 
 
 @pytest.mark.parametrize(

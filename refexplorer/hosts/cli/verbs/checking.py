@@ -10,51 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from refexplorer.checks.report_page import explained_code, report_page, titled, write_report
-from refexplorer.core.text import code, counted, shown
+from refexplorer.core.text import counted
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import (
-    HAS_ERRORS,
     AsJson,
     SourceArgument,
     app,
     open_set,
-    severities,
 )
 from refexplorer.hosts.cli.verbs.making import Allow, Overwrite, RenameRules, pairs
-from refexplorer.spec.codes import Severity
-from refexplorer.spec.findings import Finding, grouped
-from refexplorer.verbs.referenceset import ReferenceSet
 
 if TYPE_CHECKING:
     from refexplorer.checks.engine import AuditProgress, AuditWatch
     from refexplorer.checks.report import Report
-
-_SHOWN = 200
-"""Diagnostics that are listed."""
-_CHARS = 400  # characters of a name: a file may hold any text
-
-
-def write_check_page(path: Path, refs: ReferenceSet) -> None:
-    """Write a page that needs nothing else."""
-    found = refs.diagnostics
-    name = shown(refs.source.name, _CHARS)
-    said = f"{counted(refs.count, 'key')}, {counted(len(found), 'diagnostic')}"
-    said += "; the targets were not checked (use --targets) and no data was read"
-    rows = (
-        (
-            shown(str(each.severity)),
-            explained_code(each.code),
-            code(each.place, _CHARS),
-            shown(each.sentence, 2 * _CHARS),
-        )
-        for each in found[:_SHOWN]
-    )
-    head = ("Severity", "Code", "Where", "What, and what to do")
-    tables = titled("Diagnostics", head, rows, len(found))
-    body = f'<div class="refexplorer"><p><b>{name}</b>: {shown(said)}.</p>{tables}</div>'
-    write_report(path, report_page(f"Check of {name}", body))
-
 
 Scheduler = Annotated[
     str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
@@ -71,6 +39,7 @@ Only = Annotated[
     str | None, typer.Option(help="A share of the files: 3/30 is the third of thirty.")
 ]
 Within = Annotated[str | None, typer.Option(help="Begin nothing after this time, such as 30m.")]
+Every = Annotated[bool, typer.Option("--all", help="List each finding, where many are alike.")]
 PageOption = Annotated[
     Path | None, typer.Option("--html", help="Write the report to an HTML page.")
 ]
@@ -102,7 +71,7 @@ def watching(doing: str, results: Path | None) -> Iterator[AuditWatch]:
         raise
 
 
-def show(found: Report, page: Path | None, as_json: bool) -> None:
+def show(found: Report, page: Path | None, as_json: bool, every: bool) -> None:
     """Print what was found, and write its page."""
     if page is not None:
         with output.print_warnings():
@@ -110,10 +79,7 @@ def show(found: Report, page: Path | None, as_json: bool) -> None:
     if as_json:
         output.write_object(found.to_dict().items())
     else:
-        output.write_text(found)
-
-
-FIRST_OF_A_GROUP = 3  # diagnostics with the same code that are printed; `--all` prints the others
+        output.write_text(found.to_text(every))
 
 
 @app.command()
@@ -133,9 +99,7 @@ def check(
     resume: Resume = False,
     only: Only = None,
     within: Within = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="List each finding, where many are alike.")
-    ] = False,
+    every: Every = False,
     page: PageOption = None,
     as_json: AsJson = False,
 ) -> int:
@@ -149,7 +113,9 @@ def check(
         raise typer.BadParameter("All options but --all, --html and --json require --targets.")
     check_resume(resume, results)
     refs = open_set(source)
-    if targets:
+    if not targets:
+        found = refs.check()
+    else:
         with watching("Asking targets", results) as watch:
             found = refs.allowing(*allow or ()).check_targets(
                 scheduler=scheduler,
@@ -160,41 +126,8 @@ def check(
                 only=only,
                 within=within,
             )
-        show(found, page, as_json)
-        return found.status
-    if page is not None:
-        with output.print_warnings():
-            write_check_page(page, refs)
-    counts = severities(refs)
-    if as_json:
-        fields = {"source": refs.source.name, "form": refs.source.form, "keys": refs.count}
-        written = (diagnostic.to_dict() for diagnostic in refs.diagnostics)
-        output.write_json(fields | counts, "diagnostics", written)
-        return HAS_ERRORS if counts["error"] else 0
-    for line in _diagnostic_lines(refs.diagnostics, every):
-        output.write_line(line)
-    said = ", ".join(f"{count:,} of severity {name}" for name, count in counts.items() if count)
-    code = next((one.code for one in refs.diagnostics if one.severity is not Severity.INFO), None)
-    explained = f" `refexplorer explain-code {code}` tells more of the first." if code else ""
-    keys = counted(refs.count, "key")
-    output.say(
-        f"{refs.source.name}: {keys}; {said or 'no diagnostics'}. The targets "
-        f"were not checked (use --targets) and no data was read.{explained}"
-    )
-    return HAS_ERRORS if counts["error"] else 0
-
-
-def _diagnostic_lines(diagnostics: tuple[Finding, ...], every: bool) -> Iterator[str]:
-    """Yield what is said of the diagnostics; of many of one code the first, unless `every`."""
-    for group in grouped(diagnostics):
-        if every or not group.is_long:
-            yield from map(str, group.diagnostics)
-            continue
-        yield group.title
-        for diagnostic in group.diagnostics[:FIRST_OF_A_GROUP]:
-            yield f"    {diagnostic.place}: {diagnostic.sentence}"
-        left = len(group.diagnostics) - FIRST_OF_A_GROUP
-        yield f"    and {left:,} more (`--all` lists them)"
+    show(found, page, as_json, every)
+    return found.status
 
 
 @app.command()
@@ -211,6 +144,7 @@ def audit(
     resume: Resume = False,
     only: Only = None,
     within: Within = None,
+    every: Every = False,
     page: PageOption = None,
     as_json: AsJson = False,
 ) -> int:
@@ -232,7 +166,7 @@ def audit(
             only=only,
             within=within,
         )
-    show(found, page, as_json)
+    show(found, page, as_json, every)
     return found.status
 
 
@@ -258,6 +192,7 @@ def verify(
     resume: Resume = False,
     only: Only = None,
     within: Within = None,
+    every: Every = False,
     page: PageOption = None,
     as_json: AsJson = False,
 ) -> int:
@@ -281,7 +216,7 @@ def verify(
             only=only,
             within=within,
         )
-    show(found, page, as_json)
+    show(found, page, as_json, every)
     return found.status
 
 

@@ -139,18 +139,20 @@ export function Values({ session, reading, values, integers, part: menu, places 
   const below = (
     <>
       {!single &&
-        stepped.filter(isFree).map((axis) => (
-          <Scrubber
-            key={axis.dimension}
-            name={axis.name}
-            size={axis.size}
-            at={steps[axis.dimension]!}
-            place={placeOf(axis, steps[axis.dimension]!)}
-            move={(to) => move(axis, to)}
-            isShown
-            strip={strips.array === array ? strips.strips[axis.dimension] : undefined}
-          />
-        ))}
+        stepped
+          .filter(isFree)
+          .map((axis) => (
+            <Scrubber
+              key={axis.dimension}
+              name={axis.name}
+              size={axis.size}
+              at={steps[axis.dimension]!}
+              place={placeOf(axis, steps[axis.dimension]!)}
+              move={(to) => move(axis, to)}
+              isShown
+              strip={strips.array === array ? strips.strips[axis.dimension] : undefined}
+            />
+          ))}
       {places}
     </>
   );

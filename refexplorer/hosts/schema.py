@@ -6,14 +6,11 @@ The types of the front end and the page that describes the protocol are made of 
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import inspect
 import json
-import pkgutil
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from types import ModuleType
 from typing import Any, get_type_hints
 
 import msgspec
@@ -21,64 +18,44 @@ from msgspec import UNSET, Struct
 
 from refexplorer.hosts.page.page import ServedPage
 from refexplorer.views.editor.editor_controller import EditorController
+from refexplorer.views.editor.shortening import Shortening
+from refexplorer.views.editor.specification import Specification
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import PARTS
-from refexplorer.views.wire import editor, explorer
-from refexplorer.views.wire.messages import NAMED, OTHERS, Event, Request, tag_of
-from refexplorer.views.wire.operations import OldRequest, RequestMethod, operations
+from refexplorer.views.wire.jobs import Jobs
+from refexplorer.views.wire.messages import NAMED, OTHERS, Event, tag_of
+from refexplorer.views.wire.operations import RequestMethod, operations
 
 Schema = dict[str, Any]
 
 PROTOCOLS = ("Explorer", "Editor", "Page")
-OLD: Mapping[str, ModuleType] = {"Explorer": explorer, "Editor": editor}
+EDITING = (EditorController, Shortening, Specification, ExercisesController)
 _UNANSWERED = {"Page"}
 """Traits of the page show what came of a request."""
 _POINTER = "#/definitions/{name}"
 _SECTION = re.compile(r"^(\w[\w, ]*)\n((?: +.+\n?)+)", re.MULTILINE)
 _FIELD = re.compile(r"^ +(\w+): [^#]*?(?:  # (.+))?$")
-_COMMENT = re.compile(r"^ +# (?:(\w+(?:, \w+)*): )?(.+)$")
+_COMMENT = re.compile(r"^ +# (?:(\w+(?:, \w+)+): )?(.+)$")
 
 
 def controllers(protocol: str) -> list[type[Any]]:
     """Return the classes that answer the requests of a protocol."""
     if protocol == "Explorer":
         parts = [make for part in PARTS for make in part.controllers]
-        return [ExplorerController, *(each for each in parts if isinstance(each, type))]
-    return [EditorController, ExercisesController] if protocol == "Editor" else [ServedPage]
+        return [Jobs, ExplorerController, *(each for each in parts if isinstance(each, type))]
+    return [Jobs, *EDITING] if protocol == "Editor" else [ServedPage]
 
 
 def requests(protocol: str) -> list[RequestMethod]:
     """Return the requests of a protocol, in the order of its controllers and their text."""
-    old = _messages(OLD[protocol], Request) if protocol in OLD else {}
-    made = [OldRequest(each) for each in old if issubclass(each, Request)]
     found = {each.name: each for kind in controllers(protocol) for each in operations(kind)}
-    return [*made, *found.values()]
+    return [*found.values()]
 
 
 def events(protocol: str) -> list[type[Event]]:
     """Return the events of a protocol."""
-    old = _messages(OLD[protocol], Event) if protocol in OLD else {}
-    made = [each for kind in controllers(protocol) for each in getattr(kind, "events", ())]
-    return [*old, *made]
-
-
-def _messages(protocol: ModuleType, base: type[Struct]) -> dict[type[Struct], None]:
-    return {
-        each: None
-        for module in _modules(protocol)
-        for each in vars(module).values()
-        if isinstance(each, type) and issubclass(each, base) and each is not base
-    }
-
-
-def _modules(protocol: ModuleType) -> list[ModuleType]:
-    """Return the modules of a package, the one that is named like it first."""
-    start, folders = protocol.__name__, getattr(protocol, "__path__", ())
-    names = [f"{start}.{found.name}" for found in pkgutil.iter_modules(folders)]
-    own = f"{start}.{start.rpartition('.')[2]}_messages"
-    names.sort(key=lambda name: name != own)
-    return [importlib.import_module(name) for name in names] or [protocol]
+    return [each for kind in controllers(protocol) for each in vars(kind).get("events", ())]
 
 
 def schema() -> Schema:
@@ -258,7 +235,7 @@ def _comments(source: str) -> dict[str, str]:
         elif field := _FIELD.match(line):
             text = " ".join([*above, field[2] or ""]).strip()
             if text:
-                notes |= dict.fromkeys([field[1], *filter(None, names)], text)
+                notes |= dict.fromkeys([field[1].rstrip("_"), *filter(None, names)], text)
             names, above = [], []
         elif not line.strip():
             names, above = [], []

@@ -15,7 +15,7 @@ from refexplorer.verbs.display import (
     tree_html,
 )
 from refexplorer.views.preview.preview import PreviewReader
-from refexplorer.views.wire.explorer.data_messages import ReadingModel
+from refexplorer.views.preview.reading_model import ReadingModel
 from refexplorer.views.wire.notes import known
 
 if TYPE_CHECKING:

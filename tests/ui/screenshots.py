@@ -60,7 +60,8 @@ def read_a_chunk(page: Page) -> None:
     expect(tree.locator("[aria-selected=true]")).to_have_attribute("aria-expanded", "true")
     page.keyboard.type("6.0.0")
     expect(tree.locator("[aria-selected=true]")).to_contain_text("6.0.0")
-    expect(show(page, "Values").get_by_role("application")).to_be_visible()
+    show(page, "Values")
+    expect(page.get_by_role("application")).to_be_visible(timeout=60_000)
 
 
 def show_in_lab(page: Page, lab: Lab, name: str, cell: str, theme: str) -> None:
@@ -115,16 +116,15 @@ def photograph_lab(browser: Browser, lab: Lab, folder: Path, theme: str, width: 
 def photograph_readme(browser: Browser, url: str) -> None:
     """Save the pictures that the README shows: the explorer, and one for each verb."""
     with new_page(browser, 1200, "light") as page:
-        page.set_viewport_size({"width": 1200, "height": 720})
+        page.set_viewport_size({"width": 1400, "height": 860})
         open_on_page(page, url, "The same with templates")
         read_a_chunk(page)
         save(page, PICTURES / "explorer.png")
         cut(page.get_by_role("treegrid"), "browse")
         cut(page.get_by_role("application").first, "preview")
         page.goto(f"{url}?source=demo/sst.v1.json&key=wind/7.0.0")
-        key = details(page, "Key")
-        key.get_by_role("button", name="Show derivation").click()
-        cut(key, "explain")
+        details(page).get_by_role("button", name="Show derivation").click()
+        cut(details(page), "explain")
         page.goto(f"{url}?source=demo/spec.v1.json&view=editor")
         expect(page.get_by_role("grid", name="V0 keys")).to_be_visible()
         cut(page.get_by_role("region", name="Template editor"), "edit")
@@ -135,8 +135,8 @@ def photograph_readme(browser: Browser, url: str) -> None:
 def photograph_verified(page: Page, url: str) -> None:
     """Save the picture of a set that differs from its files."""
     page.goto(f"{url}?source=demo/broken.json")
-    details(page, "The set").get_by_role("button", name="Compare with the files").click()
     found = page.locator("section.verified")
+    found.get_by_role("button", name="Compare with the files").click()
     expect(found.get_by_role("button", name="Compare again")).to_be_visible(timeout=60_000)
     found.scroll_into_view_if_needed()
     cut(found, "verify")
@@ -146,7 +146,10 @@ def photograph_map(page: Page, url: str) -> None:
     """Save the map of the demo: the values of a day, and the chunk below a place."""
     page.goto(f"{url}?source=demo/sst.v1.json&view=map&key=sst")
     panel = looked_at(page)
-    panel.get_by_role("button", name=re.compile("^Read .* B from")).click()
+    for size in ("B", "kB"):
+        button = panel.get_by_role("button", name=re.compile(f"^Read .* {size} from"))
+        if button.is_visible():
+            button.click()
     expect(panel.get_by_role("img", name=re.compile("^Colours of"))).to_be_visible()
     panel.get_by_label("Place: latitude and longitude").fill("25N 70W")
     page.keyboard.press("Enter")
@@ -158,7 +161,7 @@ def photograph_map(page: Page, url: str) -> None:
 def photograph_gallery(browser: Browser, url: str) -> None:
     """Save the pictures of the gallery: a view each, as somebody sees it who came there."""
     GALLERY.mkdir(exist_ok=True)
-    with new_page(browser, 1200, "light") as page:
+    with new_page(browser, 1400, "light") as page:
         for name, address, selector in SHOWN_IN_GALLERY:
             page.emulate_media(color_scheme="dark" if name == "dark" else "light")
             page.goto(f"{url}?{address}")

@@ -32,8 +32,7 @@ from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import EXPLORER, SCREENS, addressed, described, screens
 from refexplorer.views.wire.answering import Buffers, Message, event, failure, sentence
-from refexplorer.views.wire.editor.editor_messages import Explore
-from refexplorer.views.wire.messages import Bytes, Done, Event
+from refexplorer.views.wire.messages import Bytes, Event
 from refexplorer.views.wire.operations import bound, read, request
 
 Arguments = TypeVarTuple("Arguments")
@@ -172,17 +171,9 @@ class EditorView(View):
     text = param.String(doc="The text as it is in the editor.")
 
     def __init__(self, editor: EditorController, explore: Callable[[ReferenceSet], None]) -> None:
-        self._editor = editor
-        self._explore = explore
-        editor.operations = {**editor.operations, Explore: self._show}
+        # what concerns the page is done in a turn of it
+        editor.show = lambda references: self._turns.soon(explore, references)
         super().__init__(editor, text=editor.document)
-
-    def _show(self, request: Explore) -> Done:
-        """Answer ``explore``; what concerns the page is done in a turn of it."""
-        if self._editor.references is None:
-            raise RefexplorerError("No valid text with keys was entered yet.")
-        self._turns.soon(self._explore, self._editor.references)
-        return Done()
 
 
 class PieceWanted(Event, frozen=True, tag="piece"):

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from refexplorer.checks.look.audit_states import DECODED, LOST, STATES
 from refexplorer.core.errors import LimitError
@@ -25,14 +26,34 @@ from refexplorer.refset.summary import ArrayStates
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.keys import folders_above
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.views.wire.explorer.tree_messages import Badges, StateName
 from refexplorer.views.wire.failure_log import FailureLog
+from refexplorer.views.wire.messages import Count
 from refexplorer.views.wire.notes import known
 
 if TYPE_CHECKING:
     from refexplorer.checks.render.audit_report import Audit
     from refexplorer.refset.targets import TargetIndex
     from refexplorer.verbs.referenceset import ReferenceSet
+
+
+StateName = Literal[
+    "referenced", "absent", "rejected", "failed", "unread", "differing", "overlapping"
+]
+"""A state of `HealthCounts`."""
+
+
+class Badges(Struct, frozen=True):
+    """What is wrong with a key, or with the arrays below a folder, as far as it is known."""
+
+    rejected: Count = 0
+    failed: Count = 0  # Chunks that could not be fetched or decoded when they were read
+    absent: Count = 0
+    # errors, warnings: Notes that name a key
+    errors: Count = 0
+    warnings: Count = 0
+    # overlapping, differing: As `HealthCounts` has them
+    overlapping: Count = 0
+    differing: Count = 0
 
 
 class Outcomes(NamedTuple):
@@ -362,8 +383,8 @@ def numbers_in_state(
     grid = refs.chunk_grid(array.path)
     if not grid.complete:
         raise LimitError(
-            f"Too many chunks of `{array.path}` are generated to list those of one state; the map "
-            "of chunks shows them."
+            f"Too many chunks of {array.path_text()} are generated to list those of one state; "
+            "the map of chunks shows them."
         )
     if state == "rejected":
         return _numbers(grid, grid.left_out)
@@ -375,8 +396,9 @@ def numbers_in_state(
         return referenced
     if array.chunk_count > LISTED_CHUNKS:
         raise LimitError(
-            f"`{array.path}` has {array.chunk_count:,} chunks, more than the {LISTED_CHUNKS:,} of "
-            "which those without a reference are listed; the map of chunks shows them."
+            f"{array.path_text(True)} has {array.chunk_count:,} chunks, more than the "
+            f"{LISTED_CHUNKS:,} of which those without a reference are listed; the map of chunks "
+            "shows them."
         )
     there = np.concatenate([referenced, _numbers(grid, grid.left_out)])
     return np.setdiff1d(np.arange(array.chunk_count), there)

@@ -10,8 +10,7 @@ import numpy as np
 
 from refexplorer.core.errors import LimitError
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.views.health.health import ChunkHealth, numbers_in_state
-from refexplorer.views.wire.explorer.tree_messages import StateName
+from refexplorer.views.health.health import ChunkHealth, StateName, numbers_in_state
 
 BINS = 96
 """Parts of a strip: the widest is drawn 300 pixels wide."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from refexplorer.checks.compare.cf import is_time, times
 from refexplorer.checks.compare.set_array import SetArray
@@ -22,7 +23,6 @@ from refexplorer.refset.contents import internals
 from refexplorer.spec.keys import folders_above
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.values import cache_of
-from refexplorer.views.wire.explorer.health_messages import TimeRange
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -42,6 +42,17 @@ class TimeAxis:
     axis: int | None
     # Microseconds since 1970, shape ``(n,)`` float64; NaN where a value or its chunk is missing
     times: np.ndarray
+
+
+class TimeRange(Struct, frozen=True):
+    """The time that an array covers."""
+
+    # first, last: ISO dates; null where it is not known
+    first: str | None
+    last: str | None
+    # What they are from: a time coordinate, or the dates in the names of targets
+    source: Literal["coordinate", "names"] | None
+    said: str  # One sentence: where they are from, or why they are not known
 
 
 class UnknownTimesError(RefexplorerError):

@@ -18,14 +18,13 @@ from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.io.reading.trace import Trace, trace_key
 from refexplorer.spec.references import Base64, Inline, Range, Url
 from refexplorer.views.code.cells import PictureLook, cell
-from refexplorer.views.editor.editor_rows import steps_of
+from refexplorer.views.editor.editor_rows import Derived, steps_of
 from refexplorer.views.preview.regions import parse
 from refexplorer.views.preview.values import load_array_libraries
 from refexplorer.views.wire.answering import Buffers, floats
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport
-from refexplorer.views.wire.messages import Count, Real
-from refexplorer.views.wire.models import Derived, ReadOutcome
+from refexplorer.views.wire.messages import Count, ReadOutcome, Real
 from refexplorer.views.wire.operations import job
 
 if TYPE_CHECKING:

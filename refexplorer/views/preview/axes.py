@@ -6,9 +6,10 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.decode.sizes import POINTER, is_small
@@ -31,7 +32,7 @@ from refexplorer.views.preview.values import (
     physical,
     value_text,
 )
-from refexplorer.views.wire.explorer.data_messages import Coordinate
+from refexplorer.views.wire.messages import Real
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -40,6 +41,18 @@ if TYPE_CHECKING:
 DIRECTIONS: tuple[Direction, ...] = ("latitude", "longitude")
 _COORDINATE_CHUNKS = 8  # larger coordinates are not fetched for the labels of an axis
 _COORDINATE_BYTES = 2**20  # the same, in decoded bytes
+
+
+class Coordinate(Struct, frozen=True):
+    """The positions along one dimension."""
+
+    name: str
+    values: tuple[Real, ...] | None  # Null where they are not known without more reads
+    times: bool = False  # Whether they are milliseconds since 1970
+    # In place of values that float64 cannot express, such as integers above 2^53; else null
+    texts: tuple[str, ...] | None = None
+    # Whether they are degrees of latitude or longitude, so that coasts can be drawn
+    along: Literal["latitude", "longitude"] | None = None
 
 
 def sides_of(refs: ReferenceSet, array: ArrayMeta) -> Iterator[ArrayMeta | None]:

@@ -13,8 +13,7 @@ import msgspec
 
 from refexplorer.views.wire.answering import Buffers, Message
 from refexplorer.views.wire.json_form import to_wire
-from refexplorer.views.wire.messages import Request
-from refexplorer.views.wire.operations import Bound
+from refexplorer.views.wire.operations import Bound, question
 
 _LEVEL = 6
 """Level 9 takes four times as long for 2.5 % less."""
@@ -82,14 +81,14 @@ class Recorder:
         controller.post = lambda message, buffers: self._posted.append((message, buffers))
         self.answers: dict[str, Message] = {}
 
-    def ask(self, request: Request | str, **fields: Any) -> tuple[Message, Buffers]:
+    def ask(self, request: str, /, **fields: Any) -> tuple[Message, Buffers]:
         """Return the answer to a request, by its name and fields."""
         self._posted.clear()
-        answers = self._controller.handle({**_message(request, fields), "id": _ID})
+        answers = self._controller.handle({**question(request, **fields), "id": _ID})
         reply, buffers = next(each for each in (*answers, *self._posted) if "ev" not in each[0])
         return {name: value for name, value in reply.items() if name != "id"}, buffers
 
-    def keep(self, request: Request | str, **fields: Any) -> tuple[Message, Buffers]:
+    def keep(self, request: str, /, **fields: Any) -> tuple[Message, Buffers]:
         """Return an answer, and keep it with its buffers."""
         reply, buffers = self.ask(request, **fields)
         self.answers[self.name_of(request, **fields)] = self.placed(reply, buffers)
@@ -100,19 +99,15 @@ class Recorder:
         kept = {**reply, "buffers": [self._packer.place(each) for each in buffers]}
         return kept if buffers else reply
 
-    def name_of(self, request: Request | str, **fields: Any) -> str:
+    def name_of(self, request: str, /, **fields: Any) -> str:
         """Return what tells a request from others."""
-        message = _message(request, fields)
+        message = question(request, **fields)
         return name_of(message, self.defaults[message["op"]])
 
     @cached_property
     def defaults(self) -> dict[str, dict[str, Any]]:
         """The values of the fields that requests need not have, by the name of the request."""
         return defaults_of(self._controller.answers)
-
-
-def _message(request: Request | str, fields: dict[str, Any]) -> Message:
-    return {"op": request, **to_wire(fields)} if isinstance(request, str) else to_wire(request)
 
 
 def name_of(message: Message, defaults: Mapping[str, Any]) -> str:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import is_out_of_memory, memory_message
 from refexplorer.core.masking import masked_text
 from refexplorer.views.wire.json_form import to_wire
-from refexplorer.views.wire.messages import Event, Request
+from refexplorer.views.wire.messages import Event
 
 Message = dict[str, Any]
 """The JSON form of a request, an answer or an event."""
 Buffers = list[bytes]
 Post = Callable[[Message, Buffers], None]
 """Sends a message to every view; may be called from any thread."""
-Operations = Mapping[type[Request], Callable[[Any], Struct | None]]
-"""What answers each request: at once, or with None, and then the answer is posted later."""
 _LARGEST = int(sys.float_info.max)
 
 

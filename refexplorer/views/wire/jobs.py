@@ -8,14 +8,14 @@ from collections.abc import Callable
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.fetch.background import stoppable
 from refexplorer.views.wire.answering import Buffers, Post, answered, event, failure
-from refexplorer.views.wire.messages import Cancel, Done, Event, JobProgress, Request
+from refexplorer.views.wire.messages import Done, Event, JobProgress
+from refexplorer.views.wire.operations import request
 
 JobReport = Callable[[int | None, int | None, str], bool]
 """Called with what is done, how much there is (None: not known), and both in words; False stops."""
@@ -23,7 +23,6 @@ JobAnswer = tuple[Struct, Buffers]
 """A reply, and what travels beside it."""
 Watched = Callable[[JobReport], JobAnswer]
 """Answers a request, and reports on the way."""
-Draw = Callable[[Any, JobReport], JobAnswer]
 MOST_RUNNING = 8
 """Jobs of one view that run at a time; a page has at most three views."""
 MOST_IN_PROCESS = 64
@@ -121,6 +120,8 @@ class Jobs:
         Run it in the thread that asks instead.
     """
 
+    events = (JobProgress,)
+
     def __init__(self, post: Post, at_once: bool = False) -> None:
         self._post = post
         self._at_once = at_once
@@ -143,14 +144,6 @@ class Jobs:
         """
         self._add(_Job(number, work, is_in_turn=is_in_turn))
 
-    def in_turn(self, draw: Draw) -> Callable[[Request], None]:
-        """Return the operation that runs `draw` in turn."""
-
-        def start(request: Request) -> None:
-            self.start(request.id, lambda report: draw(request, report), is_in_turn=True)
-
-        return start
-
     def aside(self, work: Callable[[], object]) -> None:
         """Do what nobody waits for, unless there is enough to do."""
 
@@ -161,15 +154,18 @@ class Jobs:
         if not (self._waiting or self._at_once):
             self._add(_Job(None, done, is_heard=False))
 
-    def cancel(self, request: Cancel) -> Done:
-        """Answer ``cancel``, and what is stopped: nobody waits until it has come to a halt."""
+    @request("cancel")
+    def cancel(
+        self,
+        job: str,  # The id of the request
+    ) -> None:
+        """Stop what was asked for; that request is answered at once, with an error."""
         with self._lock:
             jobs = [*self._waiting, *self._running]
-            found = [job for job in jobs if job.id == request.job and not job.stop.is_set()]
+            found = [each for each in jobs if each.id == job and not each.stop.is_set()]
             self._stop(found)
-        if found and request.job:
-            self._post(failure(request.job, RefexplorerError(STOPPED)), [])
-        return Done()
+        if found and job:  # nobody waits until it has come to a halt
+            self._post(failure(job, RefexplorerError(STOPPED)), [])
 
     def close(self) -> None:
         """Stop all; there is nobody any more who could ask for more."""

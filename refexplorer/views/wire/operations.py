@@ -16,16 +16,18 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 from msgspec import structs
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.views.wire.answering import Buffers, Message, answered, failure
-from refexplorer.views.wire.jobs import JobAnswer, JobReport, Jobs
-from refexplorer.views.wire.json_form import from_wire
-from refexplorer.views.wire.messages import Done, Request, tag_of
+from refexplorer.views.wire.json_form import from_wire, to_wire
+from refexplorer.views.wire.messages import Done, Request
+
+if TYPE_CHECKING:
+    from refexplorer.views.wire.jobs import JobAnswer, JobReport, Jobs
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -108,23 +110,18 @@ def operations(controller: type[Any]) -> Iterator[RequestMethod]:
                 yield found
 
 
-class OldRequest(RequestMethod):
-    """A request with a struct of its own."""
-
-    def __init__(self, kind: Any) -> None:
-        super().__init__(tag_of(kind), kind, kind.is_later, False, kind.buffers)
-        vars(self).update(asks=kind, reply=kind.reply)  # as cached
-
-
 def bound(controllers: Iterable[Any]) -> Bound:
     """Return what answers each request of some controllers, by its name."""
     found: dict[str, tuple[RequestMethod, Callable[..., Any]]] = {}
     for controller in controllers:
         for each in operations(type(controller)):
             found[each.name] = each, getattr(controller, each.method.__name__)
-        for kind, do in getattr(controller, "operations", {}).items():
-            found[tag_of(kind)] = OldRequest(kind), do
     return found
+
+
+def question(name: str, /, **fields: Any) -> Message:
+    """Return the message that asks a request, as the front end sends it."""
+    return {"op": name, **to_wire(fields)}
 
 
 def read(
@@ -141,8 +138,6 @@ def read(
     if not isinstance(name, str) or name not in known:
         raise RefexplorerError(f"There is no operation {name!r}.")
     operation, call = known[name]
-    if isinstance(operation, OldRequest):
-        return operation, call, {"request": from_wire(message, operation.asks)}
     fields = structs.asdict(from_wire(message, operation.asks))
     number = fields.pop("id")
     return operation, call, fields | ({"number": number} if "number" in operation.wants else {})
@@ -157,9 +152,6 @@ def answer(
     number = message.get("id")
     try:
         operation, call, fields = read(known, message)
-        if isinstance(operation, OldRequest):
-            reply = call(fields["request"])
-            return [] if reply is None else [(answered(number, reply), [])]
 
         def work(report: JobReport | None = None) -> JobAnswer:
             told = {"report": report} if "report" in operation.wants else {}

@@ -21,7 +21,7 @@ from refexplorer.views.wire.jobs import (
     JobReport,
     Jobs,
 )
-from refexplorer.views.wire.messages import Cancel, Done
+from refexplorer.views.wire.messages import Done
 from tests.helpers.servers import RangeServer, range_server
 
 Posted = queue.Queue[dict[str, Any]]
@@ -71,7 +71,7 @@ def test_cancelling_a_job_ends_the_request_that_it_waits_for(posted: Posted, job
         jobs.start(asked(1), stalled(server, 0))
         while not server.requests:
             time.sleep(0.01)
-        jobs.cancel(Cancel(job="a:1"))
+        jobs.cancel("a:1")
         assert answer_of(posted, 1)["error"] == "It was stopped."
         assert server.hung_up.wait(10)
 
@@ -187,7 +187,7 @@ def test_a_job_that_waits_is_cancelled_before_it_begins(posted: Posted, jobs: Jo
     jobs.start(asked(1), work(1), is_in_turn=True)
     jobs.start(asked(2), work(2), is_in_turn=True)
     jobs.start(asked(3), work(3), is_in_turn=True)
-    jobs.cancel(Cancel(job="a:2"))
+    jobs.cancel("a:2")
     assert answer_of(posted, 2)["error"] == "It was stopped."
     go_on.set()
     assert "error" not in answer_of(posted, 3)

@@ -16,9 +16,8 @@ from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.registry import PARTS, ExplorerPart
 from refexplorer.views.wire.answering import Buffers, Message
-from refexplorer.views.wire.editor.editor_messages import Explore
 from refexplorer.views.wire.jobs import JobReport
-from refexplorer.views.wire.messages import EXACT, tag_of
+from refexplorer.views.wire.messages import EXACT
 from refexplorer.views.wire.operations import answer as ask
 from refexplorer.views.wire.operations import bound, job
 from tests.helpers.explorer import Host
@@ -34,7 +33,7 @@ def test_every_request_that_is_described_is_answered() -> None:
     asked = {name: {each.name for each in requests(name)} for name in PROTOCOLS}
     assert {*Host({"a": "b"}).controller.answers} == asked["Explorer"]
     exercises = {*ExercisesController().answers}
-    assert exercises | {tag_of(Explore)} == asked["Editor"]
+    assert exercises == asked["Editor"]
     assert {*EditorController().answers} < exercises
 
 

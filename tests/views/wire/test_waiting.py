@@ -61,6 +61,25 @@ def test_what_waits_for_its_turn_can_be_stopped() -> None:
     assert host.answer()[0] == {"id": "t:1", "code": "slow"}
 
 
+def test_a_job_that_waited_does_not_replace_the_code_of_what_was_done_since() -> None:
+    host = Host(raw_set("abcd", "abcd"))
+    first_may_end = threading.Event()
+    read, do = host.controller.answers["chunk.read"]
+
+    def slow(**fields: object) -> object:
+        assert first_may_end.wait(30)
+        return do(**fields)
+
+    host.controller.answers = {**host.controller.answers, "chunk.read": (read, slow)}
+    host.controller.handle({"id": "t:5", "op": "chunk.read", "array": "x"})
+    code = host.ask("key.show", path="x/0")["item"]["code"]
+    first_may_end.set()
+    assert "reading" in host.answer()[0]
+    assert host.controller.code == code
+    host.read("x", [0])
+    assert host.controller.code != code
+
+
 def test_what_failed_in_one_view_is_marked_in_the_others() -> None:
     with range_server() as server:
         refs = rx.open_references(raw_set("abcd", [f"{server.url}/nothing", 0, 4]))

@@ -268,7 +268,7 @@ interface OfferProps {
 function Offer({ plan: { estimate, chunk_count, grant }, busy, read, allow }: OfferProps) {
   const cost = [
     chunk_count > 1 ? counted(chunk_count, "chunk") : "",
-    estimate.requests > 1 ? counted(estimate.requests, "request") : "",
+    Number(estimate.requests) > 1 ? counted(estimate.requests, "request") : "",
   ].filter(Boolean);
   if (grant === "") return <Failure sentence={`${estimate.label}: this page may not read it.`} />;
   const label =

@@ -2,7 +2,8 @@
 
 And of the long description: the README, whose links lead to files of the clone.
 
-The types of the messages come first: Python's models of them as a JSON Schema, and of that types.
+Where it is called by hand the types of the messages come first: Python's signatures as a JSON
+Schema, and of that TypeScript.
 
 `python hatch_build.py` builds by hand, `python hatch_build.py --watch` after every change.
 """
@@ -22,7 +23,6 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 GENERATED = Path("refexplorer", "frontend", "generated")
-MODELS = Path("refexplorer", "views", "wire")
 
 
 class FrontEndHook(BuildHookInterface):  # type: ignore[type-arg]
@@ -72,7 +72,6 @@ def build(root: Path) -> None:
         return
     frontend = root / "refexplorer" / "frontend"
     install(frontend)
-    describe_messages(root)
     _check(_run("node", ["build.mjs"], frontend), "the bundler (esbuild)")
 
 
@@ -83,18 +82,13 @@ def is_current(root: Path) -> bool:
     made = [static / f"{view}.js" for view in views(frontend)]
     made += [static / f"land-{detail}.json" for detail in ("110m", "50m")]
     made.append(root / "refexplorer" / "labextension" / "static" / "remoteEntry.js")
-    is_sdist = (root / "PKG-INFO").is_file()
-    if not is_sdist:  # an sdist brings its bundles, and needs no types
-        made.append(root / GENERATED / "protocol.ts")
+    if (schema := root / GENERATED / "protocol.json").is_file():
+        made.append(schema.with_suffix(".ts"))
     if not all(file.is_file() for file in made):
         return False
-    if is_sdist:  # which has no times to compare
+    if (root / "PKG-INFO").is_file():  # of an sdist, which has no times to compare
         return True
-    sources = [
-        *(frontend / "src").rglob("*"),
-        *frontend.glob("*.*"),
-        *(root / MODELS).rglob("*.py"),
-    ]
+    sources = [*(frontend / "src").rglob("*"), *frontend.glob("*.*"), *schema.parent.glob("*.json")]
     return _newest(sources) <= min(file.stat().st_mtime for file in made)
 
 
@@ -104,16 +98,17 @@ def views(frontend: Path) -> list[str]:
 
 
 def describe_messages(root: Path) -> None:
-    """Write the JSON Schema of the messages to where the front end takes its types from."""
-    command = [sys.executable, "-m", "refexplorer.views.wire.schema"]
-    # what the build requires may be there by PYTHONPATH alone
-    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    described = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
-    _check(described, "the description of the messages (it needs msgspec)")
+    """Write the JSON Schema of the messages, of which the types of the front end are made.
+
+    Bundles need no types: only who works on the front end makes them.
+    """
+    command = [sys.executable, "-m", "refexplorer.hosts.schema"]
+    described = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    _check(described, "the description of the messages")
     schema = root / GENERATED / "protocol.json"
     schema.parent.mkdir(exist_ok=True)
-    schema.write_text(described.stdout, encoding="utf-8")
+    if not schema.is_file() or schema.read_text(encoding="utf-8") != described.stdout:
+        schema.write_text(described.stdout, encoding="utf-8")
 
 
 def install(frontend: Path, *, development: bool = False) -> None:
@@ -131,7 +126,6 @@ def watch(root: Path) -> int:
     """Rebuild after every change until interrupted; the exit status of the bundler."""
     frontend = root / "refexplorer" / "frontend"
     install(frontend)
-    describe_messages(root)
     return _run("node", ["build.mjs", "--watch"], frontend, capture_output=False).returncode
 
 
@@ -169,6 +163,7 @@ def _check(finished: CompletedProcess[str], step: str) -> None:
 
 if __name__ == "__main__":
     here = Path(__file__).parent
+    describe_messages(here)
     if "--watch" in sys.argv[1:]:
         try:
             sys.exit(watch(here))

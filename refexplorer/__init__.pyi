@@ -9,10 +9,10 @@ from .checks.advice.rules import AdviceFinding as AdviceFinding, LayoutBound as 
 from .checks.advice.requests import ReaderCost as ReaderCost
 from .checks.engine import AuditProgress as AuditProgress
 from .io.reading.filesystem import ReferenceFileSystem as ReferenceFileSystem
-from .io.reading.readings import ChunkState as ChunkState, Reading as Reading
+from .io.reading.chunks import ChunkState as ChunkState, Reading as Reading
 from .io.reading.selection import Estimate as Estimate
 from .io.reading.selection import ArrayReading as ArrayReading
-from .io.reading.shards import Shard as Shard
+from .io.reading.trace import Shard as Shard
 from .io.reading.trace import Trace as Trace
 from .io.reading.trace_value import ValueOrigin as ValueOrigin
 from .checks.headlines import Claim as Claim, Headline as Headline
@@ -45,7 +45,7 @@ from .formats.icechunk.history import (
     RepositoryHistory as RepositoryHistory,
     RepositorySnapshot as RepositorySnapshot,
 )
-from .verbs.history import history as history
+from .verbs.opening import history as history
 from .verbs.inferring import Inference as Inference, infer as infer
 from .core.limits import Limits as Limits
 from .verbs.opening import (

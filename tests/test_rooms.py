@@ -45,7 +45,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"explorer"},
         {"saved"},
     ),
-    "hosts": ({"saved_page"}, {"notebook"}, {"page"}, {"cli"}),
+    "hosts": ({"saved_page"}, {"notebook"}, {"page"}, {"schema"}, {"cli"}),
 }
 """By package, what is in it from left to right: a module imports what stands left of its own room.
 
@@ -120,7 +120,7 @@ def backwards(path: Path) -> Iterator[str]:
 
 def test_rooms_import_from_their_left() -> None:
     found = {str(path.relative_to(PACKAGE)): [*backwards(path)] for path in modules()}
-    assert len(found) > 300
+    assert len(found) > 200
     back = {(path, name) for path, names in found.items() for name in names} - BACK
     assert not back, "each may import from its left alone, in the order of ROOMS"
 

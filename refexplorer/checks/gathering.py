@@ -284,12 +284,13 @@ class ReportBuilder:
 
     def _fill(self, path: str, start: list[int], shape: list[int], is_alike: bool) -> None:
         """Note the chunks that a file never wrote; they read as the fill value of the set."""
-        size = self._arrays[path].meta.chunks
-        first = [-(-at // n) for at, n in zip(start, size, strict=True)]
-        whole = self._arrays[path].meta.shape
+        axes = self._arrays[path].meta.axes
+        first = [
+            at and axis.number_at(at - 1) + 1 for at, axis in zip(start, axes, strict=True)
+        ]  # chunks that begin there or later
         stop = [
-            -(-end // n) if end >= length else end // n
-            for end, n, length in zip(map(add, start, shape), size, whole, strict=True)
+            axis.count if end >= axis.extent else axis.number_at(end)
+            for end, axis in zip(map(add, start, shape), axes, strict=True)
         ]
         state = LedgerState.EMPTY if is_alike else LedgerState.OTHER_FILL
         self._ledger.mark_region(path, first, stop, state)
@@ -338,11 +339,10 @@ class ReportBuilder:
         for path, held in self._held.arrays.items():
             if held.is_lent:
                 continue
-            chunks = self._arrays[path].meta.chunks
             states = self._covered[path]
-            for axis, size in enumerate(chunks):
+            for axis, along in enumerate(self._arrays[path].meta.axes):
                 if states.shape[axis]:
-                    starts = np.arange(0, states.shape[axis], size)
+                    starts = along.starts_of(np.arange(along.count))
                     worst = np.maximum.reduceat(states, starts, axis=axis)
                     least = np.minimum.reduceat(states, starts, axis=axis)
                     states = np.where(worst == 2, 2, least).astype(np.int8)
@@ -407,10 +407,9 @@ class ReportBuilder:
         }[odd.cause]
         times = "" if odd.count == 1 else f", and {odd.count - 1:,} more"
         at = f"between elements {odd.index:,} and {odd.index + 1:,}"
-        message = (
-            f"{array_text(meta.path)}: {what} {at} ({odd.between[0]}, {odd.between[1]}){times}"
-        )
-        key = meta.chunk_key((odd.index // meta.chunks[0],))
+        between = f"({odd.between[0]}, {odd.between[1]})"
+        message = f"{array_text(meta.path)}: {what} {at} {between}{times}"
+        key = meta.chunk_key(meta.chunk_at((odd.index,)))
         return Finding(
             odd.cause, CODES[odd.cause].severity, self._base + pointer(key), message, key=key,
             array=meta.path, keys=(key,), files=tuple(files), file_count=len(files),

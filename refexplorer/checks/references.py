@@ -15,7 +15,7 @@ from refexplorer.formats.columns.arrow import text_column
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
 from refexplorer.formats.columns.references import RANGE, URL, Columns, UrlColumn
 from refexplorer.formats.columns.table import Table
-from refexplorer.formats.parquet.footer import BadRecords
+from refexplorer.formats.parquet.records import BadRecords
 from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.opened_set import BLOCK, OpenedSet, block_of
 from refexplorer.refset.parquet_segment import RecordPart, Records

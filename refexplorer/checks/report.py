@@ -25,9 +25,9 @@ from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
 from refexplorer.checks.target_table import ROW_COLUMNS, target_table
 from refexplorer.checks.terms import CheckLook, CheckTerms
+from refexplorer.core.files import write_blocks, writing
 from refexplorer.core.masking import KEYS, masked
 from refexplorer.core.text import array_text, counted, escape, file_text
-from refexplorer.core.writing import write_blocks, writing
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, grouped
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from refexplorer.core.errors import SecretsWarning
+from refexplorer.core.files import write_blocks
 from refexplorer.core.masking import has_mask
 from refexplorer.core.text import code, items, shown, table
-from refexplorer.core.writing import write_blocks
 from refexplorer.spec.codes import CODES
 
 _PAGE = """<!doctype html>

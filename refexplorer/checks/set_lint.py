@@ -18,21 +18,18 @@ from refexplorer.formats.columns.references import BASE64
 from refexplorer.formats.documents import locator_of
 from refexplorer.formats.finding import note_encoding
 from refexplorer.formats.source import Source
-from refexplorer.io.decode.chunk_shapes import POINTER, region
-from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe
-from refexplorer.io.decode.pipelines import VALUES
-from refexplorer.io.decode.sizes import is_bounded
-from refexplorer.io.decode.steps import error_text, steps
+from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe, require_codecs
+from refexplorer.io.decode.sizes import POINTER, is_bounded, region
+from refexplorer.io.decode.steps import VALUES, error_text, steps
 from refexplorer.readers.comparing import note_readers
 from refexplorer.refset.contents import Internals
 from refexplorer.refset.lint import lint
-from refexplorer.refset.lint_metadata import attributes_of
+from refexplorer.refset.lint_arrays import attributes_of
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Finding, Findings, pointer, suggest
-from refexplorer.spec.lint import is_metadata
 from refexplorer.spec.lint_metadata import lint_metadata_text, may_be_a_value
 from refexplorer.spec.references import Base64, Inline
-from refexplorer.spec.zarr_metadata import ArrayMeta
+from refexplorer.spec.zarr_metadata import ArrayMeta, is_metadata
 
 if TYPE_CHECKING:
     from refexplorer.core.limits import Limits
@@ -80,7 +77,7 @@ def lint_codecs(opened: OpenedSet, base: str, findings: Findings) -> frozenset[s
             good.add(array.path)
         else:
             code, said = problem
-            findings.add(code, base + pointer(key), f"`{array.path}` {said}", key=key)
+            findings.add(code, base + pointer(key), f"{array.path_text(True)} {said}", key=key)
     return frozenset(good)
 
 
@@ -102,11 +99,17 @@ def _problem(array: ArrayMeta, text: str) -> tuple[str, str] | None:
     for name, _ in codecs:
         if name and not is_installed(name, array.zarr_format):
             guess = suggest(name, _KNOWN)
-            return "codec-not-installed", f"{missing(name)} {guess}".rstrip()
+            return "codec-not-installed", f"{missing(name, array.zarr_format)} {guess}".rstrip()
+    try:  # of the codecs inside of shards, and of the data type
+        require_codecs("array", text.encode())
+    except RefexplorerError as error:
+        return "codec-not-installed", f"{error}".removeprefix("array ")
     if any(lint_metadata_text(array.metadata_key, text)):  # noted already, and better
         return None
-    refusal = _refusal(array)
-    return None if refusal is None else ("bad-metadata", f"cannot be opened by Zarr: {refusal}.")
+    from refexplorer.io.reading.zarr_refusals import array_refusal  # with Zarr, slow to import
+
+    refusal = array_refusal(array.metadata)
+    return None if refusal is None else ("bad-metadata", f"cannot be opened by Zarr: {refusal}")
 
 
 def _codecs(array: ArrayMeta) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -147,18 +150,6 @@ def _name(codec: object) -> object:
     return codec.get("name") if isinstance(codec, Mapping) else codec
 
 
-def _refusal(array: ArrayMeta) -> str | None:
-    """Return why Zarr does not take the metadata of an array."""
-    import zarr.core.metadata as zarr_metadata
-
-    kinds: Any = {2: zarr_metadata.ArrayV2Metadata, 3: zarr_metadata.ArrayV3Metadata}
-    try:
-        kinds[array.zarr_format].from_dict(dict(array.metadata))
-    except Exception as error:  # Zarr and the codecs raise what they like
-        return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
-    return None
-
-
 DECODED_CHUNKS = 2_000
 DECODED_BYTES = 2**26
 """Inline chunks that are looked at and what they decode to, so that it takes less than a second."""
@@ -188,7 +179,8 @@ def lint_values(
             findings.add(
                 "undecodable-inline",
                 base + pointer(key),
-                f"The inline data of `{key}` is no chunk of `{found.array.path}`: {found.reason}",
+                f"The inline data of `{key}` is no chunk of {found.array.path_text()}: "
+                f"{found.reason}",
                 key=key,
                 count=len(found.failed),
             )
@@ -223,7 +215,8 @@ def _look(opened: OpenedSet, limits: Limits, decodable: Collection[str]) -> dict
 def _decode(
     seen: _Seen, key: str, index: tuple[int, ...], reference: Inline | Base64, limits: Limits
 ) -> None:
-    array, size = seen.array, seen.array.encoded_size
+    array = seen.array.chunk_array(index)
+    size = array.encoded_size
     if reference.size == 0 or (size is not None and reference.size != size):
         return  # told without decoding, by the rules of lengths
     try:
@@ -239,7 +232,7 @@ def _decode(
         seen.failed.append(key)
         seen.reason = seen.reason or error_text(error)
         return
-    spans = (slice(0, part.stop - part.start) for part in region(array, index))
+    spans = (slice(0, part.stop - part.start) for part in region(seen.array, index))
     inside = np.asarray(values[tuple(spans)])
     seen.chunks += 1
     seen.values += inside.size
@@ -254,8 +247,8 @@ def _note_masked(opened: OpenedSet, seen: _Seen, base: str, findings: Findings) 
         findings.add(
             "fill-value-masks",
             base + pointer(key),
-            f"xarray reads {seen.masked:,} of {counted(seen.values, 'value')} of `{array.path}` as "
-            f"missing, since they equal the fill value {value!r}.",
+            f"xarray reads {seen.masked:,} of {counted(seen.values, 'value')} of "
+            f"{array.path_text()} as missing, since they equal the fill value {value!r}.",
             'Write "fill_value": null if the array has no missing values.',
             key=key,
         )
@@ -263,7 +256,7 @@ def _note_masked(opened: OpenedSet, seen: _Seen, base: str, findings: Findings) 
         findings.add(
             "fill-value-may-mask",
             base + pointer(key),
-            f"xarray reads each {value!r} of `{array.path}` as missing, since it is the fill "
+            f"xarray reads each {value!r} of {array.path_text()} as missing, since it is the fill "
             "value; whether its data has one was not checked.",
             'Write "fill_value": null if the array has no missing values.',
             key=key,
@@ -279,7 +272,9 @@ def diagnose(
     findings = Findings()
     findings.extend(inside.findings)
     _note_left_out(source, base, findings)
-    lint(opened, 1 if source.form == "V1" else 0, base, findings)
+    is_written = source.is_document or source.form == "parquet"
+    version = int(source.form == "V1") if is_written else None
+    lint(opened, version, base, findings)
     decodable = lint_codecs(opened, base, findings)
     lint_values(opened, limits, decodable, base, findings)
     findings.extend(note_readers(source, inside.contents, tuple(findings)))

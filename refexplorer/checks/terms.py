@@ -13,7 +13,7 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
 from refexplorer.formats.icechunk.history import Recorded
 from refexplorer.formats.source import LeftOut, Source
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.spec.codes import Severity
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from refexplorer.core.errors import LimitError
+
+INT64_MAX = 2**63 - 1
+"""The largest number that a column of numpy or Arrow holds with a sign."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,15 +133,6 @@ def _free() -> str:
     except (AttributeError, ValueError, OSError):
         return ""
     return f": {free} of the {whole} of this machine are free"
-
-
-@contextmanager
-def as_limit_error() -> Iterator[None]:
-    """Raise a `LimitError` that says it where memory is not enough."""
-    try:
-        yield
-    except MemoryError:
-        raise LimitError(memory_message()) from None
 
 
 def check_expandable(count: int, limits: Limits) -> None:

@@ -1,17 +1,18 @@
-"""From the elements of a DMR++ document to references, with metadata of Zarr v2.
+"""DMR++ documents, which describe the arrays of a data file and where their chunks are.
 
-A variable whose layout is not known here is left out, and said to be: half of one would be wrong.
+A variable whose layout is not known here is left out with its reason: half of one would be wrong.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import json
 import math
+import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 from xml.parsers import expat
 
 import numpy as np
@@ -20,19 +21,32 @@ from refexplorer.core.errors import LimitError, SpecError
 from refexplorer.core.files import Readable
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
-from refexplorer.formats.columns.entries import LARGEST, EntriesBuilder
-from refexplorer.formats.datafiles.zarr_terms import base64_text, index_text, json_fill
+from refexplorer.formats.columns.table import LARGEST
+from refexplorer.formats.datafiles.data_file import (
+    DataFile,
+    FileArray,
+    FileChunks,
+    FileFilter,
+    FileObject,
+    Unread,
+)
+from refexplorer.formats.datafiles.references import INLINE_BYTES
 
 _PIECE = 2**20  # bytes that the XML parser gets at a time
-DAP = "http://xml.opendap.org/ns/DAP/4.0#"
-DMRPP = "http://xml.opendap.org/dap/dmrpp/1.0.0#"
+DAP = "DAP"
+DMRPP = "DMR++"
+_SPACES = {
+    DAP: re.compile(r"https?://xml\.opendap\.org/ns/DAP/4\.[0-9.]+#?"),
+    DMRPP: re.compile(r"https?://xml\.opendap\.org/dap/dmrpp/1\.[0-9.]+#?"),
+}
+"""Published documents have both schemes, and other versions."""
 
 
 @dataclass(slots=True)
 class Element:
     """An element of the document."""
 
-    # space, name: Its namespace and its name in that
+    # space, name: Its namespace, one of those above or as it is written, and its name in that
     space: str
     name: str
     # By name; those with a namespace have it, and a space, before the name
@@ -76,6 +90,7 @@ class _XmlReader:
         self._name, self._limits = name, limits
         self._open = [Element("", "", {})]
         self._texts: list[list[str]] = [[]]
+        self._names: dict[str, tuple[str, str]] = {}
         self._count = 0
         parser = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
@@ -102,11 +117,23 @@ class _XmlReader:
                 f"{escape(self._name)} is nested deeper than {self._limits.json_depth} elements; "
                 "`Limits.json_depth` raises the limit."
             )
-        space, _, name = tag.rpartition(" ")
+        space, name = self._known(tag)
+        if " " in "".join(attributes):  # which few elements have, and there are many
+            attributes = {
+                " ".join(self._known(key)).lstrip(): text for key, text in attributes.items()
+            }
         element = Element(space, name, attributes)
         self._open[-1].children.append(element)
         self._open.append(element)
         self._texts.append([])
+
+    def _known(self, tag: str) -> tuple[str, str]:
+        """Return the namespace, by the name that it has here, and the name in it."""
+        if tag not in self._names:
+            space, _, name = tag.rpartition(" ")
+            fitting = (known for known, spelling in _SPACES.items() if spelling.fullmatch(space))
+            self._names[tag] = next(fitting, space), name
+        return self._names[tag]
 
     def _end(self, tag: str) -> None:
         self._open.pop().text = "".join(self._texts.pop())
@@ -137,35 +164,17 @@ _TYPES = {
     "Float32": "f4",
     "Float64": "f8",
 }
-_OTHER_TYPES = ("String", "URL", "Url", "Structure", "Sequence", "Enum", "Opaque")
+_ENUM = "Enum"
+_TEXTS = ("String", "URL", "Url")
+_OTHER_TYPES = (_ENUM, *_TEXTS, "Structure", "Sequence", "Opaque")
 _PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"
 """What stands for the URL of the data file until a server puts it in."""
 _HREF = f"{DMRPP} href"
 _UNWRAPPED = "HDF5_GLOBAL"
 """The container that holds the attributes of the file."""
-_LEVELS = tuple("0123456789")
-_LEVEL = 6
-"""Of deflate, where none is told; decoding does not need it."""
-
-
-class _UnknownStorage(Exception):
-    """A variable has what is not known; the reason in some words."""
-
-
-@dataclass(frozen=True, slots=True)
-class _VariableChunks:
-    """The chunks of a variable."""
-
-    shape: tuple[int, ...]  # Of a chunk
-    filters: list[dict[str, Any]]  # As Zarr v2 has them, in the order of encoding
-    fill_value: Any  # Of the array
-    order: Literal["<", ">"]  # Of bytes, as numpy writes it
-    indices: np.ndarray  # Of each chunk, shape ``(n, rank)``
-    # urls, offsets, lengths: Of each chunk
-    urls: list[str]
-    offsets: np.ndarray
-    lengths: np.ndarray
-    inline: bytes | None = None  # The bytes of a variable that has them in the document
+_HELD = ("compact", "missingdata", "vlsa")
+"""Elements that hold the values of a variable themselves."""
+_PLACED = ("chunks", "chunk")
 
 
 def is_dataset(root: Element) -> bool:
@@ -173,134 +182,195 @@ def is_dataset(root: Element) -> bool:
     return root.is_a(DAP, "Dataset")
 
 
-def add_dataset(builder: EntriesBuilder, root: Element) -> dict[str, str]:
-    """Append the references of a document; return why variables were left out, by path."""
-    left_out: dict[str, str] = {}
-    href = root.attributes.get(_HREF, "")
-    target = href if href and href != _PLACEHOLDER else root.attributes.get("name", "")
-    _add_group(builder, root, "", _sizes(root), target, left_out)
-    return left_out
+@dataclass(frozen=True, slots=True)
+class _DmrppVariable:
+    """A variable with what its group and those above it declare."""
+
+    element: Element
+    sizes: Mapping[str, int]  # Of dimensions, by full name
+    enumerations: Mapping[str, str]  # Their types, by full name
 
 
-def _sizes(root: Element) -> Mapping[str, int]:
-    """Return the lengths of shared dimensions by their full names."""
-    found: dict[str, int] = {}
-    waiting = [(root, "")]
-    while waiting:
-        group, path = waiting.pop()
-        for each in group.of(DAP, "Dimension"):
-            size = each.attributes.get("size", "")
-            if size.isdecimal() and int(size) <= LARGEST:
-                found[f"{path}/{each.attributes.get('name', '')}"] = int(size)
-        waiting += [(each, f"{path}/{_name(each)}") for each in group.of(DAP, "Group")]
-    return found
+class DmrppFile(DataFile):
+    """A file as a DMR++ document describes it; the file itself is not opened."""
+
+    form = "DMR++"
+
+    def __init__(self, root: Element) -> None:
+        href = root.attributes.get(_HREF, "")
+        own = href if href and href != _PLACEHOLDER else root.attributes.get("name", "")
+        self.target = own
+        self._groups: dict[str, Element] = {}
+        self._variables: dict[str, _DmrppVariable] = {}
+        sizes, enumerations = dict[str, int](), dict[str, str]()
+        waiting = [("", root)]
+        while waiting:
+            path, group = waiting.pop()
+            start = f"{path}/" if path else ""
+            self._groups[path] = group
+            for each in group.of(DAP, "Dimension"):
+                size = each.attributes.get("size", "")
+                if size.isdecimal() and int(size) <= LARGEST:
+                    sizes[f"/{start}{_name(each)}"] = int(size)
+            for each in group.of(DAP, "Enumeration"):
+                enumerations[f"/{start}{_name(each)}"] = each.attributes.get("basetype", "")
+            for each in group.of(DAP, *_TYPES, *_OTHER_TYPES):
+                known = _DmrppVariable(each, sizes, enumerations)
+                self._variables[f"{start}{_name(each)}"] = known
+            groups = group.of(DAP, "Group")
+            waiting += [(f"{start}{_name(each)}", each) for each in reversed(groups)]
+        self.declared = len(self._variables)
+
+    def objects(self) -> Iterator[FileObject]:
+        """Yield all variables."""
+        return (FileObject(name, "array") for name in self._variables)
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the attributes of all groups."""
+        found = {path: _attributes(group) for path, group in self._groups.items()}
+        for attributes in found.values():
+            attributes |= attributes.pop(_UNWRAPPED, {})
+        return found
+
+    def names(self) -> tuple[str, ...]:
+        """Return the paths of all variables."""
+        return tuple(self._variables)
+
+    def array(self, name: str) -> FileArray:
+        """Return the metadata of a variable."""
+        variable = self._variables[name]
+        element = variable.element
+        if not _name(element):
+            raise _unknown("It has no name.")
+        dimensions = list(_dimensions(variable))
+        shape = tuple(size for _, size in dimensions)
+        storage = _storage(element)
+        own = storage.attributes if storage.name == "chunks" else {}
+        dtype = _dtype(variable, storage)
+        if own.get("byteOrder") == "BE":
+            dtype = dtype.newbyteorder(">")
+        filters = tuple(_filters(own, dtype))
+        chunks = shape
+        if storage.name == "missingdata" and len(_decoded(storage)) != _size_of(shape, dtype):
+            filters = (FileFilter("zlib", {"level": 1}),)
+        elif storage.name == "chunks":
+            chunks = _chunk_shape(storage, shape)
+        return FileArray(
+            name,
+            shape,
+            chunks,
+            dtype,
+            filters,
+            _fill_value(own.get("fillValue"), dtype),
+            tuple(each for each, _ in dimensions),
+            _attributes(element),
+        )
+
+    def held(self, name: str) -> bytes | None:
+        """Return values that the document has, as the filters of their array encode them."""
+        storage = _storage(self._variables[name].element)
+        if storage.name not in ("compact", "missingdata"):
+            return None
+        data, array = _decoded(storage), self.array(name)
+        if not array.filters and len(data) != _size_of(array.shape, array.dtype):
+            raise _unknown(
+                f"The document has {len(data):,} bytes of it, which do not fill its shape."
+            )
+        return data
+
+    def chunks(self, name: str) -> FileChunks:
+        """Return the chunks that are in the file."""
+        storage, array = _storage(self._variables[name].element), self.array(name)
+        parts = [storage] if storage.name == "chunk" else storage.of(DMRPP, "chunk")
+        parts = [each for each in parts if not _is_filled(each)]
+        indices = _indices(parts, array)
+        if len(np.unique(indices, axis=0)) < len(indices):
+            raise _unknown("The document has several pieces of one chunk.")
+        urls = [each.attributes.get("href", each.attributes.get(_HREF, "")) for each in parts]
+        return FileChunks(
+            indices,
+            np.array(_whole_numbers(each.attributes.get("offset") for each in parts), np.int64),
+            np.array(_whole_numbers(each.attributes.get("nBytes") for each in parts), np.int64),
+            np.array(_masks(parts), np.uint32),
+            urls=np.array([each or self.target for each in urls], object) if any(urls) else None,
+        )
+
+    def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
+        """Return texts that the document has; it has no other values."""
+        storage, array = _storage(self._variables[name].element), self.array(name)
+        if not array.dtype.hasobject:
+            raise _unknown(
+                "Zarr cannot decode all of its chunks: they skip or shuffle in their own way."
+            )
+        texts = np.empty(math.prod(array.shape), object)
+        texts[:] = _texts(storage, len(texts))
+        return np.asarray(texts.reshape(array.shape)[selection])
 
 
-def _add_group(
-    builder: EntriesBuilder,
-    group: Element,
-    path: str,
-    sizes: Mapping[str, int],
-    target: str,
-    left_out: dict[str, str],
-) -> None:
-    prefix = f"{path}/" if path else ""
-    attributes = _attributes(group)
-    for each in group.of(DAP, "Attribute"):
-        if each.attributes.get("name") == _UNWRAPPED:
-            attributes |= _attributes(each)
-    builder.add_values(
-        {f"{prefix}.zgroup": '{"zarr_format":2}', f"{prefix}.zattrs": _json(attributes)}
-    )
-    for each in group.of(DAP, *_TYPES, *_OTHER_TYPES):
-        name = f"{prefix}{_name(each)}"
-        try:
-            _add_variable(builder, each, name, sizes, target)
-        except _UnknownStorage as unknown:
-            left_out[name] = str(unknown)
-    for each in group.of(DAP, "Group"):
-        _add_group(builder, each, f"{prefix}{_name(each)}", sizes, target, left_out)
+def _unknown(sentence: str) -> Unread:
+    return Unread("format", sentence)
 
 
 def _name(element: Element) -> str:
     return element.attributes.get("name", "").strip("/")
 
 
-def _add_variable(
-    builder: EntriesBuilder, element: Element, name: str, sizes: Mapping[str, int], target: str
-) -> None:
-    if element.name not in _TYPES:
-        raise _UnknownStorage(f"values of type {element.name}")
-    if not _name(element):
-        raise _UnknownStorage("no name")
-    dimensions = list(_dimensions(element, sizes))
-    shape = tuple(size for _, size in dimensions)
-    chunks = _chunks(element, shape, np.dtype(_TYPES[element.name]), target)
-    metadata = {
-        "zarr_format": 2,
-        "shape": shape,
-        "chunks": chunks.shape,
-        "dtype": np.dtype(_TYPES[element.name]).newbyteorder(chunks.order).str,
-        "fill_value": chunks.fill_value,
-        "order": "C",
-        "filters": chunks.filters or None,
-        "compressor": None,
-        "dimension_separator": ".",
-    }
-    attributes = _attributes(element) | {"_ARRAY_DIMENSIONS": [each for each, _ in dimensions]}
-    builder.add_values({f"{name}/.zarray": _json(metadata), f"{name}/.zattrs": _json(attributes)})
-    if chunks.inline is not None:
-        key = f"{name}/{index_text((0,) * len(shape))}"
-        builder.add_values({key: base64_text(chunks.inline)})
-        return
-    keys = [f"{name}/{index_text(index)}" for index in chunks.indices.tolist()]
-    builder.add_ranges(keys, chunks.urls, chunks.offsets, chunks.lengths)
+def _dtype(variable: _DmrppVariable, storage: Element) -> np.dtype[Any]:
+    element = variable.element
+    kind = element.name
+    if kind == _ENUM:
+        enumeration = element.attributes.get("enum", "")
+        kind = variable.enumerations.get(f"/{enumeration.lstrip('/')}", "")
+        if kind not in _TYPES:
+            raise _unknown(f"Its enumeration {escape(enumeration, 100)} is not declared.")
+    if kind in _TYPES:
+        return np.dtype(_TYPES[kind])
+    if kind not in _TEXTS:
+        raise _unknown(f"Its values are of the type {kind}, which no Zarr data type has.")
+    if storage.name not in _PLACED:
+        return np.dtype(object)
+    for each in element.of(DMRPP, "FixedLengthStringArray"):
+        (length,) = _whole_numbers([each.attributes.get("string_length")])
+        if 0 < length < 2**31:
+            return np.dtype(f"S{length}")
+    raise _unknown("Its texts vary in length, so its chunks have only their addresses.")
 
 
-def _dimensions(element: Element, sizes: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+def _dimensions(variable: _DmrppVariable) -> Iterator[tuple[str, int]]:
     """Yield names and lengths."""
-    for number, each in enumerate(element.of(DAP, "Dim")):
+    for number, each in enumerate(variable.element.of(DAP, "Dim")):
         full, size = each.attributes.get("name"), each.attributes.get("size", "")
         if full is not None:
-            if full not in sizes:
-                raise _UnknownStorage(f"the dimension {full}, which is not declared")
-            yield full.rpartition("/")[2], sizes[full]
+            if full not in variable.sizes:
+                raise _unknown(f"Its dimension {escape(full, 100)} is not declared.")
+            yield full.rpartition("/")[2], variable.sizes[full]
         elif size.isdecimal() and int(size) <= LARGEST:
             yield f"phony_dim_{number}", int(size)
         else:
-            raise _UnknownStorage("a dimension without a length")
+            raise _unknown("It has a dimension without a length.")
 
 
-def _chunks(
-    element: Element, shape: tuple[int, ...], dtype: np.dtype[Any], target: str
-) -> _VariableChunks:
-    found = [child for child in element.children if child.space == DMRPP]
-    if len(found) != 1 or found[0].name not in ("chunks", "compact"):
-        names = ", ".join(sorted({child.name for child in found})) or "none"
-        raise _UnknownStorage(f"storage of an unknown kind ({names})")
-    (chunks,) = found
-    if chunks.name == "compact":
-        return _compact(chunks, shape, dtype)
-    sizes = [part.text for part in chunks.of(DMRPP, "chunkDimensionSizes")]
-    size = _whole_numbers(sizes[0].split()) if sizes else tuple(max(each, 1) for each in shape)
-    if len(size) != len(shape) or 0 in size:
-        raise _UnknownStorage(f"chunks of the shape {list(size)}")
-    parts = [part for part in chunks.of(DMRPP, "chunk") if not _is_filled(part)]
-    if len(parts) > 1 and not sizes:
-        raise _UnknownStorage("several pieces of one chunk")
-    filters = list(_filters(chunks.attributes, dtype))
-    if any(int(part.attributes.get("fm", "0") or 0) for part in parts if _has_mask(part)):
-        raise _UnknownStorage("chunks that skip a filter")
-    return _VariableChunks(
-        size,
-        filters,
-        _fill_value(chunks.attributes.get("fillValue"), dtype),
-        ">" if chunks.attributes.get("byteOrder") == "BE" else "<",
-        _indices(parts, shape, size),
-        [part.attributes.get("href", part.attributes.get(_HREF, target)) for part in parts],
-        np.array(_whole_numbers(part.attributes.get("offset") for part in parts), np.uint64),
-        np.array(_whole_numbers(part.attributes.get("nBytes") for part in parts), np.uint64),
-    )
+def _storage(element: Element) -> Element:
+    """Return the element that says where the values are."""
+    known = element.of(DMRPP, *_HELD, *_PLACED)
+    filled = [each for each in known if each.name in _HELD or each.name == "chunk" or each.children]
+    chosen = filled or known
+    if len(chosen) != 1:
+        names = ", ".join(sorted({each.name for each in element.children if each.space == DMRPP}))
+        raise _unknown(f"The document stores it in an unknown way ({names or 'none'}).")
+    (storage,) = chosen
+    others = {each.name for each in storage.children} - {"chunk", "chunkDimensionSizes", "v"}
+    if others:
+        raise _unknown(f"The document stores it in an unknown way ({', '.join(sorted(others))}).")
+    return storage
+
+
+def _chunk_shape(storage: Element, shape: tuple[int, ...]) -> tuple[int, ...]:
+    sizes = [part.text for part in storage.of(DMRPP, "chunkDimensionSizes")]
+    size = _whole_numbers(sizes[0].split()) if sizes else shape
+    if len(size) != len(shape) or (sizes and 0 in size):
+        raise _unknown(f"Its chunks have the shape {list(size)}.")
+    return size
 
 
 def _is_filled(part: Element) -> bool:
@@ -308,95 +378,123 @@ def _is_filled(part: Element) -> bool:
     return "fillValue" in part.attributes and "offset" not in part.attributes
 
 
-def _has_mask(part: Element) -> bool:
-    mask = part.attributes.get("fm", "0")
-    if not mask.isdecimal():
-        raise _UnknownStorage("chunks that skip a filter")
-    return True
+def _masks(parts: list[Element]) -> tuple[int, ...]:
+    """Return the filters that each chunk skips, bit by bit as HDF5 has them."""
+    masks = _whole_numbers(part.attributes.get("fm") or "0" for part in parts)
+    return tuple(min(mask, 2**32 - 1) for mask in masks)
 
 
-def _compact(chunks: Element, shape: tuple[int, ...], dtype: np.dtype[Any]) -> _VariableChunks:
-    """Read values that stand in the document."""
+def _size_of(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    return -1 if dtype.hasobject else math.prod(shape) * dtype.itemsize
+
+
+def _decoded(storage: Element) -> bytes:
     try:
-        data = base64.b64decode("".join(chunks.text.split()), validate=True)
+        return base64.b64decode("".join(storage.text.split()), validate=True)
     except binascii.Error:
-        raise _UnknownStorage("compact values that are no base64") from None
-    if len(data) != math.prod(shape) * dtype.itemsize:
-        raise _UnknownStorage(
-            f"{len(data):,} bytes of compact values, which are not those of its shape"
-        )
-    empty = np.empty(0, np.uint64)
-    size = tuple(max(each, 1) for each in shape)
-    return _VariableChunks(
-        size, [], None, "<", np.empty((0, len(shape)), np.int64), [], empty, empty, data
-    )
+        raise _unknown("Its values in the document are not base64.") from None
+
+
+def _texts(storage: Element, count: int) -> list[str]:
+    """Return the texts that a document has; many that are alike are written once."""
+    if storage.name != "vlsa":
+        if count != 1:
+            raise _unknown("The document has several texts in one.")
+        return [_decoded(storage).rstrip(b"\0").decode("utf-8", "replace")]
+    texts = list[str]()
+    for each in storage.of(DMRPP, "v"):
+        text, size = each.text, each.attributes.get("s")
+        if size is not None:
+            (length,) = _whole_numbers([size])
+            if length > INLINE_BYTES:
+                raise _unknown(f"A text of it has {length:,} bytes.")
+            try:
+                data = zlib.decompressobj().decompress(_decoded(each), length + 1)
+            except zlib.error:
+                raise _unknown("A text of it cannot be decompressed.") from None
+            if len(data) != length:
+                raise _unknown("A text of it is not of the length that the document says.")
+            text = data.decode("utf-8", "replace")
+        (repeats,) = _whole_numbers([each.attributes.get("c", "1")])
+        if len(texts) + repeats > count:
+            raise _unknown("The document has more texts of it than its shape.")
+        texts += [text] * repeats
+    if len(texts) != count:
+        raise _unknown("The document has fewer texts of it than its shape.")
+    return texts
 
 
 def _whole_numbers(texts: Any) -> tuple[int, ...]:
     found = list(texts)
     if not all(isinstance(text, str) and text.isdecimal() and len(text) < 20 for text in found):
-        raise _UnknownStorage("an offset or a length that is no whole number")
+        raise _unknown("It has an offset or a length that is no whole number.")
     numbers = tuple(map(int, found))
     if max(numbers, default=0) > LARGEST:
-        raise _UnknownStorage("an offset or a length of more than 63 bits")
+        raise _unknown("It has an offset or a length of more than 63 bits.")
     return numbers
 
 
-def _indices(parts: list[Element], shape: tuple[int, ...], size: tuple[int, ...]) -> np.ndarray:
+def _indices(parts: list[Element], array: FileArray) -> np.ndarray:
     """Return the indices of chunks in their grid, int64, shape ``(n, rank)``."""
+    rank = len(array.shape)
     rows = []
     for part in parts:
         text = part.attributes.get("chunkPositionInArray")
-        row = (0,) * len(shape) if text is None else _whole_numbers(text.strip("[] ").split(","))
+        row = (0,) * rank if text is None else _whole_numbers(text.strip("[] ").split(","))
         rows.append(row)
-        if len(row) != len(shape):
-            raise _UnknownStorage(f"a chunk at {text}, which has another number of dimensions")
-    found = np.array(rows, np.int64).reshape(len(rows), len(shape))
-    sizes = np.array(size, np.int64).reshape(len(shape))
-    if np.any(found % sizes) or np.any(found >= np.array(shape, np.int64).reshape(len(shape))):
-        raise _UnknownStorage("a chunk that is not at a place of its grid")
-    indices: np.ndarray = found // sizes
+        if len(row) != rank:
+            raise _unknown(f"It has a chunk at {text}, which is not one number a dimension.")
+    places = np.array(rows, np.int64).reshape(len(rows), rank)
+    sizes = np.maximum(np.array(array.chunks, np.int64), 1).reshape(rank)
+    if np.any(places % sizes) or np.any(places >= np.array(array.shape, np.int64).reshape(rank)):
+        raise _unknown("It has a chunk that is not at a place of its grid.")
+    indices: np.ndarray = places // sizes
     return indices
 
 
-def _filters(attributes: Mapping[str, str], dtype: np.dtype[Any]) -> Iterator[dict[str, Any]]:
-    """Yield filters as numcodecs knows them."""
-    level = attributes.get("deflateLevel", str(_LEVEL)).split()
+def _filters(attributes: Mapping[str, str], dtype: np.dtype[Any]) -> Iterator[FileFilter]:
+    level = attributes.get("deflateLevel", "").split()
     for name in attributes.get("compressionType", "").split():
         if name == "shuffle":
-            yield {"id": "shuffle", "elementsize": dtype.itemsize}
+            yield FileFilter(name, {"elementsize": dtype.itemsize})
         elif name == "deflate":
-            text = level.pop(0) if level else str(_LEVEL)
-            yield {"id": "zlib", "level": int(text) if text in _LEVELS else _LEVEL}
+            text = level.pop(0) if level else ""
+            yield FileFilter("zlib", {"level": int(text) if text in _LEVELS else _LEVEL})
         elif name == "fletcher32":
-            yield {"id": "fletcher32"}
+            yield FileFilter(name)
         else:
-            raise _UnknownStorage(f"the filter {name}")
+            raise _unknown(f"Its chunks are stored with the filter {escape(name, 100)}.")
+
+
+_LEVELS = tuple("0123456789")
+_LEVEL = 6
+"""Of deflate, where the document has none; decoding does not need it."""
 
 
 def _fill_value(text: str | None, dtype: np.dtype[Any]) -> Any:
-    """Return a fill value as Zarr v2 writes it; None where it is none or cannot be read."""
-    if text is None:
+    """Return what the file fills missing chunks with; None where it cannot be read."""
+    if text is None or dtype.kind not in "iuf":
         return None
     try:
-        if dtype.kind != "f":
-            number = int(text)
-            info = np.iinfo(dtype)
-            return number if info.min <= number <= info.max else None
-        value = float(text)
+        if dtype.kind == "f":
+            return float(text)
+        number = int(text)
     except ValueError:
         return None
-    return json_fill(np.dtype(float), value)
+    info = np.iinfo(dtype)
+    return number if info.min <= number <= info.max else None
 
 
 def _attributes(element: Element) -> dict[str, Any]:
-    """Return attributes by name; containers, which Zarr has none of, are left out."""
+    """Return attributes by name; those in a container are a dictionary."""
     found: dict[str, Any] = {}
     for each in element.of(DAP, "Attribute"):
-        kind = each.attributes.get("type", "String")
-        if kind not in ("Container", "OtherXML"):
+        kind, name = each.attributes.get("type", "String"), each.attributes.get("name", "")
+        if kind == "Container":
+            found[name] = _attributes(each)
+        elif kind != "OtherXML":
             values = [_value(part, kind) for part in each.of(DAP, "Value")]
-            found[each.attributes.get("name", "")] = values[0] if len(values) == 1 else values
+            found[name] = values[0] if len(values) == 1 else values
     return found
 
 
@@ -409,7 +507,3 @@ def _value(element: Element, kind: str) -> Any:
         return float(text) if dtype.kind == "f" else int(text)
     except ValueError:
         return text
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -32,8 +32,11 @@ from refexplorer.core.files import (
 from refexplorer.core.limits import Limits
 from refexplorer.core.masking import masked_url, secrets_of, without
 from refexplorer.core.text import counted, escape
-from refexplorer.formats.catalogues import (
+from refexplorer.formats.datafiles.streams import BLOCK, RangeStream, ReadAmount
+from refexplorer.formats.forms import DataFileForm, first_answer
+from refexplorer.formats.other_files import (
     NAME_SHOWN,
+    PROBE,
     Sources,
     catalogue_of,
     check_several,
@@ -41,11 +44,11 @@ from refexplorer.formats.catalogues import (
     common_folder,
     fitting,
     is_web,
+    kind_of,
+    refuse_early,
+    refuse_zarr,
     whole_pattern,
 )
-from refexplorer.formats.datafiles.streams import BLOCK, RangeStream, ReadAmount
-from refexplorer.formats.forms import DataFileForm, first_answer
-from refexplorer.formats.other_files import PROBE, kind_of, refuse_other, refuse_zarr
 from refexplorer.formats.source import (
     ZMETADATA,
     LeftOut,
@@ -117,11 +120,11 @@ def _document(
     name: str, filesystem: AbstractFileSystem, path: str, head: bytes, terms: OpeningTerms
 ) -> bytes:
     if 0 < len(head) < PROBE:  # that was all of it
-        refuse_other(name, head)
+        refuse_early(name, head)
         return head
     with filesystem.open(path, "rb", compression=None) as file:
         head = read_within(file, PROBE)
-        refuse_other(name, head)
+        refuse_early(name, head)
         terms.check_size(name, filesystem.info(path).get("size") or 0)
         # a byte beyond the limit, so that a size that the server does not tell is refused, too
         return head + read_within(file, terms.limits.document_bytes + 1 - len(head))

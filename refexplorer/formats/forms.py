@@ -6,6 +6,7 @@ what they know alone: VirtualiZarr and icechunk are only asked about objects of 
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -14,13 +15,21 @@ from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, BinaryIO
 
-from refexplorer.core.errors import FormWarning, RefexplorerError, SourceError, SpecError
+from refexplorer.core.errors import (
+    FormWarning,
+    LeftOutWarning,
+    RefexplorerError,
+    SourceError,
+    SpecError,
+)
+from refexplorer.core.files import open_plain, plain_bytes, read_within
 from refexplorer.core.text import escape
-from refexplorer.formats.columns.entries import EntriesBuilder
 from refexplorer.formats.datafiles.confined_references import DataFileSource, made_references
 from refexplorer.formats.datafiles.data_file import Unread
+from refexplorer.formats.datafiles.references import references_of
 from refexplorer.formats.datafiles.streams import RangeStream
-from refexplorer.formats.dmrpp import add_dataset, is_dataset, read_xml
+from refexplorer.formats.dmrpp import DmrppFile, is_dataset, read_xml
+from refexplorer.formats.documents import parse_json
 from refexplorer.formats.icechunk.facts import MARKS
 from refexplorer.formats.icechunk.history import Recorded, recorded_versions
 from refexplorer.formats.icechunk.repository import (
@@ -31,10 +40,19 @@ from refexplorer.formats.icechunk.repository import (
     object_version,
     url_version,
 )
-from refexplorer.formats.json_forms import JsonForm, LindiForm
-from refexplorer.formats.other_files import PROBE, is_dmrpp, kind_of
+from refexplorer.formats.other_files import (
+    PROBE,
+    is_dmrpp,
+    is_stac_set,
+    is_zip,
+    kind_of,
+    refuse_other,
+    stac_references,
+)
+from refexplorer.formats.parquet.zipped import zipped_store
 from refexplorer.formats.source import (
     DOCUMENTS,
+    HEAD,
     JSON,
     ZMETADATA,
     LeftOut,
@@ -43,9 +61,173 @@ from refexplorer.formats.source import (
     SourceFile,
     SourceFolder,
     SourceForm,
+    decode_text,
     warn_of_left_out,
 )
 from refexplorer.formats.zarr_stores import ZarrForm, is_consolidated
+from refexplorer.spec.findings import Findings
+
+LARGE = HEAD
+LONG = 2**16  # bytes from which a document is read in blocks
+_DOCUMENT = "lindi.json"
+_ENTRY = ".tar_entry.json"
+_HEADER = 512
+"""Bytes before the first file of an archive, which LINDI gives a fixed size."""
+_ENTRY_SIZE = 1024  # bytes of the JSON there, padded to this size
+_HERE = "./"
+_SHOWN = 5  # keys that the message names
+
+Members = Mapping[str, tuple[int, int]]
+"""Where each file of an archive begins, and its bytes."""
+
+
+class JsonForm(SourceForm):
+    """A document, of which only its reading tells whether it is V0 or V1."""
+
+    name = JSON
+    guarded = True
+
+    def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
+        """Take a mapping as it is."""
+        return Source("dict", self.name, value=given) if isinstance(given, Mapping) else None
+
+    def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
+        """Take any file; what is no JSON is told when the document is read."""
+        refuse_other(file.name, file.head)
+        terms.check_size(file.name, file.size)
+        if not file.head.strip():
+            raise SourceError(f"{file.name} is empty.")
+        size = len(file.head)
+        return Source(
+            file.name,
+            self.name,
+            file.location,
+            file.content,
+            is_long=size >= LONG,
+            is_large=size >= LARGE,
+        )
+
+
+class StacForm(SourceForm):
+    """A STAC item or collection that has references itself."""
+
+    name = "STAC"
+    guarded = True
+
+    def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
+        """Take a parsed document."""
+        value = stac_references(given)
+        return None if value is None else Source("STAC item", self.name, value=value)
+
+    def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
+        """Read a document."""
+        if not is_stac_set(file.head):
+            return None
+        terms.check_size(file.name, file.size)
+        with file.content() as stream:
+            document = parse_json(decode_text(stream.read()), terms.limits, Findings())
+        value = stac_references(document)
+        place = None if file.local is None else str(file.local.resolve())
+        found = Source(file.name, self.name, file.location, value=value, place=place)
+        return None if value is None else found
+
+
+class LindiForm(SourceForm):
+    """The document is V1; in an archive chunks are byte ranges of that."""
+
+    name = "LINDI"
+    guarded = True
+
+    def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
+        """Read the document of a folder, whose chunks lie beside it."""
+        if folder.version is not None or not folder.name.endswith(".lindi.d"):
+            return None
+        if (folder.local is None and not folder.is_sought) or not folder.has(_DOCUMENT):
+            return None
+        path, place = f"{folder.path}/{_DOCUMENT}", folder.place
+        if folder.local is not None:
+            content = partial(open_plain, path, _DOCUMENT, terms.limits, terms.files)
+            size = (folder.local / _DOCUMENT).stat().st_size
+            opening = partial(terms.files.open, path)
+        else:
+            with folder.filesystem().open(path, "rb") as file:
+                data = read_within(file, terms.limits.document_bytes + 1)
+            content = partial(plain_bytes, data, _DOCUMENT, terms.limits)
+            size, opening = len(data), partial(folder.filesystem().open, path, "rb")
+        found = JsonForm().of_file(
+            SourceFile(_DOCUMENT, place, size, None, opening, content), terms
+        )
+        assert found is not None
+        return replace(found, name=folder.name, place=place)
+
+    def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
+        """Read the document of an archive, and put the archive in place of its files."""
+        if file.local is None or not file.head.startswith(_ENTRY.encode() + b"\0"):
+            return None
+        with file.open() as stream:
+            try:
+                members = _members(stream, file.size, terms)
+                data = _read(stream, *members[_DOCUMENT], file.size, terms)
+                document = json.loads(data)
+                refs = document["refs"]
+                assert isinstance(refs, dict)
+            except (ValueError, KeyError, TypeError, AssertionError, RecursionError):
+                raise SourceError(
+                    f"{escape(file.name)} is an archive of LINDI whose index or document cannot be "
+                    "read; write it again, or unpack it and open `lindi.json`."
+                ) from None
+        place = str(file.local.resolve())
+        odd: list[str] = []
+        for key, value in refs.items():
+            if isinstance(value, list) and value and isinstance(value[0], str):
+                refs[key] = _placed(key, value, place, members, odd)
+        if odd:
+            named = ", ".join(escape(key, 100) for key in odd[:_SHOWN])
+            more = f" and {len(odd) - _SHOWN:,} more" if len(odd) > _SHOWN else ""
+            warnings.warn(
+                f"References of {named}{more} reach past the end of a file in the archive; they "
+                "are left as written, and fail.",
+                LeftOutWarning,
+                stacklevel=2,
+            )
+        return Source(file.name, JSON, file.location, value=document, place=place)
+
+
+def _members(stream: BinaryIO, size: int, terms: OpeningTerms) -> Members:
+    """Return the files of an archive by its own index."""
+    entry = json.loads(_read(stream, _HEADER, _ENTRY_SIZE, size, terms))["index"]
+    index = json.loads(_read(stream, entry["d"], entry["s"], size, terms))["files"]
+    return {str(each["n"]): _span(each["d"], each["s"], size) for each in index}
+
+
+def _span(start: Any, count: Any, size: int) -> tuple[int, int]:
+    if type(start) is not int or type(count) is not int or not 0 <= start <= start + count <= size:
+        raise ValueError("a file outside of the archive")
+    return start, count
+
+
+def _read(stream: BinaryIO, start: Any, count: Any, size: int, terms: OpeningTerms) -> bytes:
+    start, count = _span(start, count, size)
+    terms.check_size("The document of the archive", count)
+    stream.seek(start)
+    return read_within(stream, count) if count else b""
+
+
+def _placed(key: str, value: list[Any], place: str, members: Members, odd: list[str]) -> list[Any]:
+    """Return a byte range of the archive for one of a file in it; all else as it is."""
+    name = value[0].removeprefix(_HERE)
+    if not value[0].startswith(_HERE) or name not in members:
+        return value
+    start, size = members[name]
+    if len(value) == 1:
+        return [place, start, size]
+    numbers = value[1:]
+    if len(numbers) != 2 or not all(type(number) is int and number >= 0 for number in numbers):
+        return value
+    if sum(numbers) > size:
+        odd.append(key)
+        return value
+    return [place, start + numbers[0], numbers[1]]
 
 
 class DataFileForm(SourceForm):
@@ -121,19 +303,18 @@ class DmrppForm(SourceForm):
                 f"{escape(root.name, 100)}, not with Dataset of DAP 4.",
                 code="not-json",
             )
-        builder = EntriesBuilder()
-        left_out = add_dataset(builder, root)
-        if left_out:
-            warn_of_left_out(file.name, left_out)
+        described = DmrppFile(root)
+        made = references_of(described)
+        if made.left_out:
+            warn_of_left_out(file.name, made.left_out)
         place = None if file.local is None else str(file.local.resolve())
-        rows = tuple(LeftOut(path.lstrip("/"), "variable", why) for path, why in left_out.items())
         return Source(
             file.name,
             self.name,
             file.location,
-            entries=builder.finish(),
+            entries=made.entries(described.target),
             place=place,
-            left_out=rows,
+            left_out=tuple(_left_out(name, why) for name, why in made.left_out.items()),
         )
 
 
@@ -146,7 +327,7 @@ class IcechunkForm(SourceForm):
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
         """Read what a repository, session or store of the package icechunk leads to."""
-        return _read(object_version(given), terms) if is_icechunk(given) else None
+        return _read_version(object_version(given), terms) if is_icechunk(given) else None
 
     def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
         """Read a repository."""
@@ -154,7 +335,7 @@ class IcechunkForm(SourceForm):
             if not is_repository(folder.local):
                 return None
             opened = folder_version(folder.local, folder.version, terms.limits, terms.files)
-            return _read(opened, terms)
+            return _read_version(opened, terms)
         if not folder.is_sought or not any(map(folder.has, MARKS)):
             return None
         if terms.files.guarded:  # its package connects to servers by itself
@@ -163,10 +344,10 @@ class IcechunkForm(SourceForm):
                 "folders that it may read, and none by URL."
             )
         options = terms.options_of(folder.place)
-        return _read(url_version(folder.place, folder.version, options), terms)
+        return _read_version(url_version(folder.place, folder.version, options), terms)
 
 
-def _read(lent: AbstractContextManager[OpenedVersion], terms: OpeningTerms) -> Source:
+def _read_version(lent: AbstractContextManager[OpenedVersion], terms: OpeningTerms) -> Source:
     with lent as opened:
         entries, facts = opened.read(terms.limits, terms.files)
     return Source(
@@ -223,10 +404,22 @@ class ParquetForm(SourceForm):
         return Source(folder.name, self.name, folder.parent, store=store)
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
-        """Find the store that a file of this name is of."""
+        """Find the store that a file of this name is of, or that a zip archive has."""
+        if is_zip(file.head[:4]):
+            return self._of_zip(file, terms)
         if file.local is None or file.local.name != ZMETADATA:
             return None
         return self.of_folder(SourceFolder.at(file.local.parent, None, terms.files), terms)
+
+    def _of_zip(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
+        terms.check_size(file.name, file.size)
+        with file.content() as stream:
+            store = zipped_store(stream, file.name, terms.limits)
+        place = None if file.local is None else str(file.local.resolve())
+        if place is None and file.location is not None:
+            place = f"{file.location.rstrip('/')}/{file.name}"
+        found = Source(file.name, self.name, file.location, store=store, place=place)
+        return None if store is None else found
 
 
 class VirtualiZarrForm(SourceForm):
@@ -301,6 +494,7 @@ GROUP = "refexplorer.sources"
 FORMS: tuple[SourceForm, ...] = (
     VirtualiZarrForm(),
     IcechunkForm(),
+    StacForm(),
     LindiForm(),
     ParquetForm(),
     ZarrForm(),

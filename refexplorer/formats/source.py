@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import pickle
 import warnings
 from collections.abc import Callable, Mapping
@@ -11,17 +12,16 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
-from refexplorer.core.errors import LeftOutWarning, LimitError, RefexplorerError
+from refexplorer.core.errors import LeftOutWarning, LimitError, RefexplorerError, SpecError
 from refexplorer.core.files import FileCount, Files, PlainStream, Progress, plain_bytes
 from refexplorer.core.limits import Limits, is_out_of_memory
 from refexplorer.core.masking import masks_repr
 from refexplorer.core.text import escape
-from refexplorer.formats.columns.entries import Entries
+from refexplorer.formats.columns.table import Entries
 from refexplorer.formats.datafiles.data_file import left_out_text
 from refexplorer.formats.datafiles.streams import ReadAmount
 from refexplorer.formats.icechunk.facts import RepositoryFacts
 from refexplorer.formats.icechunk.history import Recorded
-from refexplorer.formats.json.text import decode_text
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -36,6 +36,19 @@ _TRAVELLING = 10_000
 """Entries of a parsed document that is sent to other processes beside its columns."""
 _CHAR_BYTES = 4
 """Most bytes of a character, or of a mark before them all."""
+
+
+def decode_text(data: bytes) -> str:
+    """Decode the bytes of a JSON document: UTF-8, or UTF-16 and UTF-32 with their marks."""
+    encoding = json.detect_encoding(data)
+    try:
+        return data.decode("utf-8-sig" if encoding.startswith("utf-8") else encoding)
+    except UnicodeDecodeError as error:
+        raise SpecError(
+            f"The document is not text: byte {error.start:,} is not valid "
+            f"{error.encoding.upper()}.",
+            code="not-json",
+        ) from None
 
 
 @masks_repr

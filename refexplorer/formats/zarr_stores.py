@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.core.errors import LeftOutWarning, LimitError, SourceError
 from refexplorer.core.files import read_within
 from refexplorer.core.text import counted, escape
-from refexplorer.formats.columns.entries import Entries, EntriesBuilder
+from refexplorer.formats.columns.table import Entries, EntriesBuilder
 from refexplorer.formats.datafiles.zarr_terms import base64_text
 from refexplorer.formats.source import (
     ZMETADATA,

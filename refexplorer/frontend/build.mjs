@@ -1,8 +1,8 @@
 // Bundles one ES module per view into the package; `--watch` rebuilds on every change.
-// Before that, the types of the messages are written: what Python says of them is in protocol.json.
+// Before that, the types of the messages are written where hatch_build.py has put what Python says of them.
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import { build, context } from "esbuild";
-import { compile } from "json-schema-to-typescript";
 import { quantize } from "topojson-client";
 
 const outdir = "../hosts/static";
@@ -41,11 +41,12 @@ async function licences({ inputs }) {
 
 /** The types of the messages, made of their JSON Schema. */
 async function types() {
+  const { compile } = await import("json-schema-to-typescript");
   const schema = JSON.parse(await readFile("generated/protocol.json", "utf8"));
   const text = await compile(schema, "Protocol", {
     additionalProperties: false,
     bannerComment:
-      "/** The messages between the views and Python. Made by the build of what refexplorer/views/wire says. */",
+      "/** The messages between the views and Python. Made by the build of the signatures of the controllers. */",
     unreachableDefinitions: true,
   });
   await writeFile("generated/protocol.ts", text);
@@ -81,7 +82,7 @@ const extension = {
   format: "iife",
 };
 
-await types();
+if (existsSync("generated/protocol.json")) await types();
 await land();
 if (process.argv.includes("--watch")) {
   for (const each of [options, extension]) await (await context(each)).watch();

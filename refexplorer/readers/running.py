@@ -44,8 +44,8 @@ from refexplorer.refset.contents import Contents
 from refexplorer.spec.document import Document, read_document
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.item import runs
-from refexplorer.spec.lint import is_metadata
 from refexplorer.spec.references import V0Value
+from refexplorer.spec.zarr_metadata import is_metadata
 
 ICECHUNK = "icechunk"
 RUN = {

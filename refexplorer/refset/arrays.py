@@ -10,9 +10,8 @@ from math import prod
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.columns.arrow import number_column
+from refexplorer.formats.columns.arrow import BLOCK, number_column
 from refexplorer.formats.columns.chunk_names import chunk_indices, last_parts
-from refexplorer.formats.columns.spans import BLOCK
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, generated_tables
@@ -20,8 +19,13 @@ from refexplorer.refset.tree import Folder, Tree
 from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.gen.inversion import Digit, Number, span
 from refexplorer.spec.keys import folders_above, prefix
-from refexplorer.spec.lint import parse_metadata
-from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta, BadMetadata, read_array
+from refexplorer.spec.zarr_metadata import (
+    METADATA_NAMES,
+    ArrayMeta,
+    BadMetadata,
+    parse_metadata,
+    read_array,
+)
 
 _OF_ARRAYS = (".zarray", "zarr.json")
 

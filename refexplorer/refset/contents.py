@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from refexplorer.core.errors import InternalError, LimitError
 from refexplorer.formats.columns.arrow import flags_of, number_column
-from refexplorer.formats.columns.entries import Entries
+from refexplorer.formats.columns.table import Entries
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.search import KeySearch
@@ -264,6 +264,11 @@ class Internals:
     def array_states(self) -> ArrayStates:
         """The chunks of each array by state."""
         return array_states(self.opened)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the chunks were counted, so that `array_states` takes no time."""
+        return "array_states" in vars(self)
 
     @cached_property
     def target_index(self) -> TargetIndex:

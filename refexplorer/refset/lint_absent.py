@@ -13,14 +13,13 @@ import numpy as np
 
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.table import Table
-from refexplorer.refset.chunk_grid import ChunkReferences, chunk_counts
-from refexplorer.refset.grid_cells import ChunkColumns
-from refexplorer.refset.lint_metadata import attributes_of
+from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, chunk_counts
+from refexplorer.refset.lint_arrays import attributes_of
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.keys import folders_above, prefix
-from refexplorer.spec.lint import KeyFindings, parse_metadata
-from refexplorer.spec.zarr_metadata import ArrayMeta
+from refexplorer.spec.lint import KeyFindings
+from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
 
 _ELEMENTS = 10_000_000  # places of a joined axis that are looked at, one byte each
 _CHUNKS = 2_000_000
@@ -41,13 +40,14 @@ class _Along(NamedTuple):
     def key_at(self, element: int) -> str:
         """Return the key of the first chunk at an element of it."""
         index = [0] * len(self.array.shape)
-        index[self.place] = element // self.array.chunks[self.place]
+        index[self.place] = self.array.axes[self.place].number_at(element)
         return self.array.chunk_key(index)
 
     def spread(self, flags: np.ndarray) -> np.ndarray:
         """Return flags of chunks along the axis for each of its elements."""
-        size = self.array.chunks[self.place]
-        return np.repeat(flags, size)[: self.array.shape[self.place]]
+        axis = self.array.axes[self.place]
+        starts = axis.starts_of(np.arange(len(flags)))
+        return np.repeat(flags, np.diff(starts, append=axis.extent))
 
 
 def lint_absent(opened: OpenedSet, notes: KeyFindings) -> None:
@@ -81,11 +81,16 @@ def _lint_places(opened: OpenedSet, missing: dict[str, int | None], notes: KeyFi
 def _is_container(opened: OpenedSet, array: ArrayMeta, missing: int | None) -> bool:
     """Say whether an array without a chunk has attributes only, as grid mappings have.
 
-    Joining files makes one of several values of it.
+    Joining files makes one of several values of it. A text is written for its value.
     """
     if missing != array.chunk_count:
         return False
-    return not array.shape or "grid_mapping_name" in attributes_of(opened.table, array)
+    is_scalar = not array.shape and not _is_text(array)
+    return is_scalar or "grid_mapping_name" in attributes_of(opened.table, array)
+
+
+def _is_text(array: ArrayMeta) -> bool:
+    return array.dtype in ("|O", "string")
 
 
 def _lint_array(array: ArrayMeta, missing: int | None, notes: KeyFindings) -> None:
@@ -93,10 +98,11 @@ def _lint_array(array: ArrayMeta, missing: int | None, notes: KeyFindings) -> No
         return
     key = array.metadata_key
     reads = _reads_as(array)
-    if missing == array.chunk_count and prod(array.shape) > 1:
+    if missing == array.chunk_count and (prod(array.shape) > 1 or _is_text(array)):
+        them = "it" if prod(array.shape) == 1 else "any of them"
         message = (
-            f"`{array.path}` has {prod(array.shape):,} values and no reference to any of them; "
-            f"{reads}."
+            f"{array.path_text(True)} has {counted(prod(array.shape), 'value')} and no "
+            f"reference to {them}; {reads}."
         )
         hint = "If its files have values, make the references to them again."
         notes.add("array-without-references", key, message, hint)
@@ -104,7 +110,7 @@ def _lint_array(array: ArrayMeta, missing: int | None, notes: KeyFindings) -> No
     notes.add(
         "missing-chunks",
         key,
-        f"{missing:,} of {counted(array.chunk_count, 'chunk')} of `{array.path}` "
+        f"{missing:,} of {counted(array.chunk_count, 'chunk')} of {array.path_text()} "
         f"{'has' if missing == 1 else 'have'} no reference; {reads}.",
     )
 
@@ -180,7 +186,8 @@ def _lint_coordinate(
     if missing[array.path] != array.chunk_count or array.shape == (1,) or full is None:
         return
     message = (
-        f"The coordinate `{array.path}` has no reference to any of its {array.shape[0]:,} values"
+        f"The coordinate {array.path_text()} has no reference to any of its {array.shape[0]:,} "
+        "values"
     )
     message += f", where `{full.path}` has data; `{coordinate.key_at(0)}` reads as the fill value."
     hint = "Add the references to its chunks, or its values inline."
@@ -274,6 +281,10 @@ _CONSOLIDATED = ".zmetadata"
 
 def lint_groups(opened: OpenedSet, notes: KeyFindings) -> None:
     """Note groups without metadata: xarray opens none of them, or shows an empty dataset."""
+    if (root := opened.arrays.get("")) is not None:
+        message = "The root of the set is an array, not a group, so xarray cannot open it."
+        hint = "Open it with Zarr: `refs.to_zarr()`, or the code that the set shows."
+        notes.add("root-array", root.metadata_key, message, hint)
     table, below = opened.table, dict[str, list[str]]()
     if opened.count == len(table.metadata):
         return  # a set without data, such as a part of one that is being written

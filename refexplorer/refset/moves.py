@@ -17,8 +17,8 @@ from refexplorer.formats.columns.references import RANGE, URL, Columns, joined_c
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.tree import Node, Tree
 from refexplorer.spec.keys import prefix
-from refexplorer.spec.lint import is_metadata, parse_metadata
 from refexplorer.spec.references import Base64, Inline
+from refexplorer.spec.zarr_metadata import is_metadata, parse_metadata
 
 CHANGES = (
     "same", "removed", "added", "moved", "shifted", "resized", "inlined", "embedded", "content",

@@ -13,16 +13,21 @@ import pyarrow as pa
 
 from refexplorer.formats.columns.arrow import numbers_of, text_column
 from refexplorer.formats.columns.chunk_names import chunk_keys
-from refexplorer.formats.columns.entries import Entries
 from refexplorer.formats.columns.references import Columns, joined_columns
-from refexplorer.formats.columns.table import Table, build_table
+from refexplorer.formats.columns.table import Entries, Table, build_table
 from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.arrays import ArrayIndex
-from refexplorer.refset.explicit import table_of_entries
 from refexplorer.refset.overriding import COMPARED_KEYS, OverrideLimits, apply_overrides, is_within
 from refexplorer.refset.parquet_segment import Loaded, Records
-from refexplorer.refset.rejected import Rejected, rejected_of
-from refexplorer.refset.segments import Generated, Segment, generated_tables, warn_of_failing
+from refexplorer.refset.segments import (
+    Generated,
+    Rejected,
+    Segment,
+    generated_tables,
+    rejected_of,
+    table_of_entries,
+    warn_of_failing,
+)
 from refexplorer.refset.soft_links import follow_links
 from refexplorer.refset.tree import Node, Page, Tree
 from refexplorer.spec.document import Document

@@ -24,13 +24,11 @@ from refexplorer.formats.columns.references import (
     UrlColumn,
     joined_columns,
 )
-from refexplorer.formats.parquet.footer import BadRecords, Footer
-from refexplorer.formats.parquet.records import RecordColumns
+from refexplorer.formats.parquet.records import BadRecords, Footer, RecordColumns
 from refexplorer.formats.parquet.store import ParquetStore, number_of_key
 from refexplorer.formats.source import ZMETADATA
 from refexplorer.spec.findings import SHOWN_PER_CODE, Finding, Findings, Reason
-from refexplorer.spec.reference_parsing import read_inline
-from refexplorer.spec.references import Inline, Reference
+from refexplorer.spec.references import Inline, Reference, read_inline
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 FAILED = 255
@@ -342,7 +340,8 @@ class Records(PickledByFields):
     def parts(self) -> tuple[RecordPart, ...]:
         """The record files that are there, in order; those that are missing are noted."""
         numbers = self.store.record_numbers(self.array)
-        self._note_missing(numbers)
+        if numbers:  # kerchunk writes none for an array without references, which has a finding
+            self._note_missing(numbers)
         return tuple(RecordPart(self.store, self.array, number) for number in numbers)
 
     def _note_missing(self, there: list[int]) -> None:

@@ -1,25 +1,287 @@
-"""The segments of a set: explicit references, gen items, parquet arrays; later ones override."""
+"""The segments of a set: explicit references, gen items, parquet arrays; later ones override.
+
+And the keys of its document that are rejected.
+"""
 
 from __future__ import annotations
 
+import heapq
 import warnings
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from operator import itemgetter
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.core.errors import LeftOutWarning
-from refexplorer.formats.columns.arrow import number_column, text_column
-from refexplorer.formats.columns.references import RANGE, URL, Columns, UrlColumn, joined
-from refexplorer.formats.columns.table import Table
+from refexplorer.core.errors import LeftOutWarning, LimitError, PickledByFields
+from refexplorer.formats.columns.arrow import number_column, numbers_of, spans_of, text_column
+from refexplorer.formats.columns.chunk_names import chunk_indices
+from refexplorer.formats.columns.references import (
+    RANGE,
+    URL,
+    Columns,
+    ColumnsBuilder,
+    UrlColumn,
+    joined,
+)
+from refexplorer.formats.columns.table import WHOLE, Entries, KeyIndex, Table
+from refexplorer.spec.document import ArgumentNotes, Document, EntryNotes, UrlReader
 from refexplorer.spec.findings import Finding, Reason, pointer
-from refexplorer.spec.gen.dimensions import as_column
-from refexplorer.spec.gen.item import FEW, BadField, GenItem, Run, entries, failing, runs
-from refexplorer.spec.references import Range, Reference
-from refexplorer.spec.templates.columns import Halves
+from refexplorer.spec.gen.dimensions import as_column, blocks
+from refexplorer.spec.gen.item import (
+    FEW,
+    BadField,
+    GenItem,
+    Run,
+    entries,
+    failing,
+    runs,
+    values_text,
+)
+from refexplorer.spec.keys import folders_above
+from refexplorer.spec.references import BadReference, Range, Reference, check_length, read_reference
+from refexplorer.spec.templates.columns import Halves, TooMuchText, flat
+from refexplorer.spec.zarr_metadata import ArrayMeta
+
+_WRITTEN_KEYS = 200_000
+"""Of gen items with more keys the chunks are not counted."""
+
+
+def _no_keys() -> pa.LargeStringArray:
+    return text_column([])
+
+
+@dataclass(frozen=True)
+class Rejected(PickledByFields):
+    """n explicit keys and the gen items that were rejected."""
+
+    base: str = ""  # What the pointer of an explicit key starts with
+    # Column of texts, n rows, none twice
+    keys: pa.LargeStringArray = field(default_factory=_no_keys)
+    # What is wrong with each, an index into `reasons`; shape ``(n,)``
+    codes: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))
+    reasons: tuple[Reason, ...] = ()  # What is wrong
+    # Gen items that were rejected as a whole; the set has none of their keys
+    items: tuple[GenItem, ...] = ()
+
+    @cached_property
+    def _index(self) -> KeyIndex:
+        return KeyIndex(self.keys)
+
+    def find(self, key: str) -> Finding | None:
+        """Return why a key was rejected; None if it was not."""
+        row = self._index.find(key) if len(self.keys) else None
+        if row is None:
+            found = (_refusal(item, key) for item in self.items if key.startswith(item.folder))
+            return next(filter(None, found), None)
+        reason: Reason = self.reasons[self.codes[row]]
+        return reason.finding(self.base + pointer(key), key)
+
+    def touches(self, path: str) -> bool:
+        """Say whether keys below a path may be among them."""
+        return path in self._folders or any(_may_make(item, path) for item in self.items)
+
+    def is_uncounted(self, path: str) -> bool:
+        """Say whether a refused gen item has so many keys, maybe of a path, that none is listed."""
+        large = (item for item in self.items if item.varying.count > _WRITTEN_KEYS)
+        return any(_may_make(item, path) for item in large)
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        """Every folder above an explicit key."""
+        return frozenset(folder for key in self.keys.to_pylist() for folder in folders_above(key))
+
+    def indices(self, array: ArrayMeta) -> np.ndarray:
+        """Return the chunks of an array among them, shape ``(n, rank)`` int64, any order."""
+        if not array.shape:
+            return np.empty((int(self.find(array.chunk_key(())) is not None), 0), np.int64)
+        keys = pa.chunked_array([self.keys, *map(_keys_of, self.items)]).combine_chunks()
+        indices = chunk_indices(array, keys)[1]
+        found: np.ndarray = indices[array.inside(indices)]
+        return found
+
+
+def _may_make(item: GenItem, path: str) -> bool:
+    """Say whether a gen item may make keys below a path."""
+    folder = f"{path}/" if path else ""
+    return item.folder.startswith(folder) or folder.startswith(item.folder)
+
+
+def _refusal(item: GenItem, key: str) -> Finding | None:
+    """Return why the item that would generate a key was rejected."""
+    try:
+        number = item.find(key)
+    except LimitError:
+        return None
+    if number is None:
+        return None
+    for values in (item.values(number), *map(item.varied, item.sample())):
+        if (bad := item.failure(values)) is not None:
+            where = values_text(values)
+            message = (
+                f"gen[{item.number}] would generate this key, but the item is rejected, "
+                f"since it fails for {where}: {bad}"
+            )
+            at = pointer("gen", item.number, bad.field)
+            return Reason(bad.code, message, bad.hint).finding(at, key)
+    return None
+
+
+def _keys_of(item: GenItem) -> pa.LargeStringArray:
+    """Write out the keys of an item, if they are not too many; those that fail are skipped."""
+    keys: list[str] = []
+    count = item.varying.count
+    for block in blocks(item.varying, 0, count if count <= _WRITTEN_KEYS else 0):
+        scopes = item.scopes(block.values(item.varying))
+        try:
+            texts = flat(scopes.texts(item.key), block.shape)
+        except TooMuchText:
+            break
+        keys += texts[scopes.good(block.shape)].tolist()
+    return text_column(keys)
+
+
+def rejected_of(base: str, reasons: Mapping[str, Reason]) -> Rejected:
+    """Put keys and what is wrong with them into columns."""
+    return Rejected(
+        base, text_column(list(reasons)), np.arange(len(reasons)), tuple(reasons.values())
+    )
+
+
+_REJECTED = -2  # in the column of targets, of a row whose reference has an error; -1 is no target
+
+
+@dataclass
+class _Errors:
+    """The reasons for rejecting values, by their rows, and URLs, by their positions."""
+
+    rows: dict[int, Reason] = field(default_factory=dict)
+    urls: dict[int, Reason] = field(default_factory=dict)
+
+    def rejected(self, entries: Entries, rows: np.ndarray, base: str) -> Rejected:
+        """Return the keys of some rows, all of which were rejected."""
+        reasons = (*self.rows.values(), *self.urls.values())
+        of_row = {row: code for code, row in enumerate(self.rows)}
+        of_url = {position: code for code, position in enumerate(self.urls, len(self.rows))}
+        pairs = zip(rows.tolist(), entries.codes[rows].tolist(), strict=True)
+        codes = [of_row[row] if row in of_row else of_url[position] for row, position in pairs]
+        keys = entries.keys.take(number_column(rows))
+        return Rejected(base, keys, np.array(codes, np.int32), reasons)
+
+
+def table_of_entries(entries: Entries, document: Document) -> tuple[Table, Rejected]:
+    """Put entries into a table; bad ones are noted in the document and rejected."""
+    keys, urls, errors = entries.keys, UrlReader(document), _Errors()
+    _refuse_long(entries, document, errors)
+    rows, values = _values(entries, document, urls, errors)
+    columns = _ranges(entries, document, urls, errors).overwritten(rows, values)
+    columns.targets[list(errors.rows)] = _REJECTED
+    _note_arguments(entries, document)
+    table = Table(keys, columns)
+    if table.index.unique and not np.any(columns.targets == _REJECTED):
+        return table, Rejected(document.base)
+    rows = _last(keys, document)
+    is_bad = columns.targets[rows] == _REJECTED
+    rejected = errors.rejected(entries, rows[is_bad], document.base)
+    rows = rows[~is_bad]
+    return Table(keys.take(number_column(rows)), columns.select(rows)), rejected
+
+
+def _refuse_long(entries: Entries, document: Document, errors: _Errors) -> None:
+    """Refuse the keys that are longer than the limits allow."""
+    sizes = spans_of(entries.keys).sizes
+    for row in np.flatnonzero(sizes > document.limits.key_bytes).tolist():
+        key = entries.keys[row].as_py()
+        try:
+            check_length(key, document.limits)
+        except BadReference as bad:
+            errors.rows[row] = EntryNotes(document, key).refuse(bad)
+
+
+def _ranges(entries: Entries, document: Document, urls: UrlReader, errors: _Errors) -> Columns:
+    """Return the columns with byte ranges and whole files in their rows, nothing in the others."""
+    texts, codes = entries.urls, np.arange(len(entries.urls) + 1, dtype=np.int32)
+    if document.version and _is_any_rendered(texts):
+        texts, codes[:-1] = _rendered(entries, document, urls, errors)
+    codes[-1] = _REJECTED
+    kinds = np.where(entries.lengths == WHOLE, np.uint8(URL), np.uint8(RANGE))
+    targets, lengths = codes[entries.codes], np.maximum(entries.lengths, 0)
+    return Columns(kinds, targets, UrlColumn(texts), entries.offsets, lengths, [])
+
+
+def _is_any_rendered(texts: pa.LargeStringArray) -> bool:
+    """Say whether rendering may change any of many texts; jinja2 changes line ends, too."""
+    blocks = spans_of(texts).blocks()
+    return any(np.any(block == letter) for block in blocks for letter in b"{\r\n")
+
+
+def _rendered(
+    entries: Entries, document: Document, urls: UrlReader, errors: _Errors
+) -> tuple[pa.Array, np.ndarray]:
+    """Render each distinct URL; return the distinct results, and for each URL its index there."""
+    found: dict[str, int] = {}
+    codes = np.full(len(entries.urls), _REJECTED, np.int32)
+    for position, text in enumerate(entries.urls.to_pylist()):
+        try:
+            codes[position] = found.setdefault(urls.read(text), len(found))
+        except BadReference as bad:
+            errors.urls[position] = Reason.of(bad)
+            _note_bad_url(bad, position, entries, document)
+    return text_column(list(found)), codes
+
+
+def _note_arguments(entries: Entries, document: Document) -> None:
+    """Note arguments that no template uses, at the first key of each URL."""
+    if not document.templates:
+        return
+    notes = ArgumentNotes(document)
+    codes, firsts = np.unique(entries.codes, return_index=True)
+    by_row = sorted(zip(firsts.tolist(), codes.tolist(), strict=True))
+    ranges = ((row, [entries.urls[code].as_py()]) for row, code in by_row if code >= 0)
+    for row, value in heapq.merge(ranges, entries.values.items(), key=itemgetter(0)):
+        notes.add(entries.keys[row].as_py(), value)
+
+
+def _note_bad_url(bad: BadReference, position: int, entries: Entries, document: Document) -> None:
+    """Note a URL that cannot be rendered, at the first keys that have it."""
+    for row in np.flatnonzero(entries.codes == position).tolist():
+        EntryNotes(document, entries.keys[row].as_py()).refuse(bad)
+
+
+def _values(
+    entries: Entries, document: Document, urls: UrlReader, errors: _Errors
+) -> tuple[np.ndarray, Columns]:
+    """Read the values that are no plain byte range; return their rows and references."""
+    builder = ColumnsBuilder()
+    rows: list[int] = []
+    for row, value in entries.values.items():
+        if row in errors.rows:
+            continue
+        notes = EntryNotes(document, entries.keys[row].as_py())
+        try:
+            builder.add(read_reference(value, urls.read, notes.add))
+        except BadReference as bad:
+            errors.rows[row] = notes.refuse(bad)
+        else:
+            rows.append(row)
+    return np.array(rows, np.int64), builder.build()
+
+
+def _last(keys: pa.Array, document: Document) -> np.ndarray:
+    """Return the rows that count: of equal keys the last one, at the position of the first."""
+    codes = numbers_of(keys.dictionary_encode().indices)
+    counts = np.bincount(codes)
+    rows = np.zeros(len(counts), np.int64)
+    rows[codes] = np.arange(len(keys))
+    for code in np.flatnonzero(counts > 1).tolist():
+        key = keys[int(rows[code])].as_py()
+        message = f"`{key}` occurs {counts[code]:,} times in one object; the last value is used."
+        EntryNotes(document, key).add("duplicate-key", message)
+    return rows
 
 
 class Segment(Protocol):
@@ -208,15 +470,15 @@ _LARGEST = 2**63 - 1  # int64
 def generated_tables(part: Generated, start: int = 0, stop: int | None = None) -> Iterator[Table]:
     """Yield the references numbered `start` to `stop`; those that fail are skipped."""
     for run in part.runs(start, stop):
-        yield Table(_keys_of(run), columns_of(run), part.origin)
+        yield Table(_keys_of_run(run), columns_of(run), part.origin)
 
 
 def generated_keys(part: Generated) -> Iterator[pa.LargeStringArray]:
     """Yield the keys alone, in order; those of references that fail are skipped."""
-    return map(_keys_of, part.runs())
+    return map(_keys_of_run, part.runs())
 
 
-def _keys_of(run: Run) -> pa.LargeStringArray:
+def _keys_of_run(run: Run) -> pa.LargeStringArray:
     if not isinstance(run.texts, Halves):
         return text_column(run.keys)
     parts = ((run.texts.heads, run.texts.high), (run.texts.tails, run.texts.low))

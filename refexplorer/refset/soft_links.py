@@ -18,10 +18,11 @@ from refexplorer.formats.columns.arrow import number_column, text_column
 from refexplorer.formats.columns.references import BASE64
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.overriding import is_within
-from refexplorer.refset.rejected import Rejected
+from refexplorer.refset.segments import Rejected
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.keys import MAX_DEPTH, prefix
-from refexplorer.spec.lint import SOFT, parse_metadata, path_of_link
+from refexplorer.spec.lint import SOFT, path_of_link
+from refexplorer.spec.zarr_metadata import parse_metadata
 
 _OWN = {".zgroup", ".zarray", ".zattrs", "zarr.json"}
 """The keys that a link has itself."""

@@ -15,21 +15,21 @@ from refexplorer.spec.findings import Findings, Hint, Reason, pointer, suggest
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.gen.parsing import note_unused_arguments, read_gen
 from refexplorer.spec.keys import RESERVED, is_speakable
-from refexplorer.spec.reference_parsing import (
+from refexplorer.spec.references import (
     BadReference,
+    Reference,
     check_length,
     check_text,
     read_reference,
 )
-from refexplorer.spec.references import Reference
 from refexplorer.spec.templates import syntax
-from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.syntax import TemplateProblem, Value
 from refexplorer.spec.templates.template import (
     Compile,
     Expression,
     Scope,
     Template,
+    compile_template,
     is_template,
     rendered_plain,
 )

@@ -6,16 +6,16 @@ have to extend them.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from refexplorer.core.masking import SIGNED, is_secret
+from refexplorer.core.text import counted
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.keys import ODD_IN_URL, unportable_key, unportable_url
 from refexplorer.spec.templates.template import is_template
-from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 
 class LintFinding(NamedTuple):
@@ -97,8 +97,11 @@ _SINGLE = re.compile(r"(?<![{$])\{([A-Za-z_]\w*)\}(?!\})")
 _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
-def lint_key(key: str, version: int) -> Iterator[LintFinding]:
-    """Yield remarks on a key; `ODD_KEY` has to match each key that there is a remark on."""
+def lint_key(key: str, version: int | None) -> Iterator[LintFinding]:
+    """Yield remarks on a key; `ODD_KEY` has to match each key that there is a remark on.
+
+    `version` is None where the references are not written in a reference set.
+    """
     if _SEGMENT.search(key):
         yield LintFinding(
             "suspicious-key",
@@ -113,25 +116,29 @@ def lint_key(key: str, version: int) -> Iterator[LintFinding]:
         )
     if _HIDDEN.search(key):
         yield LintFinding("suspicious-characters", "The key contains invisible characters.")
-    elif why := unportable_key(key):
+    elif version is not None and (why := unportable_key(key)):
         yield LintFinding("unportable-key", why)
 
 
-def lint_url(url: str | None, version: int) -> Iterator[LintFinding]:
-    """Say what is odd about a URL, after its template was rendered; `ODD_URL` has to match it."""
+def lint_url(url: str | None, version: int | None) -> Iterator[LintFinding]:
+    """Say what is odd about a URL, after its template was rendered; `ODD_URL` has to match it.
+
+    `version` as in `lint_key`.
+    """
+    is_written = version is not None
     if url is None:
         yield LintFinding(
             "null-url", "The reference has no URL.", "Name the target when you open the set."
         )
     elif url == "":
         yield LintFinding("empty-url", "The URL is empty.", "Check whether a template is empty.")
-    elif "::" in url:
+    elif is_written and "::" in url:
         yield LintFinding(
             "chained-url",
             "fsspec does not follow chained URLs inside references.",
             "Refer to the file itself.",
         )
-    elif not _PROTOCOL.match(url) and not url.startswith("/"):
+    elif is_written and not _PROTOCOL.match(url) and not url.startswith("/"):
         yield LintFinding(
             "relative-url",
             "The URL is relative: refexplorer resolves it against the folder of the reference "
@@ -142,7 +149,7 @@ def lint_url(url: str | None, version: int) -> Iterator[LintFinding]:
             "suspicious-characters",
             "The URL contains invisible characters, so it may not be what it looks like.",
         )
-    elif url and "::" not in url and (why := unportable_url(url)):
+    elif is_written and url and "::" not in url and (why := unportable_url(url)):
         yield LintFinding("unportable-url", why)
     if url and is_secret(url):
         yield LintFinding(
@@ -182,33 +189,19 @@ def _protocol(url: str) -> str:
     return match[0].rstrip(":").lower() if match else "no protocol"
 
 
-def is_metadata(key: str) -> bool:
-    """Say whether a key holds Zarr metadata, which is JSON."""
-    return key.rpartition("/")[2] in METADATA_NAMES
-
-
-def parse_metadata(text: str) -> Mapping[str, object] | None:
-    """Parse the text of a metadata key; None if it is not a JSON object."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
 def lint_chunk(array: ArrayMeta, key: str, index: tuple[int, ...]) -> LintFinding | None:
     """Say whether a chunk key fits the grid of its array."""
     if len(index) != len(array.shape):
         return LintFinding(
             "chunk-wrong-rank",
-            f"The key has {len(index)} indices, but the array `{array.path}` has "
-            f"{len(array.shape)} dimensions.",
+            f"The key has an index of {counted(len(index), 'dimension')}, but "
+            f"{array.path_text()} has {len(array.shape)}.",
         )
     if not array.contains(index):
         grid = " x ".join(map(str, array.grid))
         return LintFinding(
             "chunk-outside-grid",
-            f"The chunk lies outside the {grid} chunk grid of the array `{array.path}`, so no "
+            f"The chunk lies outside the {grid} chunk grid of {array.path_text()}, so no "
             "reader requests it.",
         )
     return None

@@ -7,22 +7,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
+from refexplorer.core.limits import INT64_MAX
 from refexplorer.core.text import counted
 from refexplorer.spec.keys import odd_json
-from refexplorer.spec.lint import LintFinding, parse_metadata
+from refexplorer.spec.lint import LintFinding
 from refexplorer.spec.zarr_metadata import (
     DIMENSIONS,
     FIELDS_OF_DTYPE,
     ArrayMeta,
     BadMetadata,
+    parse_metadata,
     read_array,
     wrong_fill_value,
 )
 
-_INT64 = 2**63 - 1
 _DTYPE_V2 = re.compile(
     r"\|b1|\|[iu]1|[<>](?:[iu][248]|f[248]|c(?:8|16))|\|O|\|[SV][1-9]\d*|[<>]U[1-9]\d*"
     r"|[<>][Mm]8(?:\[\d*[A-Za-z\u00b5\u03bc]+\])"
@@ -80,7 +82,7 @@ def _array(path: str, metadata: Mapping[str, object], rules: _Rules) -> Iterator
     except BadMetadata as bad:
         yield LintFinding(bad.code, f"{bad}")
     else:
-        if any(length > _INT64 for length in array.shape):
+        if any(length > INT64_MAX for length in array.shape):
             yield _bad("A length of `shape` does not fit into 64 bits, so no reader opens it.")
         if 0 in _written_chunks(metadata):
             message = (
@@ -236,7 +238,12 @@ _CALENDARS = frozenset(
 
 
 def lint_attributes(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintFinding]:
-    """Say why xarray would not open an array because of its attributes, as they are written."""
+    """Say why xarray would not open an array because of its attributes, as they are written.
+
+    It opens no array at the root, whatever its attributes are.
+    """
+    if not array.path:
+        return
     yield from _names(array, attributes)
     for name in ("scale_factor", "add_offset"):
         value = attributes.get(name)
@@ -264,7 +271,7 @@ def lint_attributes(array: ArrayMeta, attributes: Mapping[str, object]) -> Itera
 def _bad_of_attribute_rules(array: ArrayMeta, message: str) -> LintFinding:
     return LintFinding(
         "bad-attribute",
-        f"{message}, so xarray does not open `{array.path}`.",
+        f"{message}, so xarray does not open {array.path_text()}.",
         "Write the attribute as the file has it, or open the set with `decode_cf=False`.",
     )
 
@@ -278,19 +285,31 @@ def _names(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintF
         if (rank or not is_v3) and _NCZARR not in array.metadata:
             yield LintFinding(
                 "no-dimension-names",
-                f"`{array.path}` has no `{field}`, so xarray does not open it.",
+                f"{array.path_text(True)} has no `{field}`, so xarray does not open it.",
             )
         return
     if not isinstance(written, list) or len(written) != rank or not _are_texts(written):
         yield LintFinding(
             "bad-dimension-names",
-            f"`{field}` of `{array.path}` must be a list of {counted(rank, 'name')}, one for each "
+            f"`{field}` of {array.path_text()} must be a list of {counted(rank, 'name')}, one "
+            "for each "
             f"dimension, but it is {written!r}; xarray refuses it, or names dimensions otherwise.",
         )
 
 
 def _are_texts(names: list[object]) -> bool:
     return all(isinstance(name, str) for name in names)
+
+
+def named_arrays(attributes: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield the names of arrays in the attributes that have some, as CF writes them.
+
+    In ``crs: x y`` the name with the colon is that of the mapping, and the others are coordinates.
+    """
+    for attribute in ("coordinates", "grid_mapping"):
+        text = attributes.get(attribute)
+        for word in text.split() if isinstance(text, str) else ():
+            yield attribute, word.rstrip(":")
 
 
 def lint_ignored_fill_value(
@@ -300,12 +319,13 @@ def lint_ignored_fill_value(
     written, used = attributes.get("_FillValue"), array.fill_value
     if isinstance(written, list) and len(written) == 1:
         written = written[0]
-    numbers = isinstance(written, int | float) and isinstance(used, int | float)
-    if array.zarr_format != 2 or not numbers or written == used:
+    if not isinstance(written, int | float) or not isinstance(used, int | float):
+        return None
+    if array.zarr_format != 2 or not array.path or _is_same(array, written, used):
         return None
     return LintFinding(
         "fill-value-ignored",
-        f"`_FillValue` of `{array.path}` is {written!r}, but the fill value of the array is "
+        f"`_FillValue` of {array.path_text()} is {written!r}, but the fill value of the array is "
         f"{used!r}: xarray reads {used!r} as missing and {written!r} as a value.",
         "Write the same number as `fill_value` of the array.",
     )
@@ -321,10 +341,67 @@ def may_be_a_value(array: ArrayMeta, attributes: Mapping[str, object]) -> bool:
     value = array.fill_value
     if array.zarr_format != 2 or isinstance(value, bool) or not isinstance(value, int | float):
         return False
+    if not array.path:  # xarray opens no array at the root
+        return False
     if "_FillValue" in attributes or value != value or abs(value) >= _FAR_AWAY:
         return False
+    if not _KINDS.fullmatch(array.dtype) or _is_declared(array, value, attributes):
+        return False
     is_coordinate = array.dimensions == (array.path.rpartition("/")[2],)
-    return _KINDS.fullmatch(array.dtype) is not None and (is_coordinate or not _is_usual(array))
+    return is_coordinate or not _is_usual(array)
+
+
+_DEFAULTS = {
+    "i1": -127, "u1": 255, "i2": -32767, "u2": 65535, "i4": -2147483647, "u4": 4294967295,
+    "i8": -9223372036854775806, "u8": 18446744073709551614,
+}  # fmt: skip
+"""What netCDF fills integers with; its floats are far away from all values."""
+
+
+def _is_declared(array: ArrayMeta, value: float, attributes: Mapping[str, object]) -> bool:
+    """Say whether a file says that a value is missing, other than by `_FillValue`."""
+    if value == _DEFAULTS.get(array.dtype[1:]):
+        return True
+    if any(_is_same(array, value, each) for each in _numbers(attributes.get("missing_value"))):
+        return True
+    flags = _numbers(attributes.get("flag_values"))
+    if flags:
+        return not any(_is_same(array, value, flag) for flag in flags)
+    return _is_outside(array, value, attributes)
+
+
+def _is_outside(array: ArrayMeta, value: float, attributes: Mapping[str, object]) -> bool:
+    """Say whether a value as it is stored is beyond the range that an array says to have."""
+    span = _numbers(attributes.get("valid_range"))
+    least = _numbers(attributes.get("valid_min")) or span[:1]
+    most = _numbers(attributes.get("valid_max")) or span[1:]
+    is_integer = array.dtype[1] in "iu"
+    if is_integer and any(isinstance(each, float) for each in (*least, *most)):
+        return False  # limits of the values that packing stands for
+    if array.dtype[1] == "i" and str(attributes.get("_Unsigned", "")).lower() == "true":
+        bits = 8 * int(array.dtype[2:])
+        value, least, most = (
+            value % 2**bits,
+            [n % 2**bits for n in least],
+            [n % 2**bits for n in most],
+        )
+    return any(value < each for each in least) or any(value > each for each in most)
+
+
+def _numbers(value: object) -> list[int | float]:
+    """Return the numbers of an attribute; none where it has others than numbers."""
+    values: list[Any] = value if isinstance(value, list) else [value]
+    is_number = all(isinstance(each, int | float) and not isinstance(each, bool) for each in values)
+    return values if is_number else []
+
+
+def _is_same(array: ArrayMeta, one: float, other: float) -> bool:
+    """Say whether two numbers are one in the data type of an array."""
+    if one == other or not re.fullmatch("[<>]f[248]", array.dtype):
+        return one == other
+    with np.errstate(over="ignore"):
+        stored, its = np.array([one, other], array.dtype)
+    return bool(stored == its)
 
 
 def _is_usual(array: ArrayMeta) -> bool:

@@ -1,4 +1,4 @@
-"""The four kinds of reference, and the V0 form of each.
+"""The four kinds of reference, the V0 form of each, and the reading of it.
 
 Source: kerchunk's reference specification, "Version 0".
 """
@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+import numpy as np
+
+from refexplorer.core.limits import INT64_MAX, Limits
 from refexplorer.core.masking import masks_repr
+from refexplorer.spec.findings import Problem
 
 BASE64_PREFIX = "base64:"
 _BASE64_SPACES = " \t\r\n"
@@ -130,3 +136,186 @@ class Range:
 
 Reference = Inline | Base64 | Url | Range
 V0Value = str | list[str | int | None]
+
+
+_BYTES = 4
+"""Bytes that a character has at most."""
+
+TakeNote = Callable[[str, str, str], None]
+"""Takes a diagnostic code, a sentence and a hint."""
+
+
+class BadReference(Problem):
+    """A value is not a reference."""
+
+
+def read_reference(value: object, url_of: Callable[[str], str], note: TakeNote) -> Reference:
+    """Read the value of one key."""
+    if isinstance(value, list | tuple):
+        return _read_list(value, url_of, note)
+    if isinstance(value, str):
+        return _read_text(value, note)
+    if isinstance(value, Mapping):
+        return Inline(_json_text(value))
+    data = _bytes_of(value)
+    if data is not None:
+        reference = read_inline(data)
+        return _read_base64(reference.text, note) if is_encoded(data) else reference
+    raise BadReference(
+        "bad-ref-type",
+        f"A reference must be a string, an object or a list, not {_shown(value)}.",
+        "Pass it as bytes, which fsspec reads as well."
+        if isinstance(value, bytearray | memoryview)
+        else 'Write "text", {…}, [url] or [url, offset, length].',
+    )
+
+
+def _bytes_of(value: object) -> bytes | None:
+    """Return bytes in memory, of kerchunk or in a buffer of Zarr, as fsspec tells them."""
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, int) or not hasattr(value, "to_bytes"):  # of a number it is another thing
+        return None
+    data: bytes = value.to_bytes()
+    return data
+
+
+def _read_list(
+    value: list[object] | tuple[object, ...], url_of: Callable[[str], str], note: TakeNote
+) -> Reference:
+    if len(value) == 3:
+        url, offset, length = value
+        if type(offset) is not int or type(length) is not int or offset < 0 or length < 0:
+            offset, length = _whole("offset", offset, note), _whole("length", length, note)
+        if offset > INT64_MAX or length > INT64_MAX:
+            message = f"The range {offset}, {length} has a number beyond 2**63 - 1."
+            note("vast-number", message, "No parquet store holds it, and no file is that long.")
+        return Range(_read_url(url, url_of), offset, length)
+    if len(value) == 1:
+        return Url(_read_url(value[0], url_of))
+    raise BadReference(
+        "bad-ref-shape",
+        f"A reference list has one or three elements, not {len(value)}.",
+        "Write [url] for a whole file, or [url, offset, length].",
+    )
+
+
+def _read_url(value: object, url_of: Callable[[str], str]) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise BadReference("bad-url", "The first element of a list must be a URL, as a string.")
+    url = url_of(value)
+    check_text(url, "bad-url", "URL")
+    return url
+
+
+def _whole(name: str, value: object, note: TakeNote) -> int:
+    if isinstance(value, float) and value.is_integer():
+        note("float-offset", f"The {name} {value} is a float.", f"Write {int(value)}.")
+        value = int(value)
+    if isinstance(value, np.integer):  # as kerchunk's dicts in memory hold them
+        value = int(value)
+    if type(value) is not int:
+        raise BadReference(
+            f"bad-{name}",
+            f"The {name} must be an integer number of bytes, not {_shown(value)}.",
+            f"Write the {name} as a number." if isinstance(value, str) else "",
+        )
+    if value < 0:
+        raise BadReference(f"bad-{name}", f"The {name} {value} is negative.")
+    return value
+
+
+def _read_text(value: str, note: TakeNote) -> Reference:
+    if value.startswith(BASE64_PREFIX):
+        return _read_base64(value, note)
+    if value[:9].lstrip().lower().startswith(BASE64_PREFIX):
+        hint = f"Write `{BASE64_PREFIX}` in lower case, at the very start."
+        note("almost-base64", "The text is not decoded, though it looks like base64.", hint)
+    if not value.isascii():
+        check_text(value, "bad-text", "text")
+        note("non-ascii-inline", "The text is not ASCII; it is read as UTF-8.", "")
+    return Inline(value)
+
+
+def is_encoded(value: bytes) -> bool:
+    """Say whether bytes in a set would be taken for base64 text."""
+    return value.startswith(BASE64_PREFIX.encode())
+
+
+def read_inline(value: bytes) -> Inline | Base64:
+    """Read bytes that parquet and kerchunk's dicts in memory hold, and JSON cannot.
+
+    Those that begin with ``base64:`` are such text, as for fsspec; it is not decoded here.
+    """
+    return Base64(value.decode("ascii", "replace")) if is_encoded(value) else read_bytes(value)
+
+
+def read_bytes(value: bytes) -> Inline | Base64:
+    """Read bytes that are the data themselves, whatever they begin with."""
+    if value.isascii() and not is_encoded(value):
+        text = value.decode()
+        if all(letter.isprintable() or letter.isspace() for letter in text):
+            return Inline(text)
+    return Base64(BASE64_PREFIX + base64.b64encode(value).decode())
+
+
+def _read_base64(value: str, note: TakeNote) -> Base64:
+    reference = Base64(value)
+    try:
+        reference.data  # noqa: B018  decoding is the check
+    except ValueError as error:
+        raise BadReference(
+            "bad-base64",
+            f"The text after `base64:` cannot be decoded: {error}.",
+            "Use the characters A-Z a-z 0-9 + /, padded with = at the end.",
+        ) from None
+    if any(blank in value for blank in "\n\r \t"):
+        note("base64-whitespace", "The base64 text contains spaces or line breaks.", "")
+    return reference
+
+
+def check_text(value: str, code: str, what: str) -> None:
+    """Refuse a text that no file can hold."""
+    if value.isascii():
+        return
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise BadReference(
+            code, f"The {what} contains an unpaired surrogate, which UTF-8 cannot encode."
+        ) from None
+
+
+def check_length(key: str, limits: Limits) -> None:
+    """Refuse a key of more bytes than the limits allow."""
+    if len(key) * _BYTES <= limits.key_bytes:
+        return
+    size = len(key.encode("utf-8", "surrogatepass"))
+    if size > limits.key_bytes:
+        raise BadReference(
+            "key-too-long",
+            f"The key has {size:,} bytes, more than the limit of {limits.key_bytes:,}, and is "
+            "rejected.",
+            "No store accepts such a key: a file system takes 255 bytes between slashes, S3 "
+            "takes 1,024 in all. `Limits.key_bytes` raises the limit.",
+        )
+
+
+def _json_text(value: Mapping[str, object]) -> str:
+    """Write an object as JSON text, escaping only what UTF-8 cannot hold."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadReference(
+            "bad-ref-type", f"The object cannot be written as JSON: {error}."
+        ) from None
+    return text
+
+
+def _shown(value: object) -> str:
+    return json.dumps(value, default=str)[:40]

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
 import numpy as np
 
 from refexplorer.core.errors import PickledByFields
+from refexplorer.core.limits import INT64_MAX
+from refexplorer.spec.chunk_axes import ChunkAxis, read_axis
 
 FIELDS_OF_DTYPE = 1_000  # fields of a compound type; a stranger's type may nest without end
 STRUCTURED = "structured"
+STRUCTURES = frozenset({STRUCTURED, "struct"})
 # numpy holds text as UTF-32
 _CODE_POINT = 4
 _TIMES = frozenset({"numpy.datetime64", "numpy.timedelta64"})
@@ -46,7 +50,7 @@ def _of_object(dtype: Mapping[str, object]) -> int | None:
     waiting: list[object] = [dtype]
     total = 0
     for each in waiting:
-        if isinstance(each, Mapping) and each.get("name") == STRUCTURED:
+        if isinstance(each, Mapping) and each.get("name") in STRUCTURES:
             waiting += _fields(each)
             size: int | None = 0
         else:
@@ -62,7 +66,14 @@ def _fields(dtype: Mapping[str, object]) -> list[object]:
     fields = _configuration(dtype).get("fields")
     if not isinstance(fields, list):
         return [None]
-    return [field[1] if isinstance(field, list) and len(field) == 2 else None for field in fields]
+    return [_type_of_field(field) for field in fields]
+
+
+def _type_of_field(field: object) -> object:
+    """Return the data type of a field: a pair, or in `struct` of Zarr 3.2 and newer an object."""
+    if isinstance(field, Mapping):
+        return field.get("data_type")
+    return field[1] if isinstance(field, list) and len(field) == 2 else None
 
 
 def _of_field(dtype: object) -> int | None:
@@ -155,6 +166,22 @@ _RULES: dict[str, _FillCheck] = {
 
 
 METADATA_NAMES = frozenset({".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json"})
+
+
+def is_metadata(key: str) -> bool:
+    """Say whether a key holds Zarr metadata, which is JSON."""
+    return key.rpartition("/")[2] in METADATA_NAMES
+
+
+def parse_metadata(text: str) -> Mapping[str, object] | None:
+    """Parse the text of a metadata key; None if it is not a JSON object."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
 DIMENSIONS = "_ARRAY_DIMENSIONS"
 """The attribute with the names of dimensions, which xarray writes for Zarr v2."""
 _ADDED = {
@@ -168,7 +195,6 @@ _ADDED = {
     "adler32": 4,
 }
 """Codecs that add so many bytes to what they are given, whatever it is."""
-_INT64 = 2**63 - 1
 _RANK = 64
 """Dimensions that NumPy's arrays have at most."""
 
@@ -190,7 +216,8 @@ class ArrayMeta(PickledByFields):
     path
         Where the array is; ``""`` is the root.
     shape, chunks
-        Lengths of the array and of a chunk, in elements, one for each dimension.
+        Lengths of the array and of a chunk, in elements, one for each dimension; where chunks have
+        different lengths, those of the longest.
     dtype
         The data type as written.
     itemsize
@@ -216,16 +243,56 @@ class ArrayMeta(PickledByFields):
     metadata: Mapping[str, object]
     prefix: str
     separator: str
+    varying: tuple[ChunkAxis, ...] | None = None
+
+    def path_text(self, is_start: bool = False) -> str:
+        """Return its path for a sentence, or for the start of one."""
+        return f"`{self.path}`" if self.path else f"{'T' if is_start else 't'}he root array"
+
+    @cached_property
+    def axes(self) -> tuple[ChunkAxis, ...]:
+        """The chunks along each dimension."""
+        pairs = zip(self.shape, self.chunks, strict=True)
+        return self.varying or tuple(ChunkAxis(extent, (length,)) for extent, length in pairs)
 
     @cached_property
     def grid(self) -> tuple[int, ...]:
         """Chunks along each dimension; edge chunks count as whole."""
-        return tuple(-(-n // c) if n else 0 for n, c in zip(self.shape, self.chunks, strict=True))
+        return tuple(axis.count for axis in self.axes)
+
+    def chunk_at(self, place: Sequence[int]) -> tuple[int, ...]:
+        """Return the index of the chunk that has an element."""
+        return tuple(axis.number_at(at) for axis, at in zip(self.axes, place, strict=True))
+
+    def starts_of(self, indices: np.ndarray) -> np.ndarray:
+        """Return the first element of chunks, int64 ``(n, rank)``, of int64 ``(n, rank)``."""
+        pairs = zip(self.axes, indices.T, strict=True)
+        starts = [axis.starts_of(column) for axis, column in pairs]
+        return np.stack(starts, axis=1) if starts else indices
+
+    def element_counts(self, indices: np.ndarray) -> np.ndarray:
+        """Return the elements of chunks as they are stored, int64, of int64 ``(n, rank)``."""
+        found = np.ones(len(indices), np.int64)
+        for at, axis in enumerate(self.axes):
+            found *= axis.lengths_of(indices[:, at])
+        return found
+
+    def chunk_shape(self, index: Sequence[int]) -> tuple[int, ...]:
+        """Return the shape in which a chunk is stored."""
+        return tuple(axis.length_at(at) for axis, at in zip(self.axes, index, strict=True))
+
+    def chunk_array(self, index: Sequence[int]) -> ArrayMeta:
+        """Return metadata with which a chunk is decoded: that of an array of regular chunks."""
+        if self.varying is None:
+            return self
+        shape = self.chunk_shape(index)
+        metadata = dict(self.metadata) | {"shape": list(shape), "chunk_grid": regular_grid(shape)}
+        return replace(self, shape=shape, chunks=shape, metadata=metadata, varying=None)
 
     @cached_property
     def narrow_grid(self) -> tuple[int, ...]:
         """The grid in 64 bits, beyond which columns of chunks have no numbers and no indices."""
-        return tuple(min(size, _INT64) for size in self.grid)
+        return tuple(min(size, INT64_MAX) for size in self.grid)
 
     @cached_property
     def chunk_count(self) -> int:
@@ -235,11 +302,24 @@ class ArrayMeta(PickledByFields):
     @property
     def encoded_size(self) -> int | None:
         """Bytes of every chunk as stored; None where they vary, as those of compressed chunks."""
+        if self.varying or self._added is None:
+            return None
+        return prod(self.chunks) * (self.itemsize or 0) + self._added
+
+    def encoded_sizes(self, indices: np.ndarray) -> np.ndarray | None:
+        """Return the bytes of chunks as stored, int64, of int64 ``(n, rank)``; None as above."""
+        if self._added is None:
+            return None
+        return self.element_counts(indices) * (self.itemsize or 0) + self._added
+
+    @cached_property
+    def _added(self) -> int | None:
+        """The bytes that codecs add to those of the values; None where the size varies."""
         names = (codec.partition("(")[0].removeprefix("numcodecs.") for codec in self.codecs)
         added = [_ADDED.get(name) for name in names]
         if self.itemsize is None or self.dtype == "|O" or None in added:
             return None
-        return prod(self.chunks) * self.itemsize + sum(filter(None, added))
+        return sum(filter(None, added))
 
     @property
     def folder(self) -> str:
@@ -345,13 +425,11 @@ def _read_v2(
 
 def _read_v3(path: str, metadata: Mapping[str, object]) -> ArrayMeta:
     shape = _lengths(metadata, "shape")
-    grid = _mapping(metadata.get("chunk_grid"))
-    if grid.get("name") != "regular":
-        raise BadMetadata("bad-metadata", f"The chunk grid {grid.get('name')!r} is not supported.")
-    chunks = _chunks(_lengths(_mapping(grid.get("configuration")), "chunk_shape"), shape)
+    varying = _varying(_mapping(metadata.get("chunk_grid")), shape)
+    chunks = _chunks_v3(metadata, shape) if varying is None else tuple(a.longest for a in varying)
     dtype = metadata.get("data_type", "")
     codecs = metadata.get("codecs")
-    prefix, separator = _key_encoding(_mapping(metadata.get("chunk_key_encoding")))
+    prefix, separator = _key_encoding(metadata.get("chunk_key_encoding"))
     return ArrayMeta(
         path,
         shape,
@@ -366,12 +444,63 @@ def _read_v3(path: str, metadata: Mapping[str, object]) -> ArrayMeta:
         metadata,
         prefix,
         separator,
+        varying,
     )
 
 
-def _key_encoding(encoding: Mapping[str, object]) -> tuple[str, str]:
+def regular_grid(chunks: Sequence[int]) -> dict[str, object]:
+    """Return a chunk grid as Zarr v3 writes it."""
+    return {"name": "regular", "configuration": {"chunk_shape": list(chunks)}}
+
+
+def written_grid(axes: Sequence[ChunkAxis]) -> dict[str, object]:
+    """Return the chunk grid of some axes as Zarr v3 writes it."""
+    if all(axis.is_regular for axis in axes):
+        return regular_grid([axis.longest for axis in axes])
+    shapes = [axis.written_form for axis in axes]
+    return {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": shapes}}
+
+
+def _chunks_v3(metadata: Mapping[str, object], shape: tuple[int, ...]) -> tuple[int, ...]:
+    grid = _mapping(metadata.get("chunk_grid"))
+    return _chunks(_lengths(_mapping(grid.get("configuration")), "chunk_shape"), shape)
+
+
+def _varying(grid: Mapping[str, object], shape: tuple[int, ...]) -> tuple[ChunkAxis, ...] | None:
+    """Read a rectilinear chunk grid; None of a regular one, and of one that is as good as that."""
+    name, settings = grid.get("name"), _mapping(grid.get("configuration"))
+    if name == "regular":
+        return None
+    if name != "rectilinear" or settings.get("kind") != "inline":
+        kind = f" of kind {settings.get('kind')!r}" if name == "rectilinear" else ""
+        raise BadMetadata(
+            "bad-metadata",
+            f"The chunk grid {name!r}{kind} is not known: Zarr itself has "
+            "`regular`, and `rectilinear` of kind `inline`.",
+        )
+    written = settings.get("chunk_shapes")
+    if not isinstance(written, list):
+        raise BadMetadata("bad-metadata", "`chunk_shapes` must be a list.")
+    _check_rank(len(written), shape)
+    axes = [
+        read_axis(each, extent, at)
+        for at, (each, extent) in enumerate(zip(written, shape, strict=True))
+    ]
+    for axis in axes:
+        if isinstance(axis, str):
+            raise BadMetadata("bad-chunks", axis)
+    return tuple(axis for axis in axes if isinstance(axis, ChunkAxis))
+
+
+def _key_encoding(written: object) -> tuple[str, str]:
     """Return the prefix of the index, and the separator of its numbers."""
-    is_v2 = encoding.get("name") == "v2"
+    encoding = _mapping({"name": written} if isinstance(written, str) else written)
+    if (name := encoding.get("name", "default")) not in ("default", "v2"):
+        raise BadMetadata(
+            "bad-metadata",
+            f"The chunk key encoding {name!r} is not known, so the keys of the chunks are not.",
+        )
+    is_v2 = name == "v2"
     separator = _mapping(encoding.get("configuration")).get("separator", "." if is_v2 else "/")
     if not isinstance(separator, str) or not separator:
         separator = "/"
@@ -389,11 +518,11 @@ def _lengths(metadata: Mapping[str, object], name: str) -> tuple[int, ...]:
     return tuple(value)
 
 
-def _chunks(chunks: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
-    if len(chunks) != len(shape):
+def _check_rank(rank: int, shape: tuple[int, ...]) -> None:
+    if rank != len(shape):
         raise BadMetadata(
             "bad-chunks",
-            f"The chunk shape has {len(chunks)} dimensions, but the array has {len(shape)}.",
+            f"The chunk shape has {rank} dimensions, but the array has {len(shape)}.",
         )
     if len(shape) > _RANK:
         raise BadMetadata(
@@ -401,6 +530,10 @@ def _chunks(chunks: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
             f"The array has {len(shape):,} dimensions; NumPy arrays, and so those of Zarr in "
             f"Python, have at most {_RANK}.",
         )
+
+
+def _chunks(chunks: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    _check_rank(len(chunks), shape)
     if any(chunk == 0 < length for chunk, length in zip(chunks, shape, strict=True)):
         raise BadMetadata("bad-chunks", "Chunks cannot have a length of 0.")
     return tuple(max(chunk, 1) for chunk in chunks)  # kerchunk writes 0 of an empty dimension

@@ -1,50 +1,168 @@
-"""`convert`: a set in another form, with other targets, checked before it gets its name."""
+"""`convert`: a set in another form, other targets or chunks, checked before it gets its name."""
 
 from __future__ import annotations
 
+import math
 import os
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice, repeat
 from pathlib import Path
-from tempfile import gettempdir
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from refexplorer.checks.advice.advising import best_record_size
+from refexplorer.checks.advice.connections import DEFAULT_PLACE, connection_of
+from refexplorer.checks.advice.costs import groups_of, opening_cost
 from refexplorer.core.errors import HarmError, RefexplorerError, SourceError
-from refexplorer.core.files import OwnFiles, Progress
+from refexplorer.core.files import OwnFiles, Progress, check_free, write_blocks, writing
 from refexplorer.core.limits import check_expandable
-from refexplorer.core.text import escape
-from refexplorer.core.writing import check_free, write_blocks, writing
-from refexplorer.formats.columns.table import Table
-from refexplorer.formats.parquet.writer import RECORD_SIZE
+from refexplorer.core.text import escape, size_text
+from refexplorer.formats.columns.table import Table, build_table
+from refexplorer.formats.parquet.store import RECORD_SIZE
 from refexplorer.formats.source import OpeningTerms
-from refexplorer.io.access.policy import allowed_names
-from refexplorer.io.access.urls import resolve
+from refexplorer.io.access import allowed_names, resolve
 from refexplorer.refset.arrays import arrays_of
 from refexplorer.refset.contents import internals
 from refexplorer.refset.inference.infer import infer_table
 from refexplorer.refset.opened_set import BLOCK, OpenedSet, concatenated, tables
 from refexplorer.refset.writing.comparing import Spool
 from refexplorer.refset.writing.icechunk import write_icechunk
-from refexplorer.refset.writing.json import WatchBlocks, check_v0, check_v1, v0_blocks
-from refexplorer.refset.writing.parquet import check_store, write_parquet
-from refexplorer.refset.writing.rechunking import Reshaping, factors_of
-from refexplorer.refset.writing.references import (
+from refexplorer.refset.writing.json import (
     Inlining,
     Outlining,
     Renames,
+    WatchBlocks,
+    check_v0,
+    check_v1,
     empty_as_text,
     read_back,
     retargeted,
+    v0_blocks,
 )
+from refexplorer.refset.writing.parquet import check_store, write_parquet
+from refexplorer.refset.writing.rechunking import Reshaping, can_hold, factors_of
+from refexplorer.spec.references import Range
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.verbs.migrating import as_v3, is_older
 from refexplorer.verbs.opening import open_references, set_of
-from refexplorer.verbs.rechunking import check_values, coordinates_of, values_of
 from refexplorer.verbs.referenceset import ReferenceSet
+
+_MOST_BYTES = 2**26
+"""Of one coordinate in a set, which every reader loads to open it."""
+_AT_ONCE = 64  # requests of Zarr at a time, in place of its ten
+
+
+def coordinates_of(refs: ReferenceSet) -> list[str]:
+    """Return the arrays that opening with xarray reads from targets, or in several chunks."""
+    opened = internals(refs).opened
+    coordinates: dict[str, None] = {}
+    for group, arrays in groups_of(opened).items():
+        _, read = opening_cost(opened, group, arrays, connection_of(DEFAULT_PLACE))
+        several = [
+            array.path
+            for array in arrays
+            if array.dimensions == (array.path.rpartition("/")[2],) and array.chunk_count > 1
+        ]
+        coordinates |= dict.fromkeys([*read, *several])
+    return list(coordinates)
+
+
+def values_of(
+    refs: ReferenceSet, paths: Sequence[str], allow: Collection[str]
+) -> Iterator[tuple[str, bytes]]:
+    """Yield arrays with the bytes that their values have in memory, read from their targets."""
+    for path in paths:
+        array = refs.array(path)
+        if not can_hold(array):
+            message = f"{path} stays as it is: values of data type {array.dtype} vary in size."
+            warnings.warn(message, stacklevel=2)
+            continue
+        size = math.prod(array.shape) * (array.itemsize or 0)
+        if size > _MOST_BYTES:
+            raise RefexplorerError(
+                f"{path} has {size_text(size)}, more than the {size_text(_MOST_BYTES)} of one "
+                "coordinate that a set should hold; convert without `inline_coordinates`."
+            )
+        yield path, _read(refs, path, allow)
+
+
+def check_values(
+    refs: ReferenceSet, reshaping: Reshaping, divided: Collection[str], inline: Mapping[str, bytes]
+) -> None:
+    """Read arrays in their new chunks with Zarr, and compare the values.
+
+    Those that are held are compared with what was read from targets. Those that are divided refer
+    to the same bytes as before; that these mean the same is seen on stand-ins for the first and the
+    last chunk, so that no target is read.
+    """
+    table = internals(refs).opened.table
+    metadata = table.select(np.array(list(table.metadata.values()), np.int64))
+    after = _opened(reshaping.apply(metadata), refs)
+    for path, data in inline.items():
+        if _read(after, path, ()) != data:
+            raise _differs(path)
+    for path in divided:
+        array = refs.array(path)
+        for index in {tuple(0 for _ in array.grid), tuple(count - 1 for count in array.grid)}:
+            _check_stand_in(refs, reshaping, metadata, array, index)
+
+
+def _check_stand_in(
+    refs: ReferenceSet,
+    reshaping: Reshaping,
+    metadata: Table,
+    array: ArrayMeta,
+    index: tuple[int, ...],
+) -> None:
+    """Compare the values of a chunk before and after, made of random bytes."""
+    size, sides = array.encoded_size or 0, zip(index, array.chunks, strict=True)
+    region = tuple(slice(number * step, (number + 1) * step) for number, step in sides)
+    with TemporaryDirectory() as folder:
+        place = Path(folder, "chunk")
+        place.write_bytes(os.urandom(size))
+        chunk = array.chunk_key(index), Range(str(place), 0, size)
+        table = build_table([*metadata.iterate(), chunk])
+        values = [
+            _read(_opened(each, refs), array.path, [folder], region)
+            for each in (table, reshaping.apply(table))
+        ]
+    if values[0] != values[1]:
+        raise _differs(array.path)
+
+
+def _opened(table: Table, refs: ReferenceSet) -> ReferenceSet:
+    document = {key: reference.to_v0() for key, reference in table.iterate()}
+    return open_references(document, limits=refs.limits)
+
+
+def _read(refs: ReferenceSet, path: str, allow: Collection[str], region: Any = Ellipsis) -> bytes:
+    """Return the bytes of values, in the byte order that the array has when it is one chunk."""
+    import zarr
+
+    root: Any = refs.allowing(*allowed_names(allow)).to_zarr()
+    array = refs.array(path)
+    with zarr.config.set({"async.concurrency": _AT_ONCE}):
+        try:
+            values = np.asarray((root[path] if path else root)[region])
+        except RefexplorerError:
+            raise
+        except Exception as error:
+            raise RefexplorerError(f"{path} could not be read: {error}") from error
+    kind = np.dtype(array.dtype) if array.zarr_format == 2 else values.dtype.newbyteorder("<")
+    return np.ascontiguousarray(values, kind).tobytes()
+
+
+def _differs(path: str) -> HarmError:
+    return HarmError(
+        f"{path} does not have the same values in its new chunks, so nothing was written."
+    )
+
 
 FORMS = ("V0", "V1", "parquet", "Icechunk")
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import code, counted, escape, shown, table
-from refexplorer.io.access.policy import allowed_names
+from refexplorer.io.access import allowed_names
 from refexplorer.refset.contents import internals
 from refexplorer.refset.differences import Differences, FieldChange, KeyChange, difference
 from refexplorer.refset.moves import (

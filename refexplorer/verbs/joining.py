@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import LeftOutWarning, RefexplorerError, SourceError
 from refexplorer.core.text import escape
-from refexplorer.formats.catalogues import common_folder
+from refexplorer.formats.other_files import common_folder
 from refexplorer.formats.source import ZMETADATA, Source, cause
-from refexplorer.io.access.urls import resolve
+from refexplorer.io.access import resolve
+from refexplorer.spec.chunk_axes import ChunkAxis, joined_axis
 from refexplorer.spec.keys import prefix
+from refexplorer.spec.zarr_metadata import written_grid
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -27,24 +29,24 @@ if TYPE_CHECKING:
 
 def join_metadata(
     first: ArrayMeta,
-    shape: Sequence[int],
+    axes: Sequence[ChunkAxis],
     axis: int | None,
     attributes: Mapping[str, Any],
     dimension: str,
 ) -> Iterator[tuple[str, str]]:
     """Yield the metadata of a joined array by key."""
-    document = dict(first.metadata) | {"shape": list(shape)}
+    document = dict(first.metadata) | {"shape": [each.extent for each in axes]}
     names = [*(first.dimensions or ())]
-    chunks = [*first.chunks]
     if axis is None:
-        names, chunks = [dimension, *names], [1, *chunks]
+        names = [dimension, *names]
     if first.zarr_format == 2:
+        chunks = [each.longest for each in axes]
         yield first.metadata_key, json.dumps(document | {"chunks": chunks})
         attributes = {**attributes, "_ARRAY_DIMENSIONS": names}
         yield f"{first.folder}.zattrs", json.dumps(attributes)
         return
     document |= {"attributes": dict(attributes), "dimension_names": names}
-    document["chunk_grid"] = {"name": "regular", "configuration": {"chunk_shape": chunks}}
+    document["chunk_grid"] = written_grid(axes)
     if axis is None:
         document["codecs"] = [_with_new_dimension(each) for each in document["codecs"]]  # type: ignore[attr-defined]
     yield first.metadata_key, json.dumps(document)
@@ -161,6 +163,8 @@ def join_sets(sets: Sequence[ReferenceSet], dimension: str, pattern: str | None 
     _check_names(parts)
     joining = _Joining(parts, dimension)
     joining.check_alike()
+    if joining.needs_v3():
+        joining = joining.in_v3()
     try:
         references = dict(joining.references())
     except RefexplorerError:
@@ -279,6 +283,31 @@ class _Joining:
             wanted = [name for name in names if self._is_joined(prefix(group) + name)]
             yield from join_values(sets, group, names, wanted, self._dimension, version)
 
+    def needs_v3(self) -> bool:
+        """Say whether chunks of several lengths follow each other, which Zarr v2 cannot say."""
+        return any(
+            array.zarr_format == 2
+            and self._is_joined(path)
+            and not self._is_valued(path)
+            and not _is_regular(self._grid(path)[0])
+            for path, array in self._first.arrays.items()
+        )
+
+    def in_v3(self) -> _Joining:
+        """Return the same of sets whose metadata are of Zarr v3."""
+        from refexplorer.verbs.migrating import as_v3
+        from refexplorer.verbs.opening import set_of
+
+        parts = []
+        for refs in (part.refs for part in self._parts):
+            try:
+                newer = set_of(as_v3(refs), refs.limits, storage_options=refs.storage_options)
+            except RefexplorerError as error:
+                why = f"their chunks have different lengths, which takes Zarr v3, and {error}"
+                raise self.unjoined(why.rstrip(".")) from None
+            parts.append(_JoinedPart(newer.allowing(*refs.allowed)))
+        return _Joining(parts, self._dimension)
+
     def beyond(self) -> tuple[tuple[str, int], ...]:
         """Return the byte ranges that end after their files, as `Source.beyond`."""
         ranges: dict[str, tuple[str, int]] = {}
@@ -304,10 +333,9 @@ class _Joining:
         if not all(part.is_written_in(path) for part in self._parts):
             return False
         try:
-            self._grid(path)
+            return not _is_regular(self._grid(path)[0])
         except SourceError:
             return True
-        return False
 
     def _taken_metadata(self) -> Iterator[tuple[str, Any]]:
         """Yield the metadata of groups, and of the arrays that are not joined."""
@@ -335,8 +363,8 @@ class _Joining:
         """Yield the keys of an array whose chunks lie one after the other."""
         first, axis = self._first.arrays[path], self._axis(path)
         attributes = _agreed([part.attributes(path) for part in self._parts])
-        shape, starts = self._grid(path)
-        yield from join_metadata(first, shape, axis, attributes, self._dimension)
+        axes, starts = self._grid(path)
+        yield from join_metadata(first, axes, axis, attributes, self._dimension)
         for part, start in zip(self._parts, starts, strict=True):
             for index, value in part.chunks[path].items():
                 yield moved_key(first, index, axis, start), value
@@ -345,12 +373,13 @@ class _Joining:
         """Return the place of the dimension in an array that is joined; None for a new one."""
         return self._first.dimensions(path).index(self._dimension) if self._exists else None
 
-    def _grid(self, path: str) -> tuple[tuple[int, ...], list[int]]:
-        """Return the shape of the joined array, and the chunk at which each part begins."""
+    def _grid(self, path: str) -> tuple[tuple[ChunkAxis, ...], list[int]]:
+        """Return the chunks of the joined array, and the chunk at which each part begins."""
         axis, arrays = self._axis(path), [part.arrays[path] for part in self._parts]
         first = arrays[0]
         for part, array in zip(self._parts, arrays, strict=True):
-            if array.chunks != first.chunks:
+            one, other = (_without(_lengths(each), axis) for each in (first, array))
+            if one != other:
                 raise self._refused(path, "has chunks of", first.chunks, array.chunks, part)
             if part.dimensions(path) != self._first.dimensions(path):
                 one, other = self._first.dimensions(path), part.dimensions(path)
@@ -358,17 +387,22 @@ class _Joining:
             if _without(array.shape, axis) != _without(first.shape, axis):
                 raise self._refused(path, "has the shape", first.shape, array.shape, part)
         if axis is None:
-            return (len(arrays), *first.shape), list(range(len(arrays)))
-        starts, length = [], 0
+            return (ChunkAxis(len(arrays), (1,)), *first.axes), list(range(len(arrays)))
+        starts: list[int] = []
+        runs: list[tuple[int, int]] = []
+        count = length = 0
         for part, array in zip(self._parts, arrays, strict=True):
-            if length % first.chunks[axis]:
+            if length != sum(size * times for size, times in runs):
                 raise self.unjoined(
                     f"{escape(path)} would have a chunk that is not full before {part.name}, and "
                     f"its chunks have a length of {first.chunks[axis]:,} along it"
                 )
-            starts.append(length // first.chunks[axis])
+            starts.append(count)
+            runs += array.axes[axis].runs
+            count += array.grid[axis]
             length += array.shape[axis]
-        return (*first.shape[:axis], length, *first.shape[axis + 1 :]), starts
+        joined = joined_axis(runs, length)
+        return (*first.axes[:axis], joined, *first.axes[axis + 1 :]), starts
 
     def _refused(
         self, path: str, what: str, one: object, other: object, part: _JoinedPart
@@ -445,7 +479,16 @@ def _is_same(one: Any, other: Any) -> bool:
     return bool(one == other or (one != one and other != other))  # NaN equals nothing
 
 
-def _without(shape: tuple[int, ...], axis: int | None) -> tuple[int, ...]:
+def _is_regular(axes: Sequence[ChunkAxis]) -> bool:
+    return all(axis.is_regular for axis in axes)
+
+
+def _lengths(array: ArrayMeta) -> tuple[object, ...]:
+    """Return the lengths of the chunks of an array along each dimension."""
+    return tuple((axis.lengths, axis.firsts) for axis in array.axes)
+
+
+def _without(shape: tuple[Any, ...], axis: int | None) -> tuple[Any, ...]:
     return shape if axis is None else (*shape[:axis], *shape[axis + 1 :])
 
 

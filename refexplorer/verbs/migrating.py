@@ -19,6 +19,7 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import escape
 from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.spec.keys import prefix
+from refexplorer.spec.zarr_metadata import regular_grid
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -60,7 +61,9 @@ def as_v3(refs: ReferenceSet) -> Source:
             references[prefix(folder) + "zarr.json"] = json.dumps(document)
         else:
             references[_renamed(refs, key, arrays)] = value
-    return Source(refs.source.name, "Zarr v3", refs.source.location, value=references)
+    source = refs.source
+    beyond = tuple((_renamed(refs, key, arrays), count) for key, count in source.beyond)
+    return Source(source.name, "Zarr v3", source.location, value=references, beyond=beyond)
 
 
 def _renamed(refs: ReferenceSet, key: str, arrays: Mapping[str, ArrayMeta]) -> str:
@@ -86,7 +89,7 @@ def _document(array: ArrayMeta) -> dict[str, Any]:
         "node_type": "array",
         "shape": list(array.shape),
         "data_type": dtype.name,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(array.chunks)}},
+        "chunk_grid": regular_grid(array.chunks),
         "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
         "fill_value": _fill(array, fill, dtype),
         "codecs": [*_codecs(array, dtype)],
@@ -206,7 +209,8 @@ def _reads_alike(array: ArrayMeta, document: dict[str, Any], shape: list[int]) -
 
 def _refused(array: ArrayMeta, what: str) -> RefexplorerError:
     return RefexplorerError(
-        f"`{array.path}` is an array of Zarr v2 with {what}, and Icechunk holds Zarr v3 alone; "
+        f"{array.path_text(True)} is an array of Zarr v2 with {what}, and Icechunk holds Zarr "
+        "v3 alone; "
         "VirtualiZarr may be able to translate it (`virtualizarr.open_virtual_dataset`, then "
         "`vz.to_icechunk`)."
     )

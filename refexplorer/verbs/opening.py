@@ -1,21 +1,24 @@
-"""The front door: what takes a source, and gives a `ReferenceSet` or an answer about it."""
+"""The front door: from a source to a `ReferenceSet`, its history or an answer about it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.core.errors import SourceError, SpecError
-from refexplorer.core.files import Progress
-from refexplorer.core.limits import DEFAULT_LIMITS, Limits, as_limit_error
+from refexplorer.core.errors import LimitError, SourceError, SpecError
+from refexplorer.core.files import OwnFiles, Progress
+from refexplorer.core.limits import DEFAULT_LIMITS, Limits, memory_message
 from refexplorer.core.masking import masks_repr
 from refexplorer.core.text import counted
-from refexplorer.formats.catalogues import sources_of
 from refexplorer.formats.documents import placed, read_long, read_whole
 from refexplorer.formats.finding import note_beyond, read_source
+from refexplorer.formats.icechunk.history import RepositoryHistory
+from refexplorer.formats.icechunk.repository import OpenedVersion, open_version
+from refexplorer.formats.other_files import sources_of
 from refexplorer.formats.parquet.store import read_store
-from refexplorer.formats.source import DOCUMENTS, Source, cause, of_file
+from refexplorer.formats.source import DOCUMENTS, OpeningTerms, Source, cause, of_file
 from refexplorer.readers.comparing import dialects_of
 from refexplorer.readers.verdicts import Dialects
 from refexplorer.refset.contents import Contents, internals, written_forms
@@ -28,7 +31,82 @@ from refexplorer.verbs.referenceset import ReferenceSet
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
-    from refexplorer.io.access.policy import AccessPolicy
+    from refexplorer.io.access import AccessPolicy
+
+
+def history(
+    source: object, *, storage_options: Mapping[str, Any] | None = None
+) -> RepositoryHistory:
+    """Open the history of an Icechunk repository; no reference is read.
+
+    Parameters
+    ----------
+    source
+        A path or URL, with or without ``@`` and a version, a ``Repository``, ``Session`` or store,
+        or a `ReferenceSet` that was opened from one of these.
+    storage_options
+        As for `open_references`; of a `ReferenceSet` its own by default.
+
+    Raises
+    ------
+    SourceError
+        If it is no repository, or is not known by a session alone.
+    """
+    if isinstance(source, ReferenceSet):
+        storage_options = storage_options or source.storage_options
+        name, source = source.source.name, source.source.place
+    else:
+        name = str(source)
+    context = OpeningTerms(DEFAULT_LIMITS, OwnFiles(), options=storage_options or {})
+    options = context.options_of(source) if isinstance(source, str) else context.options
+    version = (
+        None if source is None else open_version(source, options, context.limits, context.files)
+    )
+    with _require_repository(version, name) as opened:
+        return RepositoryHistory(opened)
+
+
+@contextmanager
+def guarded_history(
+    source: str, policy: AccessPolicy, limits: Limits
+) -> Iterator[RepositoryHistory]:
+    """Lend the history of a repository that somebody else chose, as far as a policy allows."""
+    from refexplorer.io.fetch.guarded import GuardedFiles
+
+    version = None if "://" in source else open_version(source, {}, limits, GuardedFiles(policy))
+    with _require_repository(version, source) as opened:
+        yield RepositoryHistory(opened)
+
+
+@contextmanager
+def owned_history(place: str, options: Mapping[str, Any]) -> Iterator[RepositoryHistory]:
+    """Lend the history of a repository that who runs this process opened."""
+    yield history(place, storage_options=options)
+
+
+def ask_history(
+    open_history: Callable[[], AbstractContextManager[RepositoryHistory]],
+    question: str,
+    *arguments: object,
+    progress: Progress | None = None,
+) -> Any:
+    """Return what a method of a history answers; the progress is that of openings in a child."""
+    with open_history() as repository:
+        return getattr(repository, question)(*arguments)
+
+
+@contextmanager
+def _require_repository(
+    version: AbstractContextManager[OpenedVersion] | None, name: str
+) -> Iterator[OpenedVersion]:
+    if version is None:
+        raise SourceError(f"{name} is no Icechunk repository, and nothing else has a history.")
+    with version as opened:
+        if opened.repository is None:
+            raise SourceError(
+                "A session alone does not tell its history; pass its repository, or a path or URL."
+            )
+        yield opened
 
 
 def open_references(
@@ -47,8 +125,9 @@ def open_references(
     ----------
     source
         A path, a URL that fsspec knows, a dict, JSON text or bytes: V0 or V1 JSON, plain or
-        compressed with gzip or zstd (told by content), DMR++, or the folder of a parquet store. Of
-        a file that holds a list of sets, ``"path#2"`` is the third one. Also a virtual dataset,
+        compressed with gzip or zstd (told by content), DMR++, a STAC item with references, or the
+        folder or zip archive of a parquet store. Of a file that holds a list of sets,
+        ``"path#2"`` is the third one. Also a virtual dataset,
         datatree or ``ManifestStore`` of VirtualiZarr; or the folder or URL (``s3://``, ``gs://``,
         ``https://``) of an Icechunk repository, whose branch, tag or snapshot may follow, as in
         ``"repository@v1"``, or its ``Repository``, ``Session`` or store. With icechunk 1 it has to
@@ -107,9 +186,11 @@ def open_references(
 
         return typed(storage_options or {}, limits)(url)
 
-    with as_limit_error():
+    try:
         read = read_source(source, storage_options, limits, locate, progress=progress)
         return set_of(read, limits, templates, storage_options, trusted, progress)
+    except MemoryError:
+        raise LimitError(memory_message()) from None
 
 
 def open_guarded(

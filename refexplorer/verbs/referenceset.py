@@ -12,11 +12,11 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import LeftOutWarning, RefexplorerError
+from refexplorer.core.files import write_blocks
 from refexplorer.core.limits import Limits, check_expandable
 from refexplorer.core.text import counted
-from refexplorer.core.writing import write_blocks
 from refexplorer.formats.documents import locator_of
-from refexplorer.formats.parquet.writer import RECORD_SIZE
+from refexplorer.formats.parquet.store import RECORD_SIZE
 from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.refset.arrays import arrays_of
 from refexplorer.refset.chunk_grid import ChunkReferences
@@ -25,13 +25,12 @@ from refexplorer.refset.opened_set import number_of, numbers_from, tables
 from refexplorer.refset.summary import Summary, derive, summarize
 from refexplorer.refset.target_layout import TargetLayout, TargetSummary
 from refexplorer.refset.tree import Node, Page
-from refexplorer.refset.writing.json import v0_blocks
+from refexplorer.refset.writing.json import empty_as_text, v0_blocks
 from refexplorer.refset.writing.parquet import write_parquet
-from refexplorer.refset.writing.references import empty_as_text
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, placed
 from refexplorer.spec.references import Kind, Reference, V0Value
-from refexplorer.spec.templates.compiler import compiler_for
+from refexplorer.spec.templates.template import compiler_for
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.verbs.display import references_html, summary_text, tree_text
 
@@ -47,9 +46,9 @@ if TYPE_CHECKING:
     from refexplorer.checks.sorting import Decode
     from refexplorer.checks.terms import CheckTerms, ReadTerms
     from refexplorer.io.fetch.targets import Targets
+    from refexplorer.io.reading.chunks import Reading
     from refexplorer.io.reading.code import CodeContext
     from refexplorer.io.reading.filesystem import ReferenceFileSystem
-    from refexplorer.io.reading.readings import Reading
     from refexplorer.io.reading.selection import ArrayReading, Estimate, SelectionPart
     from refexplorer.io.reading.trace import Trace
     from refexplorer.spec.findings import Locator
@@ -163,7 +162,7 @@ class ReferenceSet(Mapping[str, Reference]):
         AccessError
             If a name is not valid.
         """
-        from refexplorer.io.access.policy import AccessPolicy
+        from refexplorer.io.access import AccessPolicy
 
         refs = object.__new__(type(self))
         vars(refs).update(vars(self))
@@ -484,7 +483,7 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.checks.advice.advising import advise
         from refexplorer.checks.advice.connections import connection_of, measure_connection
-        from refexplorer.io.access.policy import AccessPolicy
+        from refexplorer.io.access import AccessPolicy
 
         accesses = tuple(access.items() if isinstance(access, Mapping) else access)
         if not measure:
@@ -862,7 +861,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return CodeContext(self._internals.example_urls, self.storage_options, rendering)
 
     def _targets(self) -> Targets:
-        from refexplorer.io.access.policy import AccessPolicy
+        from refexplorer.io.access import AccessPolicy
         from refexplorer.io.fetch.targets import Targets
 
         policy = AccessPolicy(self.source.location, self.allowed)

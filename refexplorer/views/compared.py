@@ -42,6 +42,8 @@ class OtherSets:
     open: OpenOther = _open_here  # Opens what is named
     # Titles of sets to choose from, by what names them
     offered: Callable[[], dict[str, str]] = dict
+    # Allows what a person typed, where that is enough, as for the owner of a page
+    consent: Callable[[str], None] = lambda source: None
     # Return where targets of an opened set may be read from, besides what was allowed before
     grants: Callable[[ReferenceSet], tuple[str, ...]] = lambda refs: ()
 
@@ -56,38 +58,23 @@ class Comparison:
         sets: OtherSets | None = None,
     ) -> None:
         self._references = references
-        self._other = other
-        self._source = ""
+        self.other = other
+        self.source = ""  # What a person named it by; empty where Python handed it over
         self.sets = sets
-        self._found: Difference | None = None
+        self.found: Difference | None = None  # If it was looked for already
         self._lock = threading.Lock()
         self.changed: list[Callable[[], None]] = []
-
-    @property
-    def other(self) -> ReferenceSet | None:
-        """The set to compare with."""
-        return self._other
-
-    @property
-    def source(self) -> str:
-        """What a person named it by; empty where Python handed it over."""
-        return self._source
-
-    @property
-    def found(self) -> Difference | None:
-        """The difference, if it was looked for already."""
-        return self._found
 
     def difference(self) -> Difference | None:
         """Return the difference; None if there is nothing to compare with."""
         with self._lock:
-            if self._found is None and self._other is not None:
-                self._found = diff(self._other, self._references)
-            return self._found
+            if self.found is None and self.other is not None:
+                self.found = diff(self.other, self._references)
+            return self.found
 
     def compare(self, other: ReferenceSet | None, source: str = "") -> None:
         """Compare with another set, or with none."""
         with self._lock:
-            self._other, self._found, self._source = other, None, source
+            self.other, self.found, self.source = other, None, source
         for tell in self.changed:
             tell()

@@ -5,13 +5,15 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.views.preview.values import load_xarray
-from refexplorer.views.wire.answering import Operations, sentence
+from refexplorer.views.wire.answering import sentence
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer.overview_messages import DatasetView, Describe
 from refexplorer.views.wire.jobs import JobReport, go_on, unheard
+from refexplorer.views.wire.operations import job
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -21,14 +23,23 @@ LONGEST = 300_000
 _ARRAYS = 500  # arrays of the table; a larger set is described by its tree
 
 
+class DatasetView(Struct, frozen=True):
+    """HTML of xarray, of metadata alone, or the sentence that says why there is none."""
+
+    html: str | None
+    sentence: str | None
+
+
 class Overview:
     """Answers what the first tab of the explorer asks."""
 
     def __init__(self, context: ViewContext) -> None:
-        def opened(request: Describe) -> None:
-            context.jobs.start(request, lambda report: (overview(context.references, report), []))
+        self._refs = context.references
 
-        self.operations: Operations = {Describe: opened}
+    @job("overview")
+    def describe(self, report: JobReport) -> DatasetView:
+        """Show the set as xarray does."""
+        return overview(self._refs, report)
 
 
 def overview(refs: ReferenceSet, report: JobReport = unheard) -> DatasetView:

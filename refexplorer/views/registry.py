@@ -1,4 +1,4 @@
-"""All views, one record each: widgets, tabs and addresses follow from it.
+"""All views, one record each: widgets, looks and addresses follow from it.
 
 A view of the explorer is an `ExplorerPart`: a controller here and a component of the same name in
 `frontend/src/explorer/parts.tsx` make it. What stands beside the explorer is a `Screen`.
@@ -24,7 +24,7 @@ from refexplorer.views.overview import Overview
 from refexplorer.views.preview.preview import PreviewReader
 from refexplorer.views.tree.tree_controller import TreeController
 from refexplorer.views.versions import VersionPicker
-from refexplorer.views.wire.context import PartController, ViewContext
+from refexplorer.views.wire.context import ViewContext
 
 C = TypeVar("C", bound=EditorController)
 
@@ -34,11 +34,11 @@ class ExplorerPart:
     """A view of the explorer, which is also a widget and a place in an address."""
 
     name: str  # What addresses, the trait `part` of widgets and the front end call it
-    label: str  # Of its tab
+    label: str  # Of its button in the switch over the picture
     title: str  # Of the widget that shows it alone, before "of" and the name of the set
     # Make what answers its requests
-    controllers: tuple[Callable[[ViewContext], PartController], ...]
-    tab: bool = True  # Whether it is a tab of the explorer; the tree stands beside the tabs
+    controllers: tuple[Callable[[ViewContext], object], ...]
+    look: bool = True  # Whether the switch offers it; the others have a place of their own
     alone: bool = True  # Whether a widget can show it alone
 
 
@@ -55,21 +55,21 @@ class Screen(Generic[C]):
 EXPLORER = "explorer"
 """The part that is all of them."""
 PARTS: list[ExplorerPart] = [
-    ExplorerPart(
-        "overview", "Overview", "Overview",
-        (HealthTable, FilesCompared, Overview, VersionPicker), alone=False,
-    ),
-    ExplorerPart("tree", "Keys", "Keys", (TreeController,), tab=False),
-    ExplorerPart("key", "Key", "One key", (KeyDetails,)),
-    ExplorerPart("data", "Data", "Values", (PreviewReader,)),
-    ExplorerPart("chunks", "Chunks", "Chunks", (ChunkMap, ChangesOfChunks)),
-    ExplorerPart("beside", "Side by side", "Side by side", (BesideController,), alone=False),
+    ExplorerPart("data", "Values", "Values", (PreviewReader,)),
     ExplorerPart("map", "Map", "Map of the earth", (MapController,), alone=False),
-    ExplorerPart("targets", "Targets", "Targets", (TargetMapView,)),
-    ExplorerPart("compare", "Compare", "Comparison", (CompareController,)),
+    ExplorerPart("beside", "Side by side", "Side by side", (BesideController,), alone=False),
+    ExplorerPart("chunks", "Chunks", "Chunks", (ChunkMap, ChangesOfChunks)),
+    ExplorerPart("targets", "Files", "Files", (TargetMapView,)),
     ExplorerPart("cost", "Cost", "Cost of reading", (CostView,), alone=False),
+    ExplorerPart("compare", "Compare", "Comparison", (CompareController,)),
+    ExplorerPart("tree", "Keys", "Keys", (TreeController,), look=False),
+    ExplorerPart("key", "Key", "One key", (KeyDetails,), look=False),
+    ExplorerPart(
+        "set", "The set", "The set",
+        (HealthTable, FilesCompared, Overview, VersionPicker), look=False, alone=False,
+    ),
 ]  # fmt: skip
-"""In the order of the tabs; the first one has no name in an address."""
+"""In the order of the switch; the first one has no name in an address."""
 EDITOR = Screen("editor", "Template editor", lambda text: EditorController(text()))
 EXERCISES = Screen("exercises", "Exercises", lambda text: ExercisesController())
 SCREENS: dict[str, Screen[Any]] = {screen.name: screen for screen in (EDITOR, EXERCISES)}
@@ -84,7 +84,7 @@ def part_named(name: str) -> ExplorerPart:
 def described() -> list[dict[str, object]]:
     """Describe each part as the front end needs it to offer it."""
     return [
-        {"name": part.name, "label": part.label, "title": part.title, "tab": part.tab}
+        {"name": part.name, "label": part.label, "title": part.title, "look": part.look}
         for part in PARTS
     ]
 
@@ -96,5 +96,5 @@ def screens() -> list[dict[str, object]]:
 
 
 def addressed() -> tuple[str, ...]:
-    """Return the views that an address may name; the first tab has no name."""
-    return (*[part.name for part in PARTS if part.tab][1:], *SCREENS)
+    """Return the views that an address may name; the first has no name."""
+    return (*[part.name for part in PARTS if part.look][1:], *SCREENS)

@@ -15,8 +15,7 @@ from refexplorer.verbs.display import (
     tree_html,
 )
 from refexplorer.views.preview.preview import PreviewReader
-from refexplorer.views.wire.context import PartController
-from refexplorer.views.wire.explorer.data_messages import ReadingModel
+from refexplorer.views.preview.reading_model import ReadingModel
 from refexplorer.views.wire.notes import known
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ _LINE = 500  # characters of a line: a file may hold any text
 _NAME = 160  # characters of a name: a file may hold any text
 _TEXT = 2_000  # characters of a message: a file may hold any text
 
-C = TypeVar("C", bound=PartController)
+C = TypeVar("C")
 
 
 class StaticExplorer(Protocol):

@@ -5,22 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.verbs.differing import diff
-from refexplorer.verbs.history import history
-from refexplorer.verbs.opening import open_references
-from refexplorer.views.wire.answering import Operations
+from refexplorer.verbs.opening import history, open_references
 from refexplorer.views.wire.context import RepositoryVersions, ViewContext
-from refexplorer.views.wire.explorer.version_messages import (
-    CompareVersions,
-    ListVersions,
-    OpenVersion,
-    VersionChanges,
-    VersionList,
-    VersionRow,
-)
-from refexplorer.views.wire.jobs import JobAnswer, JobReport, go_on
-from refexplorer.views.wire.messages import Done
+from refexplorer.views.wire.jobs import JobReport, go_on
+from refexplorer.views.wire.operations import job
 
 if TYPE_CHECKING:
     from refexplorer.formats.icechunk.history import RepositoryHistory, RepositoryListing
@@ -28,6 +20,36 @@ if TYPE_CHECKING:
 
 LISTED = 200
 """Snapshots, branches and tags that are listed."""
+
+
+class VersionRow(Struct, frozen=True):
+    """A snapshot of an Icechunk repository."""
+
+    id: str
+    written: str  # When, as ISO 8601
+    message: str
+    names: tuple[str, ...]  # Branches and tags that lead to it
+
+
+class VersionList(Struct, frozen=True):
+    """The versions of the repository that the set is a snapshot of."""
+
+    shown: str  # The id of the snapshot that is shown
+    # branches, tags: Names and the ids of the snapshots that they lead to
+    branches: tuple[tuple[str, str], ...]
+    tags: tuple[tuple[str, str], ...]
+    snapshots: tuple[VersionRow, ...]  # Those that led to the one that is shown, the newest first
+    more: bool  # Whether there are older ones
+
+
+class VersionChanges(Struct, frozen=True):
+    """What changed between two versions."""
+
+    title: str  # The difference in one line
+    # What `refexplorer.diff` found in the references: counts, rules, the first keys
+    lines: tuple[str, ...]
+    # What Icechunk's transaction logs say; empty where one is no ancestor of the other
+    logged: tuple[str, ...]
 
 
 class OwnVersions:
@@ -78,19 +100,15 @@ class VersionPicker:
         self._refs = context.references
         self._versions = context.versions
         self._show = context.show
-        start = context.jobs.start
-        self.operations: Operations = {
-            ListVersions: lambda asked: start(asked, self._list),
-            CompareVersions: lambda asked: start(asked, lambda report: self._diff(asked, report)),
-            OpenVersion: lambda asked: start(asked, lambda report: self._open(asked, report)),
-        }
 
     @property
     def is_possible(self) -> bool:
         """Whether there are versions, and whoever looks at them may list them."""
         return self._versions is not None
 
-    def _list(self, report: JobReport) -> JobAnswer:
+    @job("versions.list")
+    def list(self, report: JobReport) -> VersionList:
+        """List branches, tags and snapshots of an Icechunk repository."""
         go_on(report, None, None, "Reading the history of the repository")
         found = self._known().listing(LISTED, _wanted(report, "Reading the history"))
         facts = self._refs.source.repository
@@ -100,12 +118,20 @@ class VersionPicker:
             for each in found.snapshots
         )
         branches, tags = tuple(found.branches.items()), tuple(found.tags.items())
-        return VersionList(facts.snapshot, branches, tags, rows, found.more), []
+        return VersionList(facts.snapshot, branches, tags, rows, found.more)
 
-    def _diff(self, request: CompareVersions, report: JobReport) -> JobAnswer:
+    @job("versions.compare")
+    def compare(
+        self,
+        report: JobReport,
+        # before, after: Branches, tags or ids of snapshots
+        before: str,
+        after: str,
+    ) -> VersionChanges:
+        """Compare two versions of an Icechunk repository."""
         known = self._known()
         sets = []
-        for number, version in enumerate((request.before, request.after)):
+        for number, version in enumerate((before, after)):
             label = f"Opening {version}"
             go_on(report, number, 3, label)
             sets.append(known.open(version, _wanted(report, label)))
@@ -113,22 +139,27 @@ class VersionPicker:
         found = diff(*sets)
         try:
             is_wanted = _wanted(report, "Reading the transaction log")
-            logged = known.changes(request.before, request.after, is_wanted)
+            logged = known.changes(before, after, is_wanted)
         except RefexplorerError:  # neither need be an ancestor of the other
             logged = ()
         first, *lines = str(found).splitlines()
-        return VersionChanges(first, tuple(line.strip() for line in lines), logged), []
+        return VersionChanges(first, tuple(line.strip() for line in lines), logged)
 
-    def _open(self, request: OpenVersion, report: JobReport) -> JobAnswer:
+    @job("versions.open")
+    def open(
+        self,
+        report: JobReport,
+        version: str,  # A branch, a tag or the id of a snapshot
+    ) -> None:
+        """Show another version of the repository in place of this one."""
         if self._show is None:
             raise RefexplorerError(
                 "Another version is not opened in place of this one here; open it by its name, "
-                f"{version_name(self._refs, request.version)}."
+                f"{version_name(self._refs, version)}."
             )
-        known, label = self._known(), f"Opening {request.version}"
+        known, label = self._known(), f"Opening {version}"
         go_on(report, 0, 1, label)
-        self._show(known.open(request.version, _wanted(report, label)))
-        return Done(), []
+        self._show(known.open(version, _wanted(report, label)))
 
     def _known(self) -> RepositoryVersions:
         if self._versions is None:

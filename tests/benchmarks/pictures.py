@@ -10,7 +10,7 @@ from urllib.request import urlopen
 
 import numpy as np
 
-from refexplorer.io.decode.chunk_shapes import Index
+from refexplorer.io.decode.sizes import Index
 from refexplorer.io.reading.chunks import ArrayDecoder
 from refexplorer.views.wire.answering import Buffers, Message
 from tests.benchmarks.fetch import serving

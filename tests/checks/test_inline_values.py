@@ -64,7 +64,7 @@ def test_a_warning_says_what_xarray_masks(
 
 def test_what_is_not_inline_may_be_masked() -> None:
     assert found(document(None, 0)).keys() == {"fill-value-may-mask"}
-    assert "-2147483647 of `x`" in found(document(None, -2147483647))["fill-value-may-mask"]
+    assert "-999 of `x`" in found(document(None, -999))["fill-value-may-mask"]
     assert found(document(None, None)) == {}
     assert found(document(None, 0, attributes={"_FillValue": 0})) == {}
 
@@ -73,6 +73,56 @@ def test_what_is_not_inline_may_be_masked() -> None:
 def test_usual_signs_of_missing_values_are_no_news_of_data(fill_value: int) -> None:
     assert found(document(None, fill_value, name="temp")) == {}
     assert found(document(None, 0, name="temp")).keys() == {"fill-value-may-mask"}
+
+
+@pytest.mark.parametrize(
+    ("fill_value", "dtype", "attributes"),
+    [
+        (-2147483647, "<i4", {}),  # what netCDF fills with
+        (-127, "|i1", {}),
+        (65535, "<u2", {}),
+        (-900, "<i4", {"missing_value": -900}),
+        (-900.1, "<f4", {"missing_value": [np.float32(-900.1).item()]}),
+        (-1, "<i4", {"flag_values": [0, 1, 2]}),
+        (-1, "<i4", {"valid_range": [0, 100]}),
+        (5, "<i4", {"valid_min": 6}),
+        (5, "<i4", {"valid_max": 4}),
+        (-1, "<i2", {"valid_range": [0, -6], "_Unsigned": "true"}),
+    ],
+)
+@pytest.mark.parametrize("name", ["x", "temp"])
+def test_a_file_says_in_many_ways_that_a_value_is_missing(
+    fill_value: float, dtype: str, attributes: dict[str, Any], name: str
+) -> None:
+    options: Any = {"name": name, "dtype": dtype, "attributes": attributes}
+    assert found(document(None, fill_value, **options)) == {}
+    assert found(document([fill_value, 1, 2, 3], fill_value, **options)) == {}
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"missing_value": -900},
+        {"missing_value": "5"},
+        {"flag_values": [0, 5]},
+        {"valid_range": [0, 5]},
+        {"valid_range": [6.0, 7.5], "scale_factor": 0.1},  # of the values, not as they are stored
+        {"valid_range": "none"},
+    ],
+)
+def test_a_value_that_no_attribute_takes_for_missing(attributes: dict[str, Any]) -> None:
+    assert found(document(None, 5, attributes=attributes)).keys() == {"fill-value-may-mask"}
+
+
+def test_fill_values_are_compared_in_the_data_type_of_the_array() -> None:
+    digits = {"_FillValue": float(np.float32(9.96921e36))}
+    source = document([1, 2, 3, 9.96921e36], 9.96921e36, dtype="<f4", attributes=digits)
+    assert found(source) == {}
+    read = rx.open_references(source).to_xarray()["x"].values
+    np.testing.assert_array_equal(read, np.array([1, 2, 3, np.nan], "f4"))
+    wider = document([1, 2, 3, 4], 9.96921e36, dtype="<f8", attributes=digits)
+    assert found(wider).keys() == {"fill-value-ignored"}
+    assert found(document([1, 2, 3, 4], 1, dtype="<f4", attributes={"_FillValue": 1e300}))
 
 
 def test_integers_are_written_as_integers() -> None:

@@ -32,14 +32,13 @@ PUBLISHED = {
     "its-live/its_live_catalog.json": set(),
     "netcdf3-kc1/kc1.json": set(),
     "padocc-3dagg/1.1a.json": {"fill-value-masks"},
-    "parquet-esacci24/esacci24": {"parquet-missing-file"},
+    "parquet-esacci24/esacci24": set(),
     "parquet-pythia-wrf/combined.parq": set(),
     "pythia-arg-wrf/ARG_combined.json": set(),
     "pythia-radar/RADAR.json": set(),
 }  # fmt: skip
 """Published sets and what may be said of them: values that are masked, `>u1`, 49 arrays
-that have lost their references, records that are not
-there (kerchunk writes none where all are empty; the set alone does not say which it is)."""
+that have lost their references."""
 WITH_FILES = ["tool-netcdf4-air/refs.json", "tool-tiff-tifffile/refs.json",
               "tool-zarr-v3/refs.json", "tool-netcdf4-air/air.nc",
               "tool-tiff-tifffile/lcmap_tiny_cog_2019.tif"]  # fmt: skip

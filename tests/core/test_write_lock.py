@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from refexplorer.core.errors import SourceError
-from refexplorer.core.writing import writing_alone
+from refexplorer.core.files import writing_alone
 
 STEPS = ("_lock", "_release")
 """The functions that take the lock and give it back."""
@@ -56,7 +56,7 @@ def test_the_lock_is_gone_wherever_it_was_interrupted(tmp_path: Path) -> None:
 def test_the_lock_is_gone_where_the_body_was_never_entered(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom pathlib import Path\n"
-        "from refexplorer.core.writing import writing_alone\n"
+        "from refexplorer.core.files import writing_alone\n"
         "writing = writing_alone(Path(sys.argv[1]))\nwriting.__enter__()\n"
         "writing.itself = writing  # as a traceback holds it\nassert Path(sys.argv[2]).exists()"
     )

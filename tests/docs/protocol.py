@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from refexplorer.hosts.schema import PROTOCOLS, events, requests, schema, summary
 from refexplorer.views.wire.messages import tag_of
-from refexplorer.views.wire.schema import PROTOCOLS, events, requests, schema, summary
 
 _INTRODUCTION = """\
 A controller is plain Python. A host gives it a way to post and passes on what the front end
@@ -33,9 +33,9 @@ for the editor, which the page has to call `text`, since Bokeh keeps the name `d
 the answers to `hello` and to the first `tree.rows`, by the name of the operation, so that the
 first view need not ask; it is empty from the first message or change on.
 
-To change a message change its model in `refexplorer/views/wire`: requests are checked by it,
-the types of the front end are made of it when the package is built, and a test fails when a
-controller sends what it does not describe."""
+A request is a method of a controller, which `request` or `job` of `refexplorer.views.wire`
+declares: what is sent is checked by its signature, the types of the front end are made of it by
+`python hatch_build.py`, and a test fails when a controller sends what it does not describe."""
 
 Part = Mapping[str, Any]
 
@@ -55,14 +55,14 @@ def protocol_page() -> str:
 
 def _operations(name: str, described: Mapping[str, Part]) -> Iterator[str]:
     yield from ("| operation | asks with | answers | |", "|---|---|---|---|")
-    for kind in requests(PROTOCOLS[name]):
-        parts = described[f"{name}Operations"]["properties"][tag_of(kind)]["properties"]
+    for kind in requests(name):
+        parts = described[f"{name}Operations"]["properties"][kind.name]["properties"]
         when = "later: " if kind.is_later else ""
         reply = when + _text(parts["reply"]) if "reply" in parts else ""
-        said = [summary(kind), *_explained(parts["asks"])]
+        said = [summary(kind.method), *_explained(parts["asks"])]
         if kind.buffers:
             said.append(f"Buffers: {kind.buffers}")
-        yield _cells(f"`{tag_of(kind)}`", ", ".join(_fields(parts["asks"])), reply, " ".join(said))
+        yield _cells(f"`{kind.name}`", ", ".join(_fields(parts["asks"])), reply, " ".join(said))
     yield ""
 
 
@@ -79,7 +79,7 @@ def _explained(model: Part) -> Iterator[str]:
 
 
 def _events(name: str) -> Iterator[str]:
-    if found := events(PROTOCOLS[name]):
+    if found := events(name):
         yield from ("| event | | |", "|---|---|---|")
         for kind in found:
             yield _cells(f"`{tag_of(kind)}`", _link(kind.__name__), summary(kind))

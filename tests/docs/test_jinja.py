@@ -6,9 +6,8 @@ import jinja2
 import pytest
 
 from refexplorer.spec.templates import parsing as filters
-from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.syntax import TemplateProblem
-from refexplorer.spec.templates.template import Scope
+from refexplorer.spec.templates.template import Scope, compile_template
 from tests.cases.jinja import EXPRESSIONS, FILTERS, NAMES, REFUSED, TESTS, Read, Refused
 
 READ = [case for cases in EXPRESSIONS.values() for case in cases]

@@ -17,7 +17,7 @@ import tifffile
 
 import refexplorer as rx
 from refexplorer.core.files import FileCount
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.verbs.opening import open_guarded
 from tests.helpers.commands import run
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import warnings
+import zlib
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.verbs.opening import open_guarded
 from tests.helpers.servers import range_server
 
@@ -150,19 +151,33 @@ CHUNK = '<dmrpp:chunk offset="0" nBytes="16"/>'
 SIZES = "<dmrpp:chunkDimensionSizes>2</dmrpp:chunkDimensionSizes>"
 
 
+def held(element: str, kind: str = "Int32", dims: str = "") -> bytes:
+    """Describe a variable of which the document has the values."""
+    return variable("", kind=kind, dims=dims).replace(
+        b"<dmrpp:chunks ></dmrpp:chunks>", element.encode()
+    )
+
+
+NO_DIMENSION = "<!-- a scalar -->"
+FIXED = '<dmrpp:FixedLengthStringArray string_length="4" pad="null_pad"/>'
+
+
 @pytest.mark.parametrize(
     ("document", "why"),
     [
         (variable(CHUNK, 'compressionType="szip"'), "the filter szip"),
-        (variable(CHUNK, kind="String"), "values of type String"),
+        (variable(CHUNK, kind="String"), "texts vary in length"),
+        (variable(CHUNK, kind="Structure"), "of the type Structure"),
+        (variable(CHUNK, kind="Enum"), "enumeration  is not declared"),
         (variable(CHUNK * 2), "several pieces of one chunk"),
+        (variable(CHUNK.replace("dmrpp:chunk", "dmrpp:block")), "an unknown way (block)"),
         (variable(CHUNK.replace('"0"', '"-1"')), "no whole number"),
         (variable(CHUNK.replace('"16"', '"9999999999999999999"')), "more than 63 bits"),
         (variable(CHUNK.replace("offset", "begin")), "no whole number"),
-        (variable(CHUNK, dims='<Dim name="/none"/>'), "the dimension /none"),
+        (variable(CHUNK, dims='<Dim name="/none"/>'), "dimension /none"),
         (variable(CHUNK, dims='<Dim size="x"/>'), "a dimension without a length"),
-        (variable(CHUNK + SIZES.replace("2", "0")), "chunks of the shape"),
-        (variable(CHUNK + SIZES.replace("2", "2 2")), "chunks of the shape"),
+        (variable(CHUNK + SIZES.replace("2", "0")), "chunks have the shape"),
+        (variable(CHUNK + SIZES.replace("2", "2 2")), "chunks have the shape"),
         (
             variable(CHUNK.replace("/>", ' chunkPositionInArray="[1]"/>') + SIZES),
             "not at a place of its grid",
@@ -173,13 +188,24 @@ SIZES = "<dmrpp:chunkDimensionSizes>2</dmrpp:chunkDimensionSizes>"
         ),
         (
             variable(CHUNK.replace("/>", ' chunkPositionInArray="[0,0]"/>') + SIZES),
-            "another number of dimensions",
+            "not one number a dimension",
         ),
-        (variable(CHUNK.replace("/>", ' fm="1"/>')), "chunks that skip a filter"),
         (
-            variable("").replace(b"<dmrpp:chunks ></dmrpp:chunks>", b"<dmrpp:vlsa/>"),
-            "storage of an unknown kind",
+            variable(
+                SIZES
+                + CHUNK.replace("/>", ' fm="1" chunkPositionInArray="[0]"/>')
+                + CHUNK.replace("/>", ' chunkPositionInArray="[2]"/>'),
+                'compressionType="deflate"',
+            ),
+            "skip or shuffle",
         ),
+        (held("<dmrpp:vlsa/>", "String"), "fewer texts"),
+        (held('<dmrpp:vlsa><dmrpp:v c="9">a</dmrpp:v></dmrpp:vlsa>', "String"), "more texts"),
+        (held('<dmrpp:vlsa><dmrpp:v s="9">eJwD</dmrpp:v></dmrpp:vlsa>', "String"), "length"),
+        (held('<dmrpp:vlsa><dmrpp:v s="9">aaaa</dmrpp:v></dmrpp:vlsa>', "String"), "decompressed"),
+        (held("<dmrpp:compact>?</dmrpp:compact>"), "not base64"),
+        (held("<dmrpp:other/>"), "an unknown way (other)"),
+        (held("<dmrpp:compact>AAAA</dmrpp:compact>" + CHUNK), "unknown way (chunk, compact)"),
     ],
 )
 def test_a_variable_that_is_not_known_is_left_out_aloud(document: bytes, why: str) -> None:
@@ -188,13 +214,13 @@ def test_a_variable_that_is_not_known_is_left_out_aloud(document: bytes, why: st
     assert why in str(told[0].message)
     assert refs.arrays() == ("good",)
     assert not any(key.startswith("bad/") for key in refs)
+    (finding,) = (each for each in refs.diagnostics if each.code == "left-out")
+    assert "`bad`" in finding.message
 
 
 def test_compact_values_and_filled_chunks() -> None:
     data = base64.b64encode(np.arange(4, dtype="<i4").tobytes()).decode()
-    compact = variable("").replace(
-        b"<dmrpp:chunks ></dmrpp:chunks>", f"<dmrpp:compact>{data}</dmrpp:compact>".encode()
-    )
+    compact = held(f"<dmrpp:compact>{data}</dmrpp:compact>")
     refs = rx.open_references(compact)
     assert refs.chunk("bad", (0,)).values.tolist() == [0, 1, 2, 3]  # type: ignore[union-attr]
     filled = variable(
@@ -202,8 +228,106 @@ def test_compact_values_and_filled_chunks() -> None:
     )
     refs = rx.open_references(filled)
     assert refs.chunk("bad", (1,)).values.tolist() == [9, 9]  # type: ignore[union-attr]
-    with pytest.warns(rx.LeftOutWarning, match="bytes of compact values"):
+    with pytest.warns(rx.LeftOutWarning, match="15 bytes of it, which do not fill its shape"):
         rx.open_references(compact.replace(data.encode(), data.encode()[:-4]))
+
+
+def values_of(document: bytes, folder: Path) -> list[Any]:
+    (folder / "a.nc").write_bytes(np.arange(4, dtype="<i4").tobytes())
+    (folder / "a.nc.dmrpp").write_bytes(document)
+    found: list[Any] = rx.open_references(folder / "a.nc.dmrpp").to_xarray()["bad"].values.tolist()
+    return found
+
+
+LONG = "a long text " * 100
+PACKED_TEXT = base64.b64encode(zlib.compress(LONG.encode())).decode()
+PACKED = base64.b64encode(zlib.compress(np.arange(4, dtype="<i4").tobytes(), 1)).decode()
+PLAIN = base64.b64encode(np.arange(4, dtype="<i4").tobytes()).decode()
+
+
+@pytest.mark.parametrize(
+    ("document", "values"),
+    [
+        # what fills storage is not missing: 0 stays 0
+        (variable(CHUNK, 'fillValue="0" byteOrder="LE"'), [0, 1, 2, 3]),
+        (variable(CHUNK, 'fillValue="2" compressionType=""'), [0, 1, 2, 3]),
+        (variable(SIZES, 'fillValue="7"'), [7, 7, 7, 7]),
+        (held(CHUNK), [0, 1, 2, 3]),
+        (
+            held(f'<dmrpp:chunks fillValue="-99"/><dmrpp:compact>{PLAIN}</dmrpp:compact>'),
+            [0, 1, 2, 3],
+        ),
+        (
+            held(f"<dmrpp:missingdata>\n {PACKED[:9]}\n{PACKED[9:]}</dmrpp:missingdata>"),
+            [0, 1, 2, 3],
+        ),
+        (held(f"<dmrpp:missingdata>{PLAIN}</dmrpp:missingdata>"), [0, 1, 2, 3]),
+        (
+            variable(CHUNK).replace(b"http://xml.opendap.org/", b"https://xml.opendap.org/"),
+            [0, 1, 2, 3],
+        ),
+        (variable(CHUNK).replace(b"DAP/4.0#", b"DAP/4.1#"), [0, 1, 2, 3]),
+        # all chunks skip the same filter
+        (variable(CHUNK.replace("/>", ' fm="1"/>'), 'compressionType="deflate"'), [0, 1, 2, 3]),
+        (
+            held(
+                '<dmrpp:vlsa><dmrpp:v c="2">a</dmrpp:v><dmrpp:v>b &amp; c</dmrpp:v>'
+                f'<dmrpp:v s="{len(LONG)}">{PACKED_TEXT}'
+                "</dmrpp:v></dmrpp:vlsa>",
+                "String",
+            ),
+            ["a", "a", "b & c", LONG],
+        ),
+        (
+            held("<dmrpp:compact>YSB0ZXh0AA==</dmrpp:compact>", "String", NO_DIMENSION),
+            "a text",
+        ),
+        (
+            variable(CHUNK, kind="Enum", dims='<Dim size="4"/>').replace(
+                b'<Enum name="bad">',
+                b'<Enumeration name="sky" basetype="Int32"><EnumConst name="clear" value="0"/>'
+                b'</Enumeration><Enum name="bad" enum="/sky">',
+            ),
+            [0, 1, 2, 3],
+        ),
+        (
+            held(FIXED + f"<dmrpp:chunks>{CHUNK}</dmrpp:chunks>", "String"),
+            [b"", b"\1", b"\2", b"\3"],
+        ),
+        (
+            held(
+                '<dmrpp:chunk offset="8" nBytes="4" dmrpp:href="b.nc"/>',
+                dims='<Dim size="1"/>',
+            ),
+            [5],
+        ),
+    ],
+)
+def test_every_way_to_hold_values(document: bytes, values: Any, tmp_path: Path) -> None:
+    (tmp_path / "b.nc").write_bytes(np.array([9, 9, 5], "<i4").tobytes())
+    assert values_of(document, tmp_path) == values
+
+
+def test_a_missing_value_is_what_the_attribute_declares(tmp_path: Path) -> None:
+    declared = variable(CHUNK, 'fillValue="0"').replace(
+        b"<dmrpp:chunks",
+        b'<Attribute name="_FillValue" type="Int32"><Value>3</Value></Attribute><dmrpp:chunks',
+        1,
+    )
+    found = values_of(declared, tmp_path)
+    assert found[:3] == [0, 1, 2]
+    assert np.isnan(found[3])
+
+
+def test_attributes_in_containers() -> None:
+    text = HEAD + (
+        '<Attribute name="HDF5_GLOBAL" type="Container"><Attribute name="title" type="String">'
+        '<Value>t</Value></Attribute></Attribute><Attribute name="CORE" type="Container">'
+        '<Attribute name="n" type="Int16"><Value>1</Value><Value>2</Value></Attribute>'
+        "</Attribute></Dataset>"
+    )
+    group: Any = rx.open_references(text.encode()).to_zarr()
+    assert dict(group.attrs) == {"title": "t", "CORE": {"n": [1, 2]}}
 
 
 BOMB = (
@@ -241,3 +365,14 @@ OUTSIDE = BOMB.replace(b'"ha"', b'SYSTEM "file:///etc/passwd"')
 def test_a_hostile_document(document: bytes, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         rx.open_references(document, limits=rx.Limits(json_lists=1000))
+
+
+def test_notes_on_what_is_written_in_a_set_are_silent(tmp_path: Path) -> None:
+    """No reader of sets resolves these URLs, and no store takes these names for keys."""
+    document = variable(CHUNK).replace(b'name="a.nc"', 'name="données/é::{{x}} {y}.nc"'.encode())
+    document = document.replace(b"ISO-8859-1", b"UTF-8").replace(b'"bad"', '"é: ?"'.encode())
+    document = document.replace(b'offset="0" nBytes="2"', b'offset="16" nBytes="2"')
+    (tmp_path / "a.nc.dmrpp").write_bytes(document)
+    refs = rx.open_references(tmp_path / "a.nc.dmrpp")
+    assert "é: ?" in refs.arrays()
+    assert [each.code for each in refs.diagnostics] == []

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.verbs.opening import open_guarded
 
 eccodes: Any = pytest.importorskip("eccodes", reason="eccodes is not installed")

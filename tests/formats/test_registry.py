@@ -18,11 +18,11 @@ import pytest
 import refexplorer as rx
 from refexplorer.core.errors import FormWarning
 from refexplorer.core.limits import Limits
-from refexplorer.formats.columns.entries import Entries, EntriesBuilder
+from refexplorer.formats.columns.table import Entries, EntriesBuilder
 from refexplorer.formats.documents import read_long, read_whole
 from refexplorer.formats.forms import FORMS, LAST, installed_forms
 from refexplorer.formats.source import Source
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.spec.findings import Findings
 from refexplorer.verbs.opening import open_guarded, set_of
 from tests.helpers.commands import run
@@ -30,7 +30,7 @@ from tests.helpers.commands import run
 PAIRS = '''
     """A text of lines: key, URL, offset, length; the first line is PAIRS."""
     from refexplorer.core.errors import SourceError
-    from refexplorer.formats.columns.entries import EntriesBuilder
+    from refexplorer.formats.columns.table import EntriesBuilder
     from refexplorer.formats.source import SourceForm
     from refexplorer.formats.source import Source
 

@@ -14,7 +14,7 @@ import zarr
 
 import refexplorer as rx
 from refexplorer import demo
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.verbs.opening import open_guarded
 
 VALUES = np.arange(60, dtype="i4").reshape(6, 10)

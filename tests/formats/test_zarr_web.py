@@ -12,7 +12,7 @@ import pytest
 import zarr
 
 import refexplorer as rx
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch import http
 from refexplorer.verbs.opening import open_guarded
 from tests.helpers.servers import RangeServer, range_server

@@ -88,9 +88,50 @@ def open_in_host(
         open_on_page(page, request.getfixturevalue("panel_page").url, title)
 
 
-def row(explorer: Locator, name: str) -> Locator:
+def show(explorer: Locator | Page, look: str) -> Locator:
+    """Look at the selection in a way that the switch over the picture offers; return its region."""
+    closer = explorer.get_by_role("button", name="Close the details")
+    if closer.is_visible():
+        closer.click()
+    if look == "Compare":
+        explorer.get_by_role("button", name="Compare with …").click(timeout=60_000)
+    else:
+        switch = explorer.get_by_role("group", name="Look at")
+        switch.get_by_role("button", name=look, exact=True).click(timeout=60_000)
+    return looked_at(explorer, look)
+
+
+def looked_at(explorer: Locator | Page, look: str | None = None) -> Locator:
+    """What the middle of the screen shows."""
+    middle = explorer.get_by_role("region", name="Picture", exact=True)
+    return middle if look is None else middle.get_by_role("region", name=look, exact=True)
+
+
+def details(explorer: Locator | Page, of: str = "Key") -> Locator:
+    """The right side, about the selected key or about the set; opened where it is folded away."""
+    aside = explorer.get_by_role("complementary", name="Details")
+    opener = explorer.get_by_role("button", name="Details", exact=True)
+    expect(aside.or_(opener).first).to_be_visible(timeout=60_000)
+    if not aside.is_visible():
+        opener.click()
+    region = aside.get_by_role("region", name=of, exact=True)
+    if of == "The set" and not region.is_visible():
+        aside.get_by_role("button", name="The set", exact=True).click()
+    return region
+
+
+def menu(panel: Locator | Page, name: str) -> Locator:
+    """What a menu holds, opened where it is closed."""
+    box = panel.get_by_role("group", name=name, exact=True)
+    if not box.is_visible():
+        panel.locator("summary").filter(has_text=name).click()
+    return box
+
+
+def row(explorer: Locator | Page, name: str) -> Locator:
     """A row of the tree by the text of its first cell."""
-    cell = explorer.page.get_by_role("gridcell", name=name, exact=True)
+    page = explorer if isinstance(explorer, Page) else explorer.page
+    cell = page.get_by_role("gridcell", name=name, exact=True)
     return explorer.get_by_role("treegrid").get_by_role("row").filter(has=cell)
 
 

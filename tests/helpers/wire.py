@@ -9,16 +9,11 @@ from typing import Any
 
 import fastjsonschema
 
+from refexplorer.hosts.schema import PROTOCOLS, requests, schema
 from refexplorer.views.wire.answering import Buffers, Message
-from refexplorer.views.wire.messages import tag_of
-from refexplorer.views.wire.schema import PROTOCOLS, requests, schema
 
 SCHEMA = schema()
-REQUESTS = {
-    f"{name}/{tag_of(kind)}": kind
-    for name, module in PROTOCOLS.items()
-    for kind in requests(module)
-}
+REQUESTS = {f"{name}/{each.name}": each for name in PROTOCOLS for each in requests(name)}
 
 
 @functools.cache
@@ -85,7 +80,7 @@ class Recorder:
         fields = {name: value for name, value in message.items() if name != "id"}
         self.findings += problems(kind.reply.__name__, fields)
         if at_once == kind.is_later or (buffers and not kind.buffers):
-            self.findings.append(f"{tag_of(kind)} is described as answered in another way")
+            self.findings.append(f"{kind.name} is described as answered in another way")
 
 
 Handle = Callable[..., list[tuple[Message, Buffers]]]

@@ -147,3 +147,71 @@ def test_one_file_and_a_store_may_leave_chunks_out() -> None:
         for key, value in one.items()
     }
     assert found(store) == {}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "attributes", "codes"),
+    [
+        ("|O", {}, ["array-without-references"]),
+        ("|O", {"grid_mapping_name": "mercator"}, []),
+        ("|S1", {}, []),  # as netCDF has the containers of attributes
+        ("<i4", {}, []),
+    ],
+)
+def test_a_text_without_dimensions_is_written_for_its_value(
+    dtype: str, attributes: dict[str, str], codes: list[str]
+) -> None:
+    keys = array([], [], **attributes)
+    keys[".zarray"] |= {"dtype": dtype, "fill_value": None, "filters": None}
+    if dtype == "|O":
+        keys[".zarray"]["filters"] = [{"id": "vlen-utf8"}]
+    assert list(found({".zgroup": GROUP} | X | below("note", keys))) == codes
+
+
+@pytest.mark.parametrize(
+    ("attributes", "group", "lacking"),
+    [
+        ({"coordinates": "x lat lon"}, "", "`lat` (coordinates), `lon` (coordinates)"),
+        ({"coordinates": "x"}, "", ""),
+        ({"coordinates": "x"}, "g/h", ""),  # of a group above
+        ({"coordinates": "/x ../x"}, "g", ""),
+        ({"grid_mapping": "crs"}, "", "`crs` (grid_mapping)"),
+        ({"grid_mapping": "x"}, "", ""),
+        ({"grid_mapping": "x: crs lat"}, "", "`crs` (grid_mapping), `lat` (grid_mapping)"),
+        (
+            {"coordinates": "lat", "grid_mapping": "crs"},
+            "",
+            "`lat` (coordinates), `crs` (grid_mapping)",
+        ),
+        ({"coordinates": 5}, "", ""),
+    ],
+)
+def test_attributes_that_name_no_array(
+    attributes: dict[str, Any], group: str, lacking: str
+) -> None:
+    path = f"{group}/y" if group else "y"
+    document = {".zgroup": GROUP} | X | below(path, array([2], [2], "y", **attributes) | INLINE)
+    for folder in ("g", "g/h")[: len(group.split("/")) if group else 0]:
+        document[f"{folder}/.zgroup"] = GROUP
+    notes = [
+        each for each in rx.open_references(document).diagnostics if each.code == "names-nothing"
+    ]
+    messages = [f"`{path}` names {lacking}, but the set has no such array"] if lacking else []
+    assert [note.message.rstrip("s.") for note in notes] == messages
+    assert {note.severity for note in notes} <= {"info"}
+
+
+def test_xarray_cannot_open_an_array_at_the_root() -> None:
+    """What is said of it names it, and nothing is said of how xarray would read it."""
+    metadata = array([4], [2])[".zarray"] | {"fill_value": 0}
+    document = {".zarray": metadata, "0": ["s3://b/f", 0, 8], "1": ["s3://b/f", 8, 7]}
+    refs = rx.open_references(document)
+    notes = {each.code: each for each in refs.diagnostics}
+    assert notes.keys() == {"root-array", "chunk-length"}
+    assert "an array, not a group, so xarray cannot open it" in notes["root-array"].message
+    assert "a chunk of the root array" in notes["chunk-length"].message
+    assert "the root array, all of it" in str(refs.advise())
+    with pytest.raises(rx.DecodeError, match="is an array, not a group"):
+        refs.to_xarray()
+    lost = rx.open_references({".zarray": metadata})
+    assert any("The root array has 4 values" in each.message for each in lost.diagnostics)

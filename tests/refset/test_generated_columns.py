@@ -44,9 +44,14 @@ FAILING = {
 }  # fmt: skip
 
 
+def noted(refs: rx.ReferenceSet) -> list[rx.Finding]:
+    """What is said of the templates: that the keys are chunks of no array is another matter."""
+    return [each for each in refs.diagnostics if each.code != "orphan-chunk"]
+
+
 def test_keys_that_fail_are_not_there_and_are_told_of() -> None:
     refs = rx.open_references({"version": 1, "gen": [FAILING]})
-    (note,) = refs.diagnostics
+    (note,) = noted(refs)
     assert (note.code, note.pointer, note.count) == ("bad-template", "/gen/0/offset", 1)
     assert "i=500" in note.message
     assert len(refs) == len(list(refs)) == len(refs.to_v0()) == 999
@@ -60,7 +65,7 @@ def test_keys_that_fail_are_not_there_and_are_told_of() -> None:
 def test_many_keys_that_fail_are_counted() -> None:
     item = {**FAILING, "offset": "{{ (i - 400) * (700 - i) * -1 + 20000 }}"}
     refs = rx.open_references({"version": 1, "gen": [item]})
-    (note,) = refs.diagnostics
+    (note,) = noted(refs)
     assert (note.code, note.count) == ("bad-offset", 1000 - len(refs))
     assert len(refs) == sum((i - 400) * (700 - i) <= 20_000 for i in range(1000))
 
@@ -78,7 +83,7 @@ def test_an_explicit_key_stands_where_a_generated_one_fails() -> None:
 def test_of_too_many_keys_to_try_those_that_fail_are_told_of_later(tmp_path: Path) -> None:
     item = {**FAILING, "dimensions": {"i": {"stop": 150_000}}}
     refs = rx.open_references({"version": 1, "gen": [item]})
-    assert [each.code for each in refs.diagnostics] == ["gen-not-checked", "readers-differ"]
+    assert [each.code for each in noted(refs)] == ["gen-not-checked", "readers-differ"]
     assert "x/500" not in refs
     assert "x/149999" in refs
     with pytest.raises(KeyError, match="fails"):
@@ -92,7 +97,7 @@ def test_of_too_many_keys_to_try_those_that_fail_are_told_of_later(tmp_path: Pat
 def test_trying_keys_takes_no_more_steps_than_a_document_may() -> None:
     gen = [{**FAILING, "key": f"x/{n}/{{{{i}}}}"} for n in range(4)]
     refs = rx.open_references({"version": 1, "gen": gen})
-    assert [each.code for each in refs.diagnostics] == ["bad-template"] * 4
+    assert [each.code for each in noted(refs)] == ["bad-template"] * 4
     effort, findings = KeyCheckBudget(steps=25_000), Findings()
     for number, item in enumerate(internals(refs).generated):
         check_keys(item, effort, f"/gen/{number}", findings)

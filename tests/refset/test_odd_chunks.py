@@ -104,6 +104,13 @@ def test_chunks_in_any_other_order_are_as_they_were_written() -> None:
     assert found(document(appended)) == []
 
 
+def test_hdf5_puts_chunks_where_there_is_room() -> None:
+    """An exchange would bring two chunks into order, and would leave gaps."""
+    places = [0, 160, 90, 130, 45, 210]
+    chunks = {str(n): ["s3://b/f.nc", at, 30] for n, at in enumerate(places)}
+    assert found(document(chunks, compressor={"id": "zlib"})) == []
+
+
 def test_keys_in_any_order_of_the_document() -> None:
     swapped = {"1": ["s3://b/f.nc", 160, 40], "4": ["s3://b/f.nc", 40, 40]}
     backwards = dict(reversed(document(swapped).items()))
@@ -186,6 +193,51 @@ def test_a_gen_item_that_runs_past_the_grid(scale: int) -> None:
     assert found(generated(6 * scale + 1)) == [("chunk-outside-grid", key, 1)]
     (short,) = found(generated(6 * scale, "39"))
     assert short == ("chunk-length", "x/0", 6 * scale)
+
+
+@pytest.mark.parametrize(
+    ("key", "codes"),
+    [
+        ("x/{{i}}", []),
+        ("/x/{{i}}", [("orphan-chunk", "/x/0", 6), ("suspicious-key", "/x/0", 6)]),
+        ("x//{{i}}", [("suspicious-key", "x//0", 6)]),
+        ("y/{{i}}", [("orphan-chunk", "y/0", 6)]),
+        ("x/{{i}}.0", [("chunk-wrong-rank", "x/0.0", 6)]),
+        ("{{'xy'[i % 2]}}/{{i}}", [("orphan-chunk", "y/1", 3)]),
+        ("x/{{i}}.txt", []),
+    ],
+)
+def test_generated_keys_are_judged_as_written_ones(key: str, codes: list[Any]) -> None:
+    item = {
+        "key": key, "url": "s3://b/f.nc", "offset": "{{i * 40}}", "length": "40",
+        "dimensions": {"i": {"stop": 6}},
+    }  # fmt: skip
+    refs = {"x/.zarray": metadata(60), "x/.zattrs": '{"_ARRAY_DIMENSIONS": ["x"]}'}
+    generated = {"version": 1, "refs": refs, "gen": [item]}
+    written = {name: value for name, value in rx.expand(generated).v0.items() if name not in refs}
+    judged = [
+        (each.code, each.key, each.count)
+        for each in rx.open_references(generated).diagnostics
+        if each.pointer == "/gen/0/key"
+    ]
+    assert sorted(judged) == codes
+    every = {
+        each.code for each in rx.open_references({"version": 1, "refs": refs | written}).diagnostics
+    }
+    assert {code for code, _, _ in codes} <= every
+
+
+@pytest.mark.parametrize("count", [300_000, 10**9])
+def test_of_very_many_generated_keys_the_ends_are_judged(count: int) -> None:
+    item = {
+        "key": "/x/{{i}}", "url": "s3://b/f.nc", "offset": "{{i * 40}}", "length": "40",
+        "dimensions": {"i": {"stop": count}},
+    }  # fmt: skip
+    found = rx.open_references(
+        {"version": 1, "refs": {".zgroup": {"zarr_format": 2}}, "gen": [item]}
+    )
+    noted = {each.code: each.count for each in found.diagnostics if each.pointer == "/gen/0/key"}
+    assert noted == {"suspicious-key": count, "orphan-chunk": count}
 
 
 def test_metadata_that_cannot_be_used_are_not_said_to_be_missing() -> None:

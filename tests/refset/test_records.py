@@ -164,3 +164,20 @@ def test_a_chunk_of_the_root_array_in_the_metadata_hides_its_row(tmp_path: Path)
     assert len(refs) == 5
     (found,) = (d for d in refs.diagnostics if d.code == "duplicate-key")
     assert (found.key, found.count) == ("1", 1)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "codes"),
+    [({}, ["array-without-references"]), ({"grid_mapping_name": "mercator"}, [])],
+)
+def test_an_array_without_records_is_as_one_without_references(
+    attributes: dict[str, str], codes: list[str], store: Path
+) -> None:
+    """kerchunk writes no record files for a grid mapping, of which joining makes several values."""
+    metadata = {"x/.zarray": ARRAY, "x/.zattrs": {"_ARRAY_DIMENSIONS": ["x"], **attributes}}
+    metadata[".zgroup"] = {"zarr_format": 2}
+    (store / ".zmetadata").write_text(json.dumps({"metadata": metadata, "record_size": ROWS}))
+    for each in (store / "x").iterdir():
+        each.unlink()
+    found = rx.open_references(store).diagnostics
+    assert [each.code for each in found if each.severity != "info"] == codes

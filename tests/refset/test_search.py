@@ -16,8 +16,7 @@ import refexplorer as rx
 from refexplorer.formats.columns.arrow import text_column
 from refexplorer.formats.columns.references import ColumnsBuilder
 from refexplorer.formats.columns.table import Table
-from refexplorer.refset.patterns import Matcher, literals_of
-from refexplorer.refset.search import KeyLines, names_of_tree
+from refexplorer.refset.search import KeyLines, Matcher, literals_of, names_of_tree
 from refexplorer.refset.tree import Tree
 from refexplorer.spec.references import Inline
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.helpers.browser import launch_options
-from tests.helpers.browsing import EDIT, EXPLORE, open_on_page
+from tests.helpers.browsing import EDIT, EXPLORE, looked_at, open_on_page, show
 from tests.helpers.hosts import Lab, running_lab, running_page
 
 PICTURES = Path(__file__).parents[2] / "notebooks"
@@ -60,8 +60,8 @@ def read_a_chunk(page: Page) -> None:
     expect(tree.locator("[aria-selected=true]")).to_have_attribute("aria-expanded", "true")
     page.keyboard.type("6.0.0")
     expect(tree.locator("[aria-selected=true]")).to_contain_text("6.0.0")
-    page.get_by_role("tab", name="Data").click()
-    page.get_by_role("tabpanel").get_by_role("button", name="Read").click()
+    show(page, "Values")
+    looked_at(page).get_by_role("button", name="Read").click()
     expect(page.get_by_role("application")).to_be_visible()
 
 
@@ -125,7 +125,7 @@ def photograph_readme(browser: Browser, url: str) -> None:
         cut(page.get_by_role("application").first, "preview")
         page.goto(f"{url}?source=demo/sst.v1.json&view=key&key=wind/7.0.0")
         page.get_by_role("button", name="Show derivation").click()
-        cut(page.get_by_role("tabpanel"), "explain")
+        cut(looked_at(page), "explain")
         page.goto(f"{url}?source=demo/spec.v1.json&view=editor")
         expect(page.get_by_role("grid", name="V0 keys")).to_be_visible()
         cut(page.get_by_role("region", name="Template editor"), "edit")
@@ -146,7 +146,7 @@ def photograph_verified(page: Page, url: str) -> None:
 def photograph_map(page: Page, url: str) -> None:
     """Save the map of the demo: the values of a day, and the chunk below a place."""
     page.goto(f"{url}?source=demo/sst.v1.json&view=map&key=sst")
-    panel = page.get_by_role("tabpanel")
+    panel = looked_at(page)
     panel.get_by_role("button", name=re.compile("^Read .* B from")).click()
     panel.get_by_role("button", name=re.compile("^Read .* kB from")).click()
     expect(panel.get_by_role("img", name=re.compile("^Colours of"))).to_be_visible()

@@ -8,6 +8,8 @@ from tests.helpers.browsing import (
     EDIT,
     EXPLORE,
     open_on_page,
+    row,
+    show,
     start,
     violations,
     violations_in_both_colours,
@@ -22,9 +24,12 @@ def test_page(panel_page: PanelPage, page: Page) -> None:
     assert violations_in_both_colours(page) == []
     open_on_page(page, panel_page.url, "Ten mistakes")
     expect(page.get_by_role("treegrid")).to_contain_text("sst")
-    for tab in ("Overview", "Key", "Data"):
-        page.get_by_role("tab", name=tab).click()
-        assert violations_in_both_colours(page) == []
+    for key in (None, "sst"):
+        if key is not None:
+            row(page, key).click()
+        for look in ("Values", "Chunks"):
+            show(page, look)
+            assert violations_in_both_colours(page) == []
     page.get_by_role("button", name="Template editor").click()
     rows = page.get_by_role("grid", name="V0 keys")
     expect(rows).to_contain_text("lat/.zarray")

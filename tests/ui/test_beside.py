@@ -7,14 +7,13 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.helpers.browsing import row, violations
+from tests.helpers.browsing import row, show, violations
 
 
 @pytest.mark.both_hosts
 def test_two_times_with_linked_parts_and_windows(explorer: Locator) -> None:
     row(explorer, "sst").click()
-    explorer.get_by_role("tab", name="Side by side").click()
-    panel = explorer.get_by_role("tabpanel", name="Side by side")
+    panel = show(explorer, "Side by side")
     left, right = (panel.get_by_role("group", name=f"{side} part") for side in ("Left", "Right"))
     linked = panel.get_by_label("parts linked")
     expect(right.get_by_label("Right, time: index or slice")).to_have_value("0")
@@ -31,7 +30,7 @@ def test_two_times_with_linked_parts_and_windows(explorer: Locator) -> None:
     left.get_by_label("Left, time: index or slice").fill("3")
     explorer.page.keyboard.press("Enter")
     expect(right.get_by_label("Right, time: index or slice")).to_have_value("12")
-    panel.get_by_role("button", name=re.compile("^Read .* for both$")).click()
+    panel.get_by_role("button", name=re.compile("both$")).click()
     pictures = panel.get_by_role("application")
     expect(pictures).to_have_count(3)
     expect(pictures.nth(0)).to_have_attribute("aria-label", re.compile(r"^Left: sst\[3, :, :\]"))
@@ -58,7 +57,7 @@ def test_two_times_with_linked_parts_and_windows(explorer: Locator) -> None:
     assert violations(explorer.page, within=within) == []
 
     left.get_by_label("Array").select_option("wind")
-    panel.get_by_role("button", name=re.compile("^Read .* for both$")).click()
+    panel.get_by_role("button", name=re.compile("both$")).click()
     expect(panel).to_contain_text("There is no difference: the units are not the same")
     expect(pictures).to_have_count(2)
     if not lab:

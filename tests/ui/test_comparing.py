@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.helpers.browsing import open_on_page, row, violations
+from tests.helpers.browsing import looked_at, open_on_page, row, show, violations
 from tests.helpers.hosts import Lab, PanelPage
 
 SETS = """
@@ -84,7 +84,7 @@ def test_a_comparison_by_itself_has_numbers_map_and_keys(lab: Lab, page: Page) -
 def test_a_person_names_the_other_set(lab: Lab, page: Page) -> None:
     (lab.folder / "older.json").write_text(json.dumps({"sst/1.0.0": ["older.nc"]}))
     lab.show(page, [EXPLORER, "explorer.compare = before", "explorer.state"])
-    page.get_by_role("tab", name="Compare").click(timeout=60_000)
+    show(page, "Compare")
     field = page.get_by_label("Compare with another set")
     field.fill("missing.json")
     page.keyboard.press("Enter")
@@ -101,8 +101,7 @@ def test_a_person_names_the_other_set(lab: Lab, page: Page) -> None:
 
 def test_a_visitor_of_the_page_compares_offered_sets(panel_page: PanelPage, page: Page) -> None:
     open_on_page(page, panel_page.url, "Ten mistakes")
-    page.get_by_role("tab", name="Compare").click()
-    panel = page.get_by_role("tabpanel", name="Compare")
+    panel = show(page, "Compare")
     panel.get_by_role("combobox", name="Sets to compare with").select_option("demo/sst.v0.json")
     expect(panel.get_by_role("heading", name=re.compile("keys? differ"))).to_be_visible()
     expect(page).to_have_url(re.compile("view=compare&.*other=demo/sst.v0.json"))
@@ -130,11 +129,11 @@ def test_a_removed_array_is_in_the_address(panel_page: PanelPage, page: Page) ->
     page.goto(
         f"{panel_page.url}?source=demo/spec.v1.json&view=compare&other=demo/sst.v0.json&key=key0"
     )
-    panel = page.get_by_role("tabpanel", name="Compare")
+    panel = looked_at(page, "Compare")
     arrays = panel.get_by_role("combobox", name="Array of the map")
     arrays.select_option("wind (removed)")
     expect(page).to_have_url(re.compile("gone=array%3Dwind$"))
-    page.get_by_role("tab", name="Key").click()
+    show(page, "Values")
     expect(page).not_to_have_url(re.compile("gone="))
     page.go_back()
     expect(page).to_have_url(re.compile("view=compare.*gone=array%3Dwind$"))
@@ -159,7 +158,7 @@ def test_a_chunk_is_read_in_both_sets(panel_page: PanelPage, page: Page) -> None
         f"{panel_page.url}?source=demo/sst.v1.json&view=compare&key=sst/2.0.0"
         "&other=demo/sst.v0.json"
     )
-    panel = page.get_by_role("tabpanel", name="Compare")
+    panel = looked_at(page, "Compare")
     panel.get_by_role("button", name="Read this chunk in both sets").click()
     expect(panel).to_contain_text("that both sets have are the same")
     pictures = panel.get_by_role("region", name="The chunk in both sets").get_by_role("application")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import EXPLORE, open_on_page
+from tests.helpers.browsing import EXPLORE, open_on_page, row, show
 from tests.helpers.hosts import Lab, PanelPage
 
 _BADGE = "(badge) => [getComputedStyle(badge).color, getComputedStyle(badge).backgroundColor]"
@@ -38,10 +38,11 @@ def test_the_few_colours_of_the_system(panel_page: PanelPage, page: Page) -> Non
     tree.get_by_role("gridcell", name="sst", exact=True).click()
     selected = tree.locator("[aria-selected=true]")
     assert outline(selected) == "solid"
-    assert outline(page.get_by_role("tab", selected=True)) == "solid"
+    switch = page.get_by_role("group", name="Look at")
+    assert outline(switch.get_by_role("button", pressed=True)) == "solid"
     letter, ground = tree.locator(".badge i").first.evaluate(_BADGE)
     assert letter != ground
-    page.get_by_role("tab", name="Chunks").click()
+    show(page, "Chunks")
     picture = page.get_by_role("application")
     expect(picture).to_be_visible()
     assert len(picture.locator("canvas").evaluate(_COLOURS)) >= 3  # targets, ground and hatching
@@ -52,9 +53,10 @@ def test_the_few_colours_of_the_system(panel_page: PanelPage, page: Page) -> Non
 
 def test_the_maps_follow_the_system(panel_page: PanelPage, page: Page) -> None:
     open_on_page(page, panel_page.url, "Ten mistakes")
-    for tab in ("Chunks", "Targets"):
-        page.get_by_role("tab", name=tab).click()
-        picture = page.get_by_role("application").filter(has=page.locator("canvas")).last
+    row(page, "sst").click()
+    for look in ("Chunks", "Files"):
+        panel = show(page, look)
+        picture = panel.get_by_role("application").filter(has=page.locator("canvas")).last
         expect(picture.locator("canvas")).to_be_visible()
         first = drawn = picture.evaluate(_PIXELS)
         for contrast, colours in (("more", "none"), ("more", "active"), ("no-preference", "none")):

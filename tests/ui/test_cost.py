@@ -11,8 +11,10 @@ from playwright.sync_api import Locator, Page, expect
 import refexplorer as rx
 from tests.helpers.browsing import (
     EXPLORE,
+    looked_at,
     open_in_host,
     open_on_page,
+    show,
     violations,
     violations_in_both_colours,
 )
@@ -24,8 +26,7 @@ def cost(request: pytest.FixtureRequest, host: str, page: Page) -> Locator:
     """The tab of costs of ``sst.v1.json``."""
     open_in_host(request, host, page, EXPLORE, "The same with templates")
     region = page.get_by_role("region", name="Reference set sst.v1.json")
-    region.get_by_role("tab", name="Cost").click()
-    panel = region.get_by_role("tabpanel")
+    panel = show(region, "Cost")
     expect(panel.get_by_role("heading", name="Cost of reading")).to_be_visible()
     return panel
 
@@ -89,10 +90,10 @@ def test_findings_have_their_command(cost: Locator) -> None:
 def test_it_is_accessible_and_fits_a_narrow_page(panel_page: PanelPage, page: Page) -> None:
     page.set_viewport_size({"width": 600, "height": 900})
     open_on_page(page, panel_page.url, "The same with templates")
-    page.get_by_role("tab", name="Cost").click()
+    show(page, "Cost")
     expect(page.get_by_role("img", name="Chunks of sst that")).to_be_visible()
     assert violations_in_both_colours(page) == []
-    panel = page.get_by_role("tabpanel")
+    panel = looked_at(page)
     panel.get_by_role("button", name="Measure this host").click()
     expect(panel.get_by_text("Measured by")).to_be_visible()
     wide = panel.evaluate("panel => panel.scrollWidth - panel.clientWidth")
@@ -112,8 +113,7 @@ def test_a_saved_page_has_it_and_its_sliders_move_the_bars(
 ) -> None:
     rx.open_references(demo / "sst.v1.json").to_html(tmp_path / "saved.html")
     page.goto((tmp_path / "saved.html").as_uri())
-    page.get_by_role("tab", name="Cost").click()
-    panel = page.get_by_role("tabpanel")
+    panel = show(page, "Cost")
     expect(row(panel, "one time series")).to_contain_text("30 ms")
     expect(panel.get_by_role("img", name="Chunks of sst that")).to_be_visible()
     panel.get_by_role("slider", name="Latency").focus()

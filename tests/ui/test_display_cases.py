@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from refexplorer.core.text import escape
 from tests.cases import hostile
-from tests.helpers.browsing import open_file
+from tests.helpers.browsing import details, open_file, show
 from tests.helpers.hosts import PanelPage
 from tests.helpers.sets import ZARRAY
 
@@ -71,7 +71,7 @@ def opened(panel_page: PanelPage, page: Page, tmp_path: Path) -> Locator:
     return open_file(page, panel_page.url, tmp_path / "set.json")
 
 
-def show(opened: Locator, key: str, pattern: str) -> Locator:
+def find_key(opened: Locator, key: str, pattern: str) -> Locator:
     """Find one key and return the panel that shows it."""
     opened.get_by_role("searchbox", name="Find keys").fill(pattern)
     expect(opened).to_contain_text("1 key found")
@@ -80,8 +80,7 @@ def show(opened: Locator, key: str, pattern: str) -> Locator:
     expect(rows.nth(1)).to_contain_text(escape(key))
     rows.nth(1).click()
     expect(rows.nth(1)).to_have_attribute("aria-selected", "true")
-    opened.get_by_role("tab", name="Key").click()
-    panel = opened.get_by_role("tabpanel", name="Key")
+    panel = details(opened, "Key")
     expect(panel.get_by_role("heading", level=2)).to_have_text(escape(key))
     return panel
 
@@ -104,7 +103,7 @@ PATTERNS["c1/\x1b[31mkey"] = "c1/?*key"
 
 @pytest.mark.parametrize("key", PATTERNS, ids=escape)
 def test_a_key_is_shown_and_does_nothing(opened: Locator, key: str) -> None:
-    panel = show(opened, key, PATTERNS[key])
+    panel = find_key(opened, key, PATTERNS[key])
     panel.get_by_role("button", name="Show derivation").click()
     expect(panel.get_by_role("region", name="Derivation of this key")).to_be_visible()
     assert_harmless(opened.page)
@@ -112,7 +111,7 @@ def test_a_key_is_shown_and_does_nothing(opened: Locator, key: str) -> None:
 
 @pytest.mark.parametrize("number", range(len(URLS)))
 def test_a_link_only_where_a_browser_goes_where_it_says(opened: Locator, number: int) -> None:
-    panel = show(opened, f"u/{number}", f"u/{number}")
+    panel = find_key(opened, f"u/{number}", f"u/{number}")
     shown = f"{escape(URLS[number])} its keys its bytes"
     expect(panel.get_by_role("definition").first).to_have_text(shown)
     link = panel.get_by_role("link")
@@ -124,12 +123,11 @@ def test_a_link_only_where_a_browser_goes_where_it_says(opened: Locator, number:
 
 def test_names_and_units_in_pictures(opened: Locator) -> None:
     opened.get_by_role("gridcell", name="x", exact=True).click()
-    for tab in ("Key", "Data", "Chunks", "Targets", "Overview"):
-        opened.get_by_role("tab", name=tab).click()
-        panel = opened.get_by_role("tabpanel", name=tab)
-        if tab == "Data":
-            panel.get_by_role("button", name=re.compile("^(Read|Decode)")).first.click()
-        if tab in ("Data", "Chunks"):
+    for look in ("Values", "Chunks", "Files"):
+        panel = show(opened, look)
+        if look != "Files":
             expect(panel.get_by_role("application").first).to_be_visible()
             expect(panel.locator("svg").first).to_be_visible()
         assert_harmless(opened.page)
+    details(opened, "The set")
+    assert_harmless(opened.page)

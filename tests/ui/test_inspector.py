@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import open_file, row, violations_in_both_colours
+from tests.helpers.browsing import details, open_file, row, violations_in_both_colours
 from tests.helpers.hosts import PanelPage
 from tests.helpers.servers import range_server
 from tests.helpers.sets import raw_set
@@ -18,8 +18,7 @@ def choose(explorer: Locator, key: str) -> Locator:
     """Find a key and return the panel that shows it."""
     explorer.get_by_role("searchbox", name="Find keys").fill(key)
     row(explorer, key).click()
-    explorer.get_by_role("tab", name="Key").click()
-    panel = explorer.get_by_role("tabpanel", name="Key")
+    panel = details(explorer, "Key")
     expect(panel.get_by_role("heading", name=key)).to_be_visible()
     return panel
 

@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from refexplorer import demo
+from tests.helpers.browsing import looked_at, show
 from tests.helpers.hosts import Lab
 
 BARE = """
@@ -122,11 +123,8 @@ def test_from_the_menu_to_the_tree_to_a_picture_to_code_in_a_notebook(
     files.choose("sst.v1.json", "Open as reference set")
     explorer = files.explorer("sst.v1.json")
     explorer.get_by_role("treegrid").get_by_role("row").filter(has_text="wind").first.click()
-    explorer.get_by_role("tab", name="Data").click()
-    explorer.get_by_role("button", name=re.compile("^Read ")).click()
-    expect(
-        explorer.get_by_role("tabpanel", name="Data").locator("canvas, svg").first
-    ).to_be_visible()
+    show(explorer, "Values")
+    expect(looked_at(explorer, "Values").locator("canvas, svg").first).to_be_visible()
     page.get_by_role("button", name="Open in a notebook").click()
     cell = page.locator(".jp-Notebook .jp-CodeCell").first
     expect(cell).to_contain_text('rx.open_references("sst.v1.json")')

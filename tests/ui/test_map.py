@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import row, violations
+from tests.helpers.browsing import details, looked_at, row, show, violations
 from tests.helpers.hosts import PanelPage
 
 PAINTED = """canvas => {
@@ -19,8 +19,7 @@ PAINTED = """canvas => {
 
 
 def test_from_a_place_to_its_chunk_and_from_a_pixel_to_its_value(explorer: Locator) -> None:
-    explorer.get_by_role("tab", name="Map").click()
-    panel = explorer.get_by_role("tabpanel", name="Map")
+    panel = show(explorer, "Map")
     panel.get_by_role("button", name="Read 768 B from sst_2025-07.nc").click()
     picture = panel.get_by_role("application", name=re.compile("Map of sst: equirectangular"))
     expect(picture).to_be_visible()
@@ -69,15 +68,15 @@ def test_from_a_place_to_its_chunk_and_from_a_pixel_to_its_value(explorer: Locat
     within = ".jp-OutputArea-output" if lab else None
     assert violations(explorer.page, within=within) == []
     panel.get_by_role("button", name="Inspect its bytes").click()
-    expect(explorer.get_by_role("tabpanel", name="Key")).to_contain_text("sst/0.")
-    explorer.get_by_role("tab", name="Data").click()
+    expect(details(explorer, "Key")).to_contain_text("sst/0.")
+    show(explorer, "Values")
     explorer.get_by_role("button", name="On the map").click()
     expect(explorer.get_by_role("tab", name="Map")).to_have_attribute("aria-selected", "true")
 
 
 def test_the_page_keeps_its_view_in_the_address(panel_page: PanelPage, page: Page) -> None:
     page.goto(f"{panel_page.url}?source=demo/sst.v1.json&view=map&key=sst")
-    panel = page.get_by_role("tabpanel", name="Map")
+    panel = looked_at(page, "Map")
     read = panel.get_by_role("button", name="Read 768 B from sst_2025-07.nc")
     read.click()
     expect(panel.get_by_role("application", name=re.compile("equirectangular"))).to_be_visible()

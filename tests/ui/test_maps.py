@@ -7,14 +7,21 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import open_on_page, row, violations, violations_in_both_colours
+from tests.helpers.browsing import (
+    looked_at,
+    open_on_page,
+    row,
+    show,
+    violations,
+    violations_in_both_colours,
+)
 from tests.helpers.hosts import Lab, PanelPage
 
 
-def opened(explorer: Locator, tab: str) -> Locator:
-    """The panel of a tab, once its picture is drawn."""
-    explorer.get_by_role("tab", name=tab).click()
-    panel = explorer.get_by_role("tabpanel", name=tab)
+def opened(explorer: Locator, look: str) -> Locator:
+    """A look at the array ``sst``, once its picture is drawn."""
+    row(explorer, "sst").click()
+    panel = show(explorer, look)
     expect(panel.locator("canvas").first).to_be_visible()
     return panel
 
@@ -36,7 +43,7 @@ def test_from_a_chunk_to_its_key_and_back(explorer: Locator) -> None:
 
 
 def test_a_range_and_its_key(explorer: Locator) -> None:
-    panel = opened(explorer, "Targets")
+    panel = opened(explorer, "Files")
     table = panel.get_by_role("grid", name="Targets")
     expect(table.get_by_role("row")).to_have_count(5)
     expect(panel).to_contain_text("13 ranges · 84 % of the first 110 kB referenced")
@@ -79,7 +86,7 @@ def test_the_maps_of_a_broken_set(panel_page: PanelPage, page: Page) -> None:
     for state in ("no reference", "rejected or failed"):  # four references cannot be used
         expect(panel.get_by_role("list", name="Legend")).to_contain_text(state)
     assert violations_in_both_colours(page) == []
-    panel = opened(explorer, "Targets")
+    panel = opened(explorer, "Files")
     expect(panel).to_contain_text("1 overlap of 64 B")
     assert violations_in_both_colours(page) == []
 
@@ -87,8 +94,10 @@ def test_the_maps_of_a_broken_set(panel_page: PanelPage, page: Page) -> None:
 def test_a_set_without_targets_says_so(panel_page: PanelPage, page: Page) -> None:
     open_on_page(page, panel_page.url, "The specification's own example")
     explorer = page.get_by_role("region", name="Reference set spec.v1.json")
-    explorer.get_by_role("tab", name="Chunks").click()
-    expect(explorer).to_contain_text("This set has no arrays, so there are no chunks to map.")
+    show(explorer, "Chunks")
+    expect(looked_at(explorer)).to_contain_text(
+        "This set has no arrays, so there are no chunks to map."
+    )
 
 
 MONTHS = """
@@ -105,8 +114,7 @@ rx.explore({"x/.zarray": meta, "y/.zarray": meta, "y/0": ["https://h/mask.nc", 0
 def test_targets_are_searched_sorted_folded_and_written_as_a_list(lab: Lab, page: Page) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     lab.show(page, [MONTHS])
-    page.get_by_role("tab", name="Targets").click(timeout=60_000)
-    panel = page.get_by_role("tabpanel", name="Targets")
+    panel = show(page, "Files")
     table = panel.get_by_role("grid", name="Targets")
     table.get_by_role("button", name="Referenced").click()
     ordered = table.get_by_role("columnheader", name="Referenced")
@@ -131,10 +139,9 @@ def test_targets_are_searched_sorted_folded_and_written_as_a_list(lab: Lab, page
 
 
 def test_a_timeline_has_gaps_and_a_selection_its_targets(lab: Lab, page: Page) -> None:
-    page.set_viewport_size({"width": 1900, "height": 1000})  # room for the column of arrays
+    page.set_viewport_size({"width": 2800, "height": 1000})  # room for the column of arrays
     lab.show(page, [MONTHS])
-    page.get_by_role("tab", name="Targets").click(timeout=60_000)
-    panel = page.get_by_role("tabpanel", name="Targets")
+    panel = show(page, "Files")
     timeline = panel.get_by_role("application", name=re.compile("^23 targets from 2000-01-01"))
     expect(timeline).to_have_accessible_name(re.compile("1 period of 24 without one; 1 target"))
     timeline.focus()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import open_file, violations
+from tests.helpers.browsing import looked_at, open_file, show, violations
 from tests.helpers.hosts import PanelPage
 from tests.helpers.sets import held_array
 
@@ -40,16 +40,15 @@ def write(folder: Path) -> None:
 @pytest.fixture
 def opened(panel_page: PanelPage, page: Page, tmp_path: Path) -> Page:
     write(tmp_path)
-    open_file(page, panel_page.url, tmp_path / "set.json", "view=data&key=infinite")
+    open_file(page, panel_page.url, tmp_path / "set.json", "key=infinite")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     return page
 
 
 def shown(page: Page, name: str) -> Locator:
-    """Select an array, and draw it."""
-    panel = page.get_by_role("tabpanel", name="Data")
+    """Select an array, which draws it."""
+    panel = looked_at(page, "Values")
     page.get_by_role("treegrid").get_by_role("gridcell", name=name, exact=True).click()
-    panel.get_by_role("button", name=re.compile("^Decode ")).click()
     return panel
 
 
@@ -104,7 +103,7 @@ def test_large_integers_of_two_sets_have_every_digit(
     key = "x/0" if not names else "x/0.0"
     other = tmp_path / "other.json"
     open_file(page, panel_page.url, tmp_path / "set.json", f"view=compare&key={key}&other={other}")
-    panel = page.get_by_role("tabpanel", name="Compare")
+    panel = looked_at(page, "Compare")
     panel.get_by_role("button", name="Read this chunk in both sets").click()
     both = panel.get_by_role("region", name="The chunk in both sets")
     first = int(values.flat[0])
@@ -115,8 +114,7 @@ def test_large_integers_of_two_sets_have_every_digit(
         expect(both.locator(".readout")).to_have_text(said)
     else:
         expect(both.locator("p.mono")).to_have_text([f"{first - 3:,}", f"{first:,}", "3"])
-    page.get_by_role("tab", name="Side by side").click()
-    panel = page.get_by_role("tabpanel", name="Side by side")
+    panel = show(page, "Side by side")
     panel.get_by_role("button", name="Show both").click()
     if names:
         panel.get_by_role("application").first.focus()
@@ -129,6 +127,7 @@ def test_large_integers_of_two_sets_have_every_digit(
 
 def test_a_mean_is_said_to_be_one_beside_the_value_at_the_index(opened: Page) -> None:
     panel = shown(opened, "coarse")
+    panel.get_by_role("button", name="Decode 3.30 MB").click()  # beyond a first picture
     panel.get_by_role("button", name="Whole slice").click()
     picture = panel.get_by_role("application", name="coarse: heatmap")
     expect(panel).to_contain_text("Each cell is the mean of")
@@ -158,13 +157,12 @@ def test_the_map_says_that_a_cell_is_a_mean(
         own["x/.zattrs"]["units"] = units
         document |= {key.replace("x/", f"{name}/"): each for key, each in own.items()}
     (tmp_path / "set.json").write_text(json.dumps(document))
-    open_file(page, panel_page.url, tmp_path / "set.json", "view=data&key=x")
-    data = page.get_by_role("tabpanel", name="Data")
-    data.get_by_role("button", name=re.compile("^Decode ")).click()
+    open_file(page, panel_page.url, tmp_path / "set.json", "key=x")
+    data = looked_at(page, "Values")
+    data.get_by_role("button", name="Decode 6.60 MB").click()
     data.get_by_role("button", name="Whole slice").click()
     expect(data).to_contain_text("Each cell is the mean of")
-    data.get_by_role("button", name="On the map").click()
-    panel = page.get_by_role("tabpanel", name="Map")
+    panel = show(page, "Map")
     picture = panel.get_by_role("application")
     picture.focus()
     picture.press("ArrowDown")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from tests.helpers.browsing import open_file
+from tests.helpers.browsing import details, looked_at, open_file, show
 from tests.helpers.hosts import PanelPage
 from tests.helpers.sets import metadata
 
@@ -27,29 +27,30 @@ def test_long_names_stay_inside_a_narrow_window(
     }  # fmt: skip
     (tmp_path / "long.json").write_text(json.dumps(refs))
     page.set_viewport_size({"width": WIDTH, "height": 800})
-    open_file(page, panel_page.url, tmp_path / "long.json", f"view=key&key=g/{name}/0")
-    expect(page.get_by_role("tabpanel")).to_contain_text("deep/")
+    open_file(page, panel_page.url, tmp_path / "long.json", f"key=g/{name}/0")
+    panel = details(page, "Key")
+    expect(panel).to_contain_text("deep/")
     for part in (
         page.get_by_role("button", name="Copy code"),
         page.get_by_role("columnheader", name="Target"),
-        page.get_by_role("tabpanel"),
+        panel,
     ):
         box = part.bounding_box()
         assert box is not None
         assert box["x"] + box["width"] <= WIDTH
-    page.get_by_role("tab", name="Targets").click()
-    panel = page.get_by_role("tabpanel", name="Targets")
+    panel = show(page, "Files")
     expect(panel.locator(".target-map canvas").first).to_be_visible()
     page.wait_for_function(FITS, arg=panel.element_handle())
-    for tab in ("Key", "Data", "Chunks", "Map"):
-        page.get_by_role("tab", name=tab, exact=True).click()
-        panel = page.get_by_role("tabpanel", name=tab, exact=True)
-        expect(panel).to_contain_text("a_very_long_name_")
+    expect(looked_at(page)).to_contain_text("a_very_long_name_")
+    for look in ("Values", "Chunks", "Map"):
+        panel = show(page, look)
         page.wait_for_function(FITS, arg=panel.element_handle())
-    page.get_by_role("tab", name="Overview").click()
-    panel = page.get_by_role("tabpanel", name="Overview")
+    panel = details(page, "The set")
     expect(panel.locator("section.files")).to_contain_text("All at s3://b.")
-    expect(panel).to_contain_text("long.json is a version 0 reference set, in which every")
+    page.wait_for_function(FITS, arg=panel.element_handle())
+    show(page, "Values")
+    looked_at(page).get_by_role("button", name="The set").click()
+    panel = looked_at(page, "Values")
     dataset = panel.get_by_title("The dataset as xarray shows it").content_frame
     expect(dataset.locator("body")).to_contain_text("xarray.DataTree")
     page.wait_for_function(FITS, arg=panel.element_handle())

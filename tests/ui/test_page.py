@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from playwright.sync_api import FilePayload, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from refexplorer import demo
-from tests.helpers.browsing import choose, open_on_page, row, start
+from tests.helpers.browsing import choose, looked_at, open_on_page, row, show, start
 from tests.helpers.hosts import PanelPage, running_page
 from tests.helpers.servers import range_server
 from tests.helpers.sets import raw_set
@@ -78,9 +79,7 @@ def test_failed_chunk_says_why(panel_page: PanelPage, page: Page, chunk: str, re
     page.get_by_role("treegrid").get_by_role("gridcell", name="sst", exact=True).click()
     page.keyboard.press("ArrowRight")
     page.get_by_role("gridcell", name=chunk, exact=True).click()
-    page.get_by_role("tab", name="Data").click()
-    panel = page.get_by_role("tabpanel", name="Data")
-    panel.get_by_role("button", name="Read").click()
+    panel = looked_at(page, "Values")
     expect(panel.get_by_role("alert")).to_contain_text(reason)
     expect(panel.get_by_role("application")).not_to_be_attached()
 
@@ -138,13 +137,14 @@ def test_the_address_keeps_where_one_is_and_back_goes_back(
     open_on_page(page, panel_page.url, "The same with templates")
     expect(page).to_have_url(re.compile(r"\?source=demo/sst\.v1\.json$"))
     page.get_by_role("treegrid").get_by_role("gridcell", name="sst", exact=True).click()
-    expect(page).to_have_url(re.compile(r"view=key&key=sst$"))
+    expect(page).to_have_url(re.compile(r"json&key=sst$"))
     page.get_by_role("button", name="Template editor").click()
     expect(page).to_have_url(re.compile(r"view=editor$"))
     page.go_back()
-    expect(page.get_by_role("tab", name="Key")).to_have_attribute("aria-selected", "true")
+    selected = page.get_by_role("treegrid").locator("[aria-selected=true]")
+    expect(selected).to_contain_text("sst")
     page.go_back()
-    expect(page.get_by_role("tab", name="Overview")).to_have_attribute("aria-selected", "true")
+    expect(selected).to_have_count(0)
     page.go_back()
     expect(page.get_by_role("heading", name="Explore a reference set")).to_be_visible()
     page.go_forward()
@@ -159,7 +159,7 @@ def test_what_the_page_tells_late_does_not_undo_a_step_back(
     open_on_page(page, panel_page.url, "The same with templates")
     tree = page.get_by_role("treegrid")
     tree.get_by_role("gridcell", name="sst", exact=True).click()
-    expect(page).to_have_url(re.compile(r"view=key&key=sst$"))
+    expect(page).to_have_url(re.compile(r"json&key=sst$"))
     page.evaluate("hold()")
     tree.get_by_role("gridcell", name="land", exact=True).click()
     page.go_back()  # while Python has not heard of the click
@@ -168,36 +168,34 @@ def test_what_the_page_tells_late_does_not_undo_a_step_back(
     expect(selected).to_have_count(0)
     page.go_forward()
     expect(selected).to_contain_text("sst")
-    expect(page).to_have_url(re.compile(r"view=key&key=sst$"))
+    expect(page).to_have_url(re.compile(r"json&key=sst$"))
 
 
 @pytest.mark.own_page
-def test_a_tab_that_is_chosen_while_an_address_opens_stays(
+def test_a_look_that_is_chosen_while_an_address_opens_stays(
     panel_page: PanelPage, page: Page
 ) -> None:
     page.add_init_script(f"{HOLDING} var heldFrom = 'tree.find'")
-    page.goto(f"{panel_page.url}?source=demo/sst.v1.json&view=key&key=sst&find=wind")
-    expect(page.get_by_role("tab", name="Key")).to_have_attribute("aria-selected", "true")
-    page.get_by_role("tab", name="Chunks").click()
+    page.goto(f"{panel_page.url}?source=demo/sst.v1.json&key=sst&find=wind")
+    show(page, "Chunks")
     page.evaluate("release()")
     expect(page).to_have_url(re.compile("view=chunks&key=sst&find=wind$"))
     expect(page.get_by_role("search")).to_contain_text("found")
-    expect(page.get_by_role("tab", name="Chunks")).to_have_attribute("aria-selected", "true")
+    expect(looked_at(page, "Chunks")).to_be_visible()
 
 
 @pytest.mark.own_page
 def test_what_is_read_is_the_chunk_that_was_chosen_last(panel_page: PanelPage, page: Page) -> None:
     page.add_init_script(HOLDING)
-    page.goto(panel_page.url + "?source=demo/broken.json&view=data&key=sst/1.0.0")
-    panel = page.get_by_role("tabpanel", name="Data")
-    read = panel.get_by_role("button", name="Read")
-    expect(read).to_be_enabled()
+    page.goto(panel_page.url + "?source=demo/broken.json&key=sst/1.0.0")
+    why = looked_at(page, "Values").get_by_role("alert")
+    expect(why).to_contain_text("could not be decoded")
     page.evaluate("hold()")
     page.get_by_role("gridcell", name="3.0.0", exact=True).click()
-    expect(read).to_be_disabled()  # while Python has not told what 3.0.0 is
-    page.evaluate("release()")
-    read.click()
-    expect(panel.get_by_role("alert")).to_contain_text("sst_2025-10.nc")
+    page.get_by_role("gridcell", name="1.0.1", exact=True).click()
+    page.get_by_role("gridcell", name="3.0.0", exact=True).click()
+    page.evaluate("release()")  # Python told of all of them at once
+    expect(why).to_contain_text("sst_2025-10.nc")
 
 
 def test_a_step_back_closes_the_list_of_keys(panel_page: PanelPage, page: Page) -> None:
@@ -211,12 +209,10 @@ def test_a_step_back_closes_the_list_of_keys(panel_page: PanelPage, page: Page) 
 
 
 def test_an_address_opens_where_it_was_copied(panel_page: PanelPage, page: Page) -> None:
-    where = "?source=demo/sst.v1.json&view=data&key=sst/6.0.0&slice=1,0,0"
+    where = "?source=demo/sst.v1.json&key=sst/6.0.0&slice=1,0,0"
     page.goto(panel_page.url + where)
-    expect(page.get_by_role("tab", name="Data")).to_have_attribute("aria-selected", "true")
-    panel = page.get_by_role("tabpanel", name="Data")
-    panel.get_by_role("button", name="Read").click()
-    expect(panel.get_by_role("slider").first).to_have_value("1")
+    panel = looked_at(page, "Values")
+    expect(panel.get_by_role("slider", name="time: index")).to_have_value("1")
     expect(page).to_have_url(panel_page.url + where)
 
 
@@ -269,3 +265,27 @@ def test_a_set_of_ones_own_until_the_server_is_lost_with_nothing_that_panel_send
             page.wait_for_function(_STYLED)
         lost = page.get_by_role("alert").filter(has_text="The connection to the server was lost")
         expect(lost).to_be_visible()
+
+
+def test_the_owner_opens_any_set_of_the_machine(panel_page: PanelPage, browser: Browser) -> None:
+    # not below the folder that the page allows everybody
+    with (
+        TemporaryDirectory() as folder,
+        browser.new_context() as owner,
+        browser.new_context() as visitor,
+    ):
+        path = Path(folder, "mine.json")
+        path.write_text(json.dumps({".zgroup": '{"zarr_format": 2}'}))
+        pages = [owner.new_page(), visitor.new_page()]
+        for page, url in zip(pages, (panel_page.owned, panel_page.url), strict=True):
+            page.goto(url)
+            page.get_by_label("Path or URL of a reference set").fill(str(path))
+            page.get_by_role("button", name="Open", exact=True).click()
+        mine, theirs = pages
+        expect(mine.get_by_role("region", name="Reference set mine.json")).to_be_visible()
+        assert "token" not in mine.url
+        expect(theirs.get_by_role("alert")).to_contain_text("not opened on this page")
+        mine.reload()  # the cookie is there; that the address names a path opens nothing
+        expect(mine.get_by_role("alert")).to_contain_text("open it here")
+        mine.get_by_role("button", name="Open", exact=True).click()
+        expect(mine.get_by_role("region", name="Reference set mine.json")).to_be_visible()

@@ -13,7 +13,15 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 import refexplorer as rx
 from refexplorer import demo
-from tests.helpers.browsing import GOOD, replace_text, violations, violations_in_both_colours
+from tests.helpers.browsing import (
+    GOOD,
+    details,
+    looked_at,
+    replace_text,
+    show,
+    violations,
+    violations_in_both_colours,
+)
 from tests.helpers.guard import Guard
 
 HOSTILE = "</script><script>document.title='broken in'</script><!--<img src=x onerror=alert(1)>"
@@ -54,21 +62,17 @@ def test_tree_key_values_and_maps_are_there(saved: Path, page: Page) -> None:
     opened(page, saved)
     expect(page).to_have_title("sst.v1.json \N{MIDDLE DOT} refexplorer")
     expect(page.get_by_text("All 60 keys are here.")).to_be_visible()
-    overview = page.get_by_role("tabpanel", name="Overview")
-    frame = overview.get_by_title("The dataset as xarray shows it").content_frame
+    frame = looked_at(page, "Values").get_by_title("The dataset as xarray shows it").content_frame
     expect(frame.get_by_text("xarray.Dataset", exact=True)).to_be_visible()
     page.get_by_role("treegrid").get_by_role("row").filter(has_text="sst").first.click()
-    expect(page.get_by_role("tabpanel", name="Key")).to_contain_text("sea surface temperature")
+    expect(details(page, "Key")).to_contain_text("sea surface temperature")
     expect(page.get_by_role("region", name="Python code that opens it")).to_contain_text("zarr")
-    page.get_by_role("tab", name="Data").click()
-    page.get_by_role("button", name="Show what was read before").click()
-    data = page.get_by_role("tabpanel", name="Data")
+    data = looked_at(page, "Values")
     expect(data.locator("canvas, svg").first).to_be_visible()
     expect(data).to_contain_text("degree_Celsius")
-    page.get_by_role("tab", name="Chunks").click()
-    expect(page.get_by_role("tabpanel", name="Chunks").locator("canvas, svg").first).to_be_visible()
-    page.get_by_role("tab", name="Targets").click()
-    targets = page.get_by_role("tabpanel", name="Targets")
+    show(page, "Chunks")
+    expect(looked_at(page, "Chunks").locator("canvas, svg").first).to_be_visible()
+    targets = show(page, "Files")
     expect(targets).to_contain_text("sst_2025-07.nc")
     expect(targets).to_contain_text("ranges inside")
     expect(targets).to_contain_text("13 ranges")
@@ -76,7 +80,7 @@ def test_tree_key_values_and_maps_are_there(saved: Path, page: Page) -> None:
 
 def test_map_and_side_by_side_are_there(saved: Path, page: Page) -> None:
     opened(page, saved, "#view=map&key=sst")
-    panel = page.get_by_role("tabpanel", name="Map")
+    panel = looked_at(page, "Map")
     picture = panel.get_by_role("application", name=re.compile("Map of sst: equirectangular"))
     expect(picture).to_be_visible()
     expect(panel).to_contain_text("A footprint stands for all chunks above it, 9 along time.")
@@ -93,8 +97,7 @@ def test_map_and_side_by_side_are_there(saved: Path, page: Page) -> None:
     panel.get_by_label("Place: latitude and longitude").fill("20N 60W")
     page.keyboard.press("Enter")
     expect(panel.get_by_role("alert")).to_contain_text("which takes Python")
-    page.get_by_role("tab", name="Side by side").click()
-    panel = page.get_by_role("tabpanel", name="Side by side")
+    panel = show(page, "Side by side")
     panel.get_by_label("parts linked").uncheck()
     panel.get_by_label("Right, time: index or slice").fill("9")
     page.keyboard.press("Enter")
@@ -110,12 +113,13 @@ def test_keys_are_opened_searched_and_decoded(saved: Path, page: Page) -> None:
     opened(page, saved)
     tree = page.get_by_role("treegrid")
     tree.get_by_role("row").filter(has_text="wind_lat").locator(".twisty").click()
-    tree.get_by_role("gridcell", name=".zattrs", exact=True).last.click()
+    attributes = tree.locator("[aria-level='2']").get_by_role("gridcell", name=".zattrs")
+    attributes.click()
     expect(page.get_by_role("region", name="Text of the key")).to_contain_text("degrees_north")
     page.get_by_role("searchbox", name="Find keys").fill("wind/*.0.0")
     expect(page.get_by_text("18 keys found")).to_be_visible()
     tree.get_by_role("gridcell", name="wind/7.0.0", exact=True).click()
-    expect(page.get_by_role("tabpanel", name="Key")).to_contain_text("gen[0]")
+    expect(details(page, "Key")).to_contain_text("gen[0]")
     page.get_by_role("button", name="Show derivation").click()
     expect(page.get_by_role("region", name="Derivation of this key")).to_be_visible()
     page.get_by_role("searchbox", name="Find keys").fill("time/0")
@@ -127,26 +131,26 @@ def test_keys_are_opened_searched_and_decoded(saved: Path, page: Page) -> None:
 
 
 def test_what_needs_a_kernel_says_so(saved: Path, page: Page) -> None:
-    opened(page, saved, "#view=key&key=wind/7.0.0")
+    opened(page, saved, "#key=wind/7.0.0")
+    key = details(page, "Key")
     for button in ("Show bytes", "Decode step by step"):
-        page.get_by_role("button", name=button).click()
-    expect(page.get_by_role("alert").filter(has_text="takes Python")).to_have_count(2)
-    page.get_by_role("tab", name="Data").click()
-    said = page.get_by_role("tabpanel", name="Data").get_by_role("alert")
+        key.get_by_role("button", name=button).click()
+    expect(key.get_by_role("alert").filter(has_text="takes Python")).to_have_count(2)
+    said = looked_at(page, "Values").get_by_role("alert")
     expect(said).to_contain_text("This part was not read when the page was saved")
 
 
 def test_a_link_leads_to_where_somebody_was(saved: Path, page: Page) -> None:
     opened(page, saved)
     page.get_by_role("treegrid").get_by_role("row").filter(has_text="land").click()
-    page.get_by_role("tab", name="Chunks").click()
+    show(page, "Chunks")
     expect(page).to_have_url(re.compile(r"#view=chunks&key=land$"))
     page.reload()
-    expect(page.get_by_role("tab", name="Chunks")).to_have_attribute("aria-selected", "true")
+    expect(looked_at(page, "Chunks").get_by_role("application").first).to_be_visible()
     expect(page.locator("[role=treegrid] [aria-selected=true]")).to_contain_text("land")
-    page.evaluate("location.hash = '#view=key&key=time'")
-    key = page.get_by_role("tab", name="Key", exact=True)
-    expect(key).to_have_attribute("aria-selected", "true")
+    page.evaluate("location.hash = '#view=targets&key=time'")
+    expect(looked_at(page, "Files")).to_be_visible()
+    expect(details(page, "Key")).to_contain_text("Array time")
 
 
 def test_findings_about_the_targets_are_there(saved: Path, page: Page) -> None:
@@ -190,9 +194,10 @@ def test_no_text_of_a_set_becomes_script(tmp_path: Path, page: Page) -> None:
     expect(rows).to_have_count(1 + 5)
     for at in range(1, 6):
         rows.nth(at).click()
-    for tab in ("Overview", "Data", "Chunks", "Targets", "Key"):
-        page.get_by_role("tab", name=tab, exact=True).click()
-        expect(page.get_by_role("tabpanel", name=tab)).to_be_visible()
+    for look in ("Values", "Chunks", "Files"):
+        expect(show(page, look)).to_be_visible()
+    for part in ("Key", "The set"):
+        expect(details(page, part)).to_be_visible()
     assert page.locator("img").count() == 0
     expect(page).to_have_title("a'&<b>.json \N{MIDDLE DOT} refexplorer")
 
@@ -239,7 +244,7 @@ def test_without_scripts_there_is_the_static_view(
 
 def test_no_folder_of_this_machine_is_named(saved: Path, page: Page) -> None:
     opened(page, saved, "#view=key&key=sst/0.0.0")
-    expect(page.get_by_role("tabpanel", name="Key")).to_contain_text("sst_2025-07.nc")
+    expect(details(page, "Key")).to_contain_text("sst_2025-07.nc")
     page.get_by_role("button", name="Audit").click()
     folder = str(demo.path("sst.v1.json").parent)
     found = page.evaluate(
@@ -272,7 +277,7 @@ def test_ten_thousand_keys_take_about_a_megabyte(tmp_path: Path, page: Page) -> 
     assert saved.stat().st_size < 1_000_000 + 60 * refs.count
     opened(page, saved, "#view=key&key=d/2498")
     expect(page.get_by_text("All 10,000 keys are here.")).to_be_visible()
-    expect(page.get_by_role("tabpanel", name="Key")).to_contain_text("s3://bucket/d/02498.nc")
+    expect(details(page, "Key")).to_contain_text("s3://bucket/d/02498.nc")
 
 
 def test_the_editor_is_one_file_too(page: Page, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import open_file, violations
+from tests.helpers.browsing import open_file, show, violations
 from tests.helpers.hosts import PanelPage
 
 _JUMP = """(list, share) => {
@@ -46,7 +46,7 @@ def test_the_row_of_the_keyboard_is_found_again(
     open_file(page, panel_page.url, path, "view=targets&other=demo/spec.v0.json")
     _leave_the_active_row(targets := page.get_by_role("grid", name="Targets"))
     _return_to_it(targets)
-    page.get_by_role("tab", name="Compare").click()
+    show(page, "Compare")
     tables = [page.get_by_role("grid", name="Keys that"), page.get_by_role("treegrid", name="Keys")]
     for table in tables:
         _leave_the_active_row(table)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.helpers.browsing import open_file, violations
+from tests.helpers.browsing import details, open_file, violations
 from tests.helpers.hosts import PanelPage
 from tests.helpers.shards import VALUES, opened, written
 
@@ -20,7 +20,7 @@ def test_a_shard_from_its_index_to_an_inner_chunk(
 ) -> None:
     opened(tmp_path, written(tmp_path))
     open_file(page, panel_page.url, tmp_path / "set.json", "view=key&key=x%2Fc%2F1%2F1")
-    panel = page.get_by_role("tabpanel", name="Key")
+    panel = details(page, "Key")
     expect(panel).to_contain_text(f"2 {BY} 1, 32 in all; each chunk is a shard")
     panel.get_by_role("button", name="Read the index of the shard").click()
     expect(panel).to_contain_text(f"8 inner chunks of 2 {BY} 1, 6 of them empty")

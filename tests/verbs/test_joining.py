@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+import zarr
 
 import refexplorer as rx
 from tests.helpers.commands import run
 from tests.helpers.servers import range_server
 
-pytestmark = pytest.mark.filterwarnings("ignore::refexplorer.LeftOutWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::refexplorer.LeftOutWarning",
+    "ignore:Numcodecs codecs are not in the Zarr version 3",
+)
 SCALED = {"dtype": "i2", "scale_factor": 0.5, "add_offset": 1.0, "_FillValue": np.int16(-9)}
 
 
@@ -91,7 +95,7 @@ def test_along_a_new_dimension(tmp_path: Path) -> None:
         ({"dtype": "i4"}, "dtype of v"),
         ({"_FillValue": np.int16(-8)}, "of v"),
         ({"zlib": False}, "of v"),
-        ({"chunksizes": (2, 10)}, "cannot be joined"),
+        ({"chunksizes": (2, 5)}, "has chunks of"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -227,6 +231,38 @@ def test_chunks_that_are_not_full_in_the_middle_are_refused(tmp_path: Path) -> N
     paths = [path for path, _ in parts(tmp_path, 2, 1, 2)]
     with pytest.raises(rx.SourceError, match=r"v would have a chunk that is not full before 2\."):
         rx.open_references(paths, concat_dim="time")
+
+
+def days(path: Path, month: int, count: int) -> Path:
+    """Write a month of days as one chunk."""
+    times = np.datetime64(f"2024-{month:02}-01") + np.arange(count)
+    values = np.arange(count * 4.0).reshape(count, 4) + 1000 * month
+    made = xr.Dataset({"v": (("time", "x"), values)}, coords={"time": times.astype("M8[ns]")})
+    encoding = {"v": {"chunksizes": (count, 4), "zlib": True, "shuffle": True}}
+    made.to_netcdf(path, engine="h5netcdf", encoding=encoding)
+    return path
+
+
+def test_months_of_days_get_chunks_of_their_lengths(tmp_path: Path) -> None:
+    paths = [days(tmp_path / f"{n}.nc", n, count) for n, count in ((1, 31), (2, 29), (3, 31))]
+    refs = rx.open_references(paths, concat_dim="time")
+    (axis, _) = refs.array("v").axes
+    assert [axis.part(number) for number in range(axis.count)] == [
+        slice(0, 31), slice(31, 60), slice(60, 91)
+    ]  # fmt: skip
+    assert refs.verify(values="all").headline.text == "the same as its files"
+    if zarr.config.get("array.rectilinear_chunks", None) is None:
+        with pytest.raises(rx.DecodeError, match=r"which Zarr reads from version 3\.2 on"):
+            refs.to_xarray()
+    else:
+        xr.testing.assert_equal(decoded(refs), expected(*paths))
+
+
+def test_months_of_one_length_are_still_regular(tmp_path: Path) -> None:
+    paths = [days(tmp_path / f"{n}.nc", n, count) for n, count in ((1, 31), (3, 31), (4, 30))]
+    refs = rx.open_references(paths[:2], concat_dim="time")
+    assert refs.array("v").zarr_format == 2
+    xr.testing.assert_equal(decoded(refs), expected(*paths[:2]))
 
 
 def test_other_codecs_and_other_versions_are_refused(folder: Path, tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from refexplorer.core.text import escape
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.references import Kind
 from refexplorer.verbs.display import summary_text, tree_text
+from refexplorer.views.preview.axes import Coordinate
+from refexplorer.views.text.fixes import EditorDiagnostic
 from refexplorer.views.tree.tree_controller import collect
-from refexplorer.views.wire.editor.editor_messages import EditorDiagnostic
-from refexplorer.views.wire.explorer.data_messages import Coordinate
 from refexplorer.views.wire.json_form import to_wire
 from tests.helpers.sets import DEMO, GEN, HOSTILE
 

@@ -12,11 +12,9 @@ import numpy as np
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import size_text
-from refexplorer.io.access.policy import AccessPolicy
-from refexplorer.io.access.urls import StorageOptions, shown
+from refexplorer.io.access import AccessPolicy, StorageOptions, shown
 from refexplorer.io.fetch.many import CONCURRENCY
-from refexplorer.io.fetch.ranges import MERGE_BYTES, MERGE_GAP
-from refexplorer.io.fetch.targets import Targets
+from refexplorer.io.fetch.targets import MERGE_BYTES, MERGE_GAP, Targets
 from refexplorer.refset.chunk_grid import ChunkReferences
 from refexplorer.refset.contents import SetLike, internals
 from refexplorer.refset.opened_set import OpenedSet

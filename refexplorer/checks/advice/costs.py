@@ -16,8 +16,7 @@ from refexplorer.checks.advice.selections import (
     is_countable,
     part_of,
 )
-from refexplorer.refset.chunk_grid import ChunkReferences
-from refexplorer.refset.grid_cells import ChunkColumns
+from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import RecordPart, Records
 from refexplorer.refset.segments import Generated
@@ -166,7 +165,7 @@ class _RunningAccess:
     def __init__(self, part: PartOfArray | TasksOfArray, place: Connection) -> None:
         self.part = part
         self._reads = RunningReads(place)
-        self._chunks = self._places = 0
+        self._chunks = self._places = self._elements = 0
         self._is_partial = False
 
     def add(self, chunks: ChunkColumns, is_last: bool) -> None:
@@ -175,10 +174,11 @@ class _RunningAccess:
         selected = self.part.select(chunks.indices)
         self._chunks += len(selected.rows)
         self._places += int(selected.places.sum())
+        self._elements += int(array.element_counts(chunks.indices[selected.rows]).sum())
         is_read = chunks.targets[selected.rows] >= 0
         rows, reads = selected.rows[is_read], selected.reads[is_read]
         if _has_shards(array):
-            is_part = selected.places[is_read] < math.prod(array.chunks)
+            is_part = selected.places[is_read] < array.element_counts(chunks.indices[rows])
             self._is_partial |= bool(is_part.any())
         columns = (chunks.targets, chunks.offsets, chunks.lengths)
         self._reads.add(reads, *(each[rows] for each in columns), is_last=is_last)
@@ -187,7 +187,7 @@ class _RunningAccess:
         """Return the cost, once all blocks were counted."""
         part, reads = self.part, self._reads
         inline, absent = self._chunks - reads.count, part.chunk_count - self._chunks
-        decoded, used = _value_bytes(part.array, self._chunks, self._places)
+        decoded, used = _value_bytes(part.array, self._elements, self._places)
         cost = read_cost(name, part.array.path, part.text, reads, inline, absent)
         cost = replace(cost, decoded=decoded, used=used)
         if part.array.itemsize is None:
@@ -224,11 +224,11 @@ def _has_shards(array: ArrayMeta) -> bool:
     return any(codec.startswith("sharding_indexed") for codec in array.codecs)
 
 
-def _value_bytes(array: ArrayMeta, chunks: int, places: int) -> tuple[int | None, int | None]:
-    """Return the bytes of so many chunks and so many values."""
+def _value_bytes(array: ArrayMeta, elements: int, places: int) -> tuple[int | None, int | None]:
+    """Return the bytes of so many elements of chunks and so many values."""
     if array.itemsize is None or array.dtype == "|O":
         return None, None
-    return chunks * math.prod(array.chunks) * array.itemsize, places * array.itemsize
+    return elements * array.itemsize, places * array.itemsize
 
 
 def _length_by_arithmetic(opened: OpenedSet, array: ArrayMeta) -> int | str:
@@ -263,7 +263,8 @@ def _by_arithmetic(
         seconds = place.seconds_of_one(count, count * length, length, zarr.at_once)
         reads = ((count, count * length, length),)
     size = length if count else None
-    decoded, used = _value_bytes(part.array, count, part.place_count)
+    elements = count * math.prod(part.array.chunks)  # a gen item makes chunks of one length
+    decoded, used = _value_bytes(part.array, elements, part.place_count)
     return AccessCost(
         name,
         part.array.path,
@@ -318,7 +319,7 @@ def opening_cost(
         if not is_countable(part.array) or not grid.complete:
             is_long = not is_countable(part.array)
             what = "is too long to be counted" if is_long else "has too many generated chunks"
-            why = f"{part.array.path} {what}"
+            why = f"{part.array.path or 'The root array'} {what}"
             return AccessCost("open", group, "open_dataset", unknown=(why,)), ()
         chunks = grid.chunks
         selected = part.select(chunks.indices)

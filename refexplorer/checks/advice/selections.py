@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.io.decode.chunk_shapes import chunks_along, place_count
+from refexplorer.io.decode.sizes import place_count
 from refexplorer.io.reading.selection import places_along
+from refexplorer.spec.chunk_axes import ChunkAxis
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 Places = Sequence["int | slice"]
@@ -45,8 +46,8 @@ class PartOfArray:
     @property
     def chunk_count(self) -> int:
         """Chunks that it needs, whether or not they have a reference."""
-        sides = zip(self.places, self.array.chunks, strict=True)
-        return math.prod(chunks_along(places, step)[0] for places, step in sides)
+        sides = zip(self.array.axes, self.places, strict=True)
+        return math.prod(axis.touched(places)[0] for axis, places in sides)
 
     @property
     def place_count(self) -> int:
@@ -55,25 +56,22 @@ class PartOfArray:
 
     def touches(self, axis: int, numbers: np.ndarray) -> np.ndarray:
         """Return how often chunks at some places along a dimension are read, int64."""
-        places, step = self.places[axis], self.array.chunks[axis]
-        counts: np.ndarray = (_places_of_chunks(places, step, numbers) > 0).astype(np.int64)
-        return counts
+        counts = _places_of_chunks(self.places[axis], self.array.axes[axis], numbers)
+        return (counts > 0).astype(np.int64)
 
     def select(self, indices: np.ndarray) -> NeededChunks:
         """Return the chunks that it needs, of those at some indices, shape ``(n, rank)``."""
         rows: np.ndarray | slice = slice(None)
         weights: np.ndarray | int = 1
-        for axis, (places, step) in enumerate(zip(self.places, self.array.chunks, strict=True)):
+        for axis, (places, along) in enumerate(zip(self.places, self.array.axes, strict=True)):
             column, extent = indices[rows, axis], place_count(places)
             if extent == self.array.shape[axis]:
-                remaining = extent % step
-                is_cut = column == extent // step if remaining else np.zeros(0, np.bool_)
-                weights = weights * (np.where(is_cut, remaining, step) if is_cut.any() else step)
+                weights = weights * _all_of_chunks(along, column)
                 continue
             if extent == 1:  # the usual case, told without arithmetic
-                counts = (column == places[0] // step).astype(np.int8)
+                counts = (column == along.number_at(places[0])).astype(np.int8)
             else:
-                counts = _places_of_chunks(places, step, column)
+                counts = _places_of_chunks(places, along, column)
             is_needed = counts > 0
             if not is_needed.all():
                 rows = np.flatnonzero(is_needed) if isinstance(rows, slice) else rows[is_needed]
@@ -99,10 +97,8 @@ class TasksOfArray:
     def chunk_count(self) -> int:
         """Chunks that the tasks need, those of several tasks as often."""
         return math.prod(
-            _reads_along(extent, step, length)
-            for extent, step, length in zip(
-                self.array.shape, self.array.chunks, self.lengths, strict=True
-            )
+            _reads_along(axis, length)
+            for axis, length in zip(self.array.axes, self.lengths, strict=True)
         )
 
     @property
@@ -112,9 +108,10 @@ class TasksOfArray:
 
     def touches(self, axis: int, numbers: np.ndarray) -> np.ndarray:
         """Return how many tasks read chunks at some places along a dimension, int64."""
-        extent, step = self.array.shape[axis], self.array.chunks[axis]
-        starts, length = numbers * step, self.lengths[axis]
-        count: np.ndarray = (np.minimum(starts + step, extent) - 1) // length - starts // length + 1
+        along, length = self.array.axes[axis], self.lengths[axis]
+        starts = along.starts_of(numbers)
+        stops = np.minimum(starts + along.lengths_of(numbers), along.extent)
+        count: np.ndarray = (stops - 1) // length - starts // length + 1
         return count
 
     def select(self, indices: np.ndarray) -> NeededChunks:
@@ -122,11 +119,10 @@ class TasksOfArray:
         rows = np.arange(len(indices))
         reads = np.zeros(len(indices), np.int64)
         weights = np.ones(len(indices), np.int64)
-        array = self.array
-        sides = zip(array.shape, array.chunks, self.lengths, strict=True)
-        for axis, (extent, step, length) in enumerate(sides):
-            starts = indices[rows, axis] * step
-            stops = np.minimum(starts + step, extent)
+        for axis, (along, length) in enumerate(zip(self.array.axes, self.lengths, strict=True)):
+            numbers = indices[rows, axis]
+            starts = along.starts_of(numbers)
+            stops = np.minimum(starts + along.lengths_of(numbers), along.extent)
             first, last = starts // length, (stops - 1) // length
             times = last - first + 1
             repeated = np.repeat(np.arange(len(rows)), times)
@@ -135,31 +131,53 @@ class TasksOfArray:
             low = np.maximum(starts[repeated], task * length)
             high = np.minimum(stops[repeated], (task + 1) * length)
             rows, weights = rows[repeated], weights[repeated] * (high - low)
-            reads = reads[repeated] * -(-extent // length) + task
+            reads = reads[repeated] * -(-along.extent // length) + task
         return NeededChunks(rows, np.unique(reads, return_inverse=True)[1], weights)
 
 
-def _places_of_chunks(places: range, step: int, indices: np.ndarray) -> np.ndarray:
+def _all_of_chunks(axis: ChunkAxis, numbers: np.ndarray) -> np.ndarray | int:
+    """Return how many elements of the array each chunk of a dimension has."""
+    if axis.is_regular and not axis.extent % axis.longest:
+        return axis.longest
+    starts = axis.starts_of(numbers)
+    found: np.ndarray = np.minimum(starts + axis.lengths_of(numbers), axis.extent) - starts
+    return found
+
+
+def _places_of_chunks(places: range, axis: ChunkAxis, numbers: np.ndarray) -> np.ndarray:
     """Return how many of some places, ascending or not, each chunk of a dimension has."""
     ordered = places[::-1] if places.step < 0 else places
     if not ordered:
-        return np.zeros(len(indices), np.int64)
-    low = np.maximum(indices * step, ordered.start)
-    high = np.minimum((indices + 1) * step, ordered[-1] + 1)
+        return np.zeros(len(numbers), np.int64)
+    starts = axis.starts_of(numbers)
+    low = np.maximum(starts, ordered.start)
+    high = np.minimum(starts + axis.lengths_of(numbers), ordered[-1] + 1)
     before = -((ordered.start - low) // ordered.step)
     after = -((ordered.start - high) // ordered.step)
     counts: np.ndarray = np.maximum(after - before, 0)
     return counts
 
 
-def _reads_along(extent: int, step: int, length: int) -> int:
+def _reads_along(axis: ChunkAxis, length: int) -> int:
     """Return how many times chunks of a dimension are read by tasks, together."""
-    if not extent:
+    if not axis.extent:
         return 0
     # a border between tasks inside a chunk has it read once more
-    borders = (extent - 1) // length
-    shared = (extent - 1) // math.lcm(step, length)
-    return -(-extent // step) + borders - shared
+    borders = (axis.extent - 1) // length
+    ends = (*axis.firsts[1:], axis.count)
+    runs = zip(axis.firsts, axis.begins, ends, axis.lengths, strict=True)
+    shared = sum(_multiples(begin, step, end - first, length) for first, begin, end, step in runs)
+    return axis.count + borders - (shared - 1)  # the first chunk begins where the first task does
+
+
+def _multiples(begin: int, step: int, count: int, length: int) -> int:
+    """Return how many of so many numbers, a step apart, are multiples of a length."""
+    common = math.gcd(step, length)
+    if begin % common:
+        return 0
+    period = length // common
+    first = -(begin // common) * pow(step // common, -1, period) % period
+    return 0 if first >= count else (count - 1 - first) // period + 1
 
 
 def is_countable(array: ArrayMeta) -> bool:

@@ -62,7 +62,7 @@ def _references(
     if known is None or lie is None:
         raise Unread("expression", filed.untold.get(native.name, "the file has more dimensions"))
     cut = is_cut(ours, native, lie)
-    whole = ours.meta.chunks == lie.chunks
+    whole = bool(ours.meta.varying) or ours.meta.chunks == lie.chunks
     if not (whole or cut):
         raise Unread("expression", "the file has another chunk shape")
     if cut and any(w % p for w, p in zip(lie.chunks, ours.meta.chunks, strict=True)):
@@ -118,7 +118,11 @@ def _value(cause: str, ours: SetArray, native: FileArray) -> Any:
         return native.dtype.str
     if cause == "order" and ours.meta.zarr_format == 2:
         return native.order
-    if cause == "chunk-shape" and (lie := aligned(ours, native)) is not None:
+    if (
+        cause == "chunk-shape"
+        and not ours.meta.varying
+        and (lie := aligned(ours, native)) is not None
+    ):
         return lie.chunks
     if cause == "filters" and native.filters is not None:
         return [[each.name, dict(each.settings)] for each in native.filters]

@@ -44,6 +44,7 @@ from refexplorer.checks.records import (
 )
 from refexplorer.checks.states import FileState, LedgerState, ObjectState
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, FileObject, Unread
+from refexplorer.spec.chunk_axes import ChunkAxis
 from refexplorer.spec.codes import CODES
 
 _NONE = np.empty(0, np.uint8)
@@ -141,8 +142,9 @@ class FileComparison:
         if native is None or lie is None or origin is None:
             return None
         index = set_indices(ours, np.array([number]))[0]
-        starts = (index * np.array(ours.meta.chunks, np.int64) - origin)[list(lie.axes)]
-        sizes = [ours.meta.chunks[axis] for axis in lie.axes]
+        starts = (ours.meta.starts_of(index[None])[0] - origin)[list(lie.axes)]
+        chunk_shape = ours.meta.chunk_shape(index.tolist())
+        sizes = [chunk_shape[axis] for axis in lie.axes]
         found = tuple(
             slice(int(start), int(min(start + size, length)))
             for start, size, length in zip(starts, sizes, native.shape, strict=True)
@@ -279,8 +281,10 @@ class FileComparison:
         lacking = np.setdiff1d(wanted, self._references[group.ours.meta.path].numbers)
         record.lacking += numbers_bytes(lacking)
         record.is_filled_alike = is_filled_alike(group.ours, group.native, True)
-        shape, size = group.native.shape, group.native.chunks
-        count = prod(-(-length // max(n, 1)) for length, n in zip(shape, size, strict=True))
+        native = group.native
+        sides = zip(native.shape, native.chunks, strict=True)
+        counts = native.varying or [ChunkAxis(length, (max(n, 1),)) for length, n in sides]
+        count = prod(axis.count for axis in counts)
         if len(known.offsets) < count and not record.is_filled_alike:
             what = said(group.ours.fill_value), said(group.native.fill_value)
             record.findings.append(FileDifference("fill_value", *what, None, len(group.rows)))
@@ -295,7 +299,7 @@ class FileComparison:
         if native is None or filed is None or lie is None or origin is None:
             return None
         cut = is_cut(ours, native, lie)
-        if not cut and ours.meta.chunks != lie.chunks:
+        if not cut and not ours.meta.varying and ours.meta.chunks != lie.chunks:
             return None
         record = self._new(path, native)
         record.start, record.shape = origin.tolist(), list(lie.shape)
@@ -360,7 +364,7 @@ def _of_shape(group: NativeReferences) -> Iterator[Differing]:
     stops = group.origin + lie
     if (stops > whole).any():
         yield Differing("shape", said(group.ours.meta.shape), said(group.native.shape))
-    elif not group.is_cut:
+    elif not group.is_cut and group.native.varying is None:
         rest = (lie % np.array(group.lie.chunks) != 0) & (stops < whole)
         if rest.any():
             axis = int(np.argmax(rest))

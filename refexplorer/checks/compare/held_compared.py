@@ -25,6 +25,7 @@ from refexplorer.checks.compare.placing import Alignment, aligned
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.records import UNCOMPARED, FileDifference, Record
 from refexplorer.formats.datafiles.data_file import FileArray, Unread
+from refexplorer.spec.chunk_axes import ChunkAxis
 
 
 def compare_inline(
@@ -56,7 +57,7 @@ def compare_inline(
     except Unread as reason:
         record.message, record.state = str(reason), UNCOMPARED
         return True
-    known = _spread(held.known, ours.meta.chunks, place).reshape(filed.shape)
+    known = _spread(held.known, ours.meta.axes, place).reshape(filed.shape)
     found = found._replace(differs=found.differs & known)
     if found.differs.any():
         record.findings.append(_unlike(ours, native, held, lie, origin, found))
@@ -93,20 +94,20 @@ def _unlike(
     at, both = first_difference(found)
     where = origin.copy()
     where[list(lie.axes)] += np.array(at, np.int64)
-    index = where // np.array(ours.meta.chunks, np.int64)
+    index = ours.meta.chunk_at(where.tolist())
     one, other = (_shown(value, units) for value in both)
     message = f"at {where.tolist()} the set has {one}, the file {other}"
     if units[0] != units[1]:
         message += f", in {said(units[0])} and in {said(units[1])}"
     cause = "same-coordinate" if held.is_lent else "held-values"
     count = int(np.count_nonzero(found.differs))
-    return FileDifference(cause, None, None, message, count, [ours.meta.chunk_key(index.tolist())])
+    return FileDifference(cause, None, None, message, count, [ours.meta.chunk_key(index)])
 
 
-def _spread(known: np.ndarray, chunks: tuple[int, ...], place: tuple[slice, ...]) -> np.ndarray:
+def _spread(known: np.ndarray, axes: tuple[ChunkAxis, ...], place: tuple[slice, ...]) -> np.ndarray:
     """Return for each element of a region whether its chunk is known."""
-    for axis, (size, part) in enumerate(zip(chunks, place, strict=True)):
-        known = known.take(np.arange(part.start, part.stop) // size, axis=axis)
+    for axis, (along, part) in enumerate(zip(axes, place, strict=True)):
+        known = known.take(along.numbers_at(np.arange(part.start, part.stop)), axis=axis)
     return known
 
 

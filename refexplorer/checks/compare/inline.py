@@ -16,8 +16,8 @@ from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.formats.columns.references import BASE64, INLINE
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
-from refexplorer.io.decode.chunk_shapes import region
 from refexplorer.io.decode.codecs import missing_codec
+from refexplorer.io.decode.sizes import region
 from refexplorer.io.decode.steps import error_text, steps
 from refexplorer.spec.references import Base64, Inline
 
@@ -77,9 +77,9 @@ class InlineValues:
         index = meta.index_at(number)
         values: Any = held_by if isinstance(held_by, bytes) else held_by.data
         try:
-            for step in steps(meta, self.limits):
+            for step in steps(meta.chunk_array(index), self.limits):
                 values = step.run(values)
-            values = np.asarray(values).reshape(meta.chunks)
+            values = np.asarray(values).reshape(meta.chunk_shape(index))
         except LimitError as error:
             self._leave(path, f"{meta.chunk_key(index)} is not decoded: {error_text(error)}")
             return

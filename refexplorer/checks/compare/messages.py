@@ -113,8 +113,7 @@ def chunk_of(
             return None
         if dimensions == (mine.name,):
             index[mine.name] = int(places[0][0])
-    grid = [index[name] // size for name, size in zip(index, meta.chunks, strict=True)]
-    return int(np.ravel_multi_index(grid, meta.grid))
+    return meta.chunk_number(meta.chunk_at([*index.values()]))
 
 
 FORM = "GRIB"
@@ -373,7 +372,7 @@ class MessageComparison:
         if differs:
             text = f"at {start} the set has {said(both[0])}, the file {said(both[1])}"
             meta = self._arrays[path].meta
-            key = meta.chunk_key([at // n for at, n in zip(start, meta.chunks, strict=True)])
+            key = meta.chunk_key(meta.chunk_at(start))
             record.findings.append(FileDifference("held-values", None, None, text, 1, [key]))
         self._seen[path].append(record)
 

@@ -59,7 +59,7 @@ def metadata_differences(
     Shapes along joined dimensions are compared by the caller, who knows all files.
     """
     yield from _of_type(ours, native)
-    if not cut and ours.meta.chunks != lie.chunks:
+    if not cut and not ours.meta.varying and ours.meta.chunks != lie.chunks:
         yield Differing("chunk-shape", said(ours.meta.chunks), said(native.chunks))
     mine, filed = ours.filters, native.filters
     if mine is not None and filed is not None and not _same_filters(mine, filed):

@@ -245,7 +245,7 @@ class CertainOrigins:
         numbers = np.unique(found.numbers)
         if known is None or not len(numbers) or numbers[0] < 0:
             return None
-        first = set_indices(ours, numbers).min(axis=0) * np.array(ours.meta.chunks, np.int64)
+        first = ours.meta.starts_of(set_indices(ours, numbers)).min(axis=0)
         native = self._matched.filed.arrays[self._matched.filed.places[name]]
         wanted = expected(known, lie, first, ours, is_cut(ours, native, lie)).numbers
         return first if np.array_equal(np.unique(wanted), numbers) else None

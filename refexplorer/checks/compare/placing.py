@@ -20,6 +20,7 @@ from refexplorer.checks.records import NAMED_KEYS, FileDifference
 from refexplorer.checks.states import LedgerState
 from refexplorer.core.text import counted
 from refexplorer.formats.datafiles.data_file import FileArray, FileChunks
+from refexplorer.spec.chunk_axes import ChunkAxis
 
 Lengths = tuple[int, ...]
 MOST_PIECES = 1_000_000
@@ -34,6 +35,21 @@ class Alignment:
     # shape, chunks: Of the file's array, with a length of 1 along the dimensions that it has not
     shape: Lengths
     chunks: Lengths
+    varying: tuple[ChunkAxis, ...] | None = None  # Of chunks that have several lengths
+
+    def starts_of(self, indices: np.ndarray) -> np.ndarray:
+        """Return the first elements of chunks of the file, in the dimensions of the set."""
+        found = self.spread(indices)
+        if self.varying is None:
+            return found * np.array(self.chunks, np.int64)
+        return np.stack([a.starts_of(i) for a, i in zip(self.varying, found.T, strict=True)], 1)
+
+    def shapes_of(self, indices: np.ndarray) -> np.ndarray:
+        """Return the shapes of chunks of the file, in the dimensions of the set."""
+        if self.varying is None:
+            return np.broadcast_to(self.chunks, (len(indices), len(self.chunks)))
+        found = self.spread(indices)
+        return np.stack([a.lengths_of(i) for a, i in zip(self.varying, found.T, strict=True)], 1)
 
     def spread(self, indices: np.ndarray) -> np.ndarray:
         """Return indices ``(n, rank of the file)`` as ``(n, rank of the set)``."""
@@ -55,7 +71,11 @@ def aligned(ours: SetArray, native: FileArray) -> Alignment | None:
     shape, chunks = [1] * rank, [1] * rank
     for axis, length, chunk in zip(axes, native.shape, native.chunks, strict=True):
         shape[axis], chunks[axis] = length, max(chunk, 1)
-    return Alignment(axes, tuple(shape), tuple(chunks))
+    varying = None
+    if native.varying is not None:
+        along = dict(zip(axes, native.varying, strict=True))
+        varying = tuple(along.get(axis, ChunkAxis(1, (1,))) for axis in range(rank))
+    return Alignment(axes, tuple(shape), tuple(chunks), varying)
 
 
 def is_cut(ours: SetArray, native: FileArray, lie: Alignment) -> bool:
@@ -65,7 +85,13 @@ def is_cut(ours: SetArray, native: FileArray, lie: Alignment) -> bool:
     first dimensions only.
     """
     pieces, whole = ours.meta.chunks, lie.chunks
-    if native.filters != () or pieces == whole or prod(pieces) >= prod(whole):
+    if (
+        ours.meta.varying
+        or native.varying
+        or native.filters != ()
+        or pieces == whole
+        or prod(pieces) >= prod(whole)
+    ):
         return False
     last = max(axis for axis, (p, w) in enumerate(zip(pieces, whole, strict=True)) if p != w)
     return all(p <= w for p, w in zip(pieces, whole, strict=True)) and prod(pieces[:last]) == 1
@@ -75,7 +101,7 @@ def file_starts(
     chunks: FileChunks, rows: np.ndarray, inside: np.ndarray, lie: Alignment, itemsize: int
 ) -> np.ndarray:
     """Return the first element of ranges in the file's array, in the dimensions of the set."""
-    starts = lie.spread(chunks.indices[rows]) * np.array(lie.chunks, np.int64)
+    starts = lie.starts_of(chunks.indices[rows])
     if inside.any():
         within = np.unravel_index(inside // max(itemsize, 1), lie.chunks)
         starts = starts + np.stack(within, axis=1)
@@ -109,7 +135,7 @@ def expected(
 ) -> ExpectedChunks:
     """Return the chunks that the set should have of a file, those in its grid."""
     meta = ours.meta
-    starts = lie.spread(chunks.indices) * np.array(lie.chunks, np.int64)
+    starts = lie.starts_of(chunks.indices)
     rows, inside = np.arange(len(starts)), np.zeros(len(starts), np.int64)
     size = np.array(meta.chunks, np.int64)
     if cut:
@@ -127,11 +153,27 @@ def expected(
         size = np.array(lie.chunks, np.int64)
     if not meta.grid:
         return ExpectedChunks(np.zeros(len(starts), np.int64), rows, inside)
-    places, rest = np.divmod(starts + origin, size)
+    places = _chunks_at(ours, starts + origin, size)
+    rest = starts + origin - _starts(ours, places, size)
     grid = np.array(meta.narrow_grid, np.int64)
     good = ((rest == 0) & (places >= 0) & (places < grid)).all(axis=1)
     numbers: np.ndarray = np.ravel_multi_index(tuple(places[good].T), meta.narrow_grid)
     return ExpectedChunks(numbers, rows[good], inside[good])
+
+
+def _chunks_at(ours: SetArray, places: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Return the chunks of a set that have some elements, shape ``(n, rank)``."""
+    if ours.meta.varying is None:  # files may have other chunks than the set says
+        return places // size  # type: ignore[no-any-return]
+    columns = zip(ours.meta.varying, places.T, strict=True)
+    return np.stack([axis.numbers_at(column) for axis, column in columns], axis=1)
+
+
+def _starts(ours: SetArray, indices: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Return the first elements of chunks of a set, shape ``(n, rank)``."""
+    if ours.meta.varying is None:
+        return indices * size  # type: ignore[no-any-return]
+    return ours.meta.starts_of(indices)
 
 
 def set_indices(ours: SetArray, numbers: np.ndarray) -> np.ndarray:
@@ -255,7 +297,7 @@ def _group(
     within = np.where(exact & cut, inside, 0)
     starts = file_starts(known, chunks, within, lie, native.dtype.itemsize)
     size = np.array(ours.meta.chunks if cut else lie.chunks, np.int64)
-    group.moves = set_indices(ours, found.numbers[rows]) * size - starts
+    group.moves = _starts(ours, set_indices(ours, found.numbers[rows]), size) - starts
     good = exact if exact.any() else np.ones(len(rows), np.bool_)
     group.origin = origin_of(group.moves[good], lie, ours.meta.shape)
     return group
@@ -301,6 +343,15 @@ def _ranges_compared(
         row = int(np.argmax(wrong))
         has = counted(int(given[row]), "byte")
         note("length", wrong, f"{keys(row)} has {has}, the chunk of `{name}` {int(lengths[row]):,}")
+    if axes := group.ours.meta.varying:
+        indices = set_indices(group.ours, found.numbers[group.rows])
+        shapes = np.stack([a.lengths_of(i) for a, i in zip(axes, indices.T, strict=True)], axis=1)
+        theirs = group.lie.shapes_of(known.indices[chunks])
+        odd = np.flatnonzero((shapes != theirs).any(axis=1))
+        if len(odd):
+            named = first_keys(keys, odd)
+            both = str(tuple(shapes[odd[0]].tolist())), str(tuple(theirs[odd[0]].tolist()))
+            group.findings.append(FileDifference("chunk-shape", *both, None, len(odd), named))
     masks = np.zeros(len(chunks)) if known.masks is None else known.masks[chunks]
     if len(np.unique(masks)) > 1:  # else all are encoded alike, and `native` says how
         note("filter-mask", masks != 0)

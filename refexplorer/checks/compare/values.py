@@ -56,9 +56,10 @@ def compare_values(
                 if isinstance(data, Exception):
                     raise data
                 values: Any = data
-                for step in steps(ours.meta, limits):
+                chunk = ours.meta.chunk_array(ours.meta.index_at(row["chunk"]))
+                for step in steps(chunk, limits):
                     values = step.run(values)
-                values = np.asarray(values).reshape(ours.meta.chunks)
+                values = np.asarray(values).reshape(chunk.chunks)
             except Exception as error:  # codecs raise what they like
                 work.fail(row["key"], error_text(error))
                 states[place] = max(states[place], LedgerState.UNDECODABLE)

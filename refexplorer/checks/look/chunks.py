@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 BATCH_BYTES = 2**26
 """Encoded bytes that are held at a time; a whole file, of unknown size, comes by itself."""
 BATCH_CHUNKS = 256  # so that small chunks are reported and stopped in time, too
+_STEPS = 256  # arrays, or chunks of varying lengths, whose steps are kept
 # 128 bits, so that no two of millions of chunks meet by chance
 _DIGEST = 16
 
@@ -46,7 +47,7 @@ def decoded(
     keep_on: Callable[[], bool],
 ) -> Iterator[DecodedChunk]:
     """Yield the results of decoding chunks, in order."""
-    steps_of = cache(lambda path: steps(arrays[path], limits))
+    steps_of = lru_cache(_STEPS)(lambda path, at: steps(arrays[path].chunk_array(at), limits))
     most = min(BATCH_BYTES, limits.fetch_bytes)
     for batch in _batches(map(_chunk, rows.to_pylist()), most):
         found = _fetched(targets, {chunk.key: chunk.reference for chunk in batch}, keep_on)
@@ -55,7 +56,9 @@ def decoded(
                 raise Stopped
             data = found.pop(chunk.key)
             if isinstance(data, bytes):
-                yield _of_bytes(data, arrays[chunk.path], steps_of)
+                array = arrays[chunk.path]
+                index = array.varying and array.chunk_index(chunk.key)
+                yield _of_bytes(data, array, partial(steps_of, chunk.path, index))
             else:
                 yield DecodedChunk(_state(data), message=str(data))
 
@@ -72,11 +75,11 @@ def checksum(values: np.ndarray) -> str:
     return digest.hexdigest()
 
 
-def _of_bytes(data: bytes, array: ArrayMeta, steps_of: Callable[[str], list[Step]]) -> DecodedChunk:
+def _of_bytes(data: bytes, array: ArrayMeta, steps_of: Callable[[], list[Step]]) -> DecodedChunk:
     values: object = data
     label = ""
     try:
-        for step in steps_of(array.path):
+        for step in steps_of():
             label = f"{step.stage.label}: "
             values = step.run(values)
     except Exception as error:  # a codec raises what it likes

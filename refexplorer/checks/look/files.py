@@ -46,7 +46,7 @@ from refexplorer.core.errors import AccessError, RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.references import RANGE
 from refexplorer.formats.datafiles.data_file import SizedDataFile, Unread
-from refexplorer.io.access.urls import protocol_of
+from refexplorer.io.access import protocol_of
 from refexplorer.io.fetch.background import Stopped, wait_for
 from refexplorer.io.fetch.failures import NotFoundError
 from refexplorer.io.fetch.targets import Targets

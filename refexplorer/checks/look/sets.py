@@ -16,7 +16,7 @@ from refexplorer.core.text import array_text, counted, escape
 from refexplorer.formats.columns.references import RANGE, URL
 from refexplorer.formats.source import LeftOut
 from refexplorer.refset.lint_absent import lint_groups, lint_lost_places
-from refexplorer.refset.lint_metadata import lint_metadata
+from refexplorer.refset.lint_arrays import lint_metadata
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.spec.codes import Severity

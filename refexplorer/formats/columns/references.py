@@ -18,10 +18,10 @@ from refexplorer.formats.columns.arrow import (
     flags_of,
     number_column,
     numbers_of,
+    spans_of,
     text_column,
     text_scalar,
 )
-from refexplorer.formats.columns.spans import spans_of
 from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
 
 LARGEST = 2**63 - 1  # int64, which columns have; larger offsets and lengths are kept beside them

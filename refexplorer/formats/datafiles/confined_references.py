@@ -39,7 +39,7 @@ from refexplorer.core.processes import (
 from refexplorer.formats.datafiles.streams import RangeStream, WatchedStream
 
 if TYPE_CHECKING:
-    from refexplorer.formats.columns.entries import Entries
+    from refexplorer.formats.columns.table import Entries
     from refexplorer.formats.datafiles.data_file import (
         DataFile,
         FileChunks,

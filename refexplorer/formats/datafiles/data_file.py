@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from refexplorer.core.text import escape
+from refexplorer.spec.chunk_axes import ChunkAxis
 
 _SHOWN = 5  # names in the sentence about what was left out
 
@@ -88,6 +89,14 @@ class FileChunks:
     masks: np.ndarray | None = None
     # Which have fewer values than a whole chunk, shape ``(n,)``; None where none has
     are_short: np.ndarray | None = None
+    # Where each is, shape ``(n,)``; None where all are in the file itself
+    urls: np.ndarray | None = None
+
+    def at(self, rows: np.ndarray) -> FileChunks:
+        """Return some of them, by what numpy takes for an index."""
+        columns = {each.name: getattr(self, each.name) for each in fields(self)}
+        present = {name: column for name, column in columns.items() if column is not None}
+        return replace(self, **{name: column[rows] for name, column in present.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +119,7 @@ class FileArray:
     is_dimension: bool = False  # Whether it stands for a netCDF dimension without values
     order: str = "C"  # How the values of a chunk follow each other: ``"C"`` or ``"F"``
     unlimited: tuple[int, ...] = ()  # Axes without a greatest length
+    varying: tuple[ChunkAxis, ...] | None = None  # Chunks of several lengths; `chunks` the longest
 
 
 def with_used_filters(array: FileArray, chunks: FileChunks) -> tuple[FileArray, FileChunks]:
@@ -180,6 +190,10 @@ class DataFile(Protocol):
 
     def chunks(self, name: str) -> FileChunks:
         """Return the stored chunks of an array."""
+
+    def held(self, name: str) -> bytes | None:
+        """Return the one chunk of an array that has no byte range; None of all others."""
+        return None
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         """Read values with the library of the format, neither masked nor scaled."""

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from refexplorer.core.text import counted, size_text
 from refexplorer.formats.columns.arrow import number_column, text_column, text_scalar
-from refexplorer.formats.columns.entries import Entries, EntriesBuilder
+from refexplorer.formats.columns.table import Entries, EntriesBuilder
 from refexplorer.formats.datafiles.data_file import (
     NO_PLAIN_FORM,
     DataFile,
@@ -76,7 +76,7 @@ class DataFileReferences:
         builder, place = EntriesBuilder(), text_scalar(url)
         builder.add_values(self.documents)
         for name, chunks in self.chunks.items():
-            urls = pa.repeat(place, len(chunks.offsets))
+            urls = pa.repeat(place, len(chunks.offsets)) if chunks.urls is None else chunks.urls
             keys = _keys(name, chunks.indices)
             builder.add_ranges(keys, urls, chunks.offsets, chunks.lengths)
         return builder.finish()
@@ -184,6 +184,12 @@ def _made(file: DataFile, array: FileArray) -> _ArrayReferences:
     if array.dtype.hasobject:
         return _held_texts(file, array)
     kind = kind_of(array)
+    if (data := file.held(array.name)) is not None:
+        used = [{"id": each.name, **each.settings} for each in array.filters or ()]
+        fill = json_fill(array.dtype, declared_fill(array))
+        metadata = array_metadata(array, kind, array.chunks, used, fill)
+        inline = {index_text((0,) * len(array.shape)): base64_text(data)} if data else {}
+        return _ArrayReferences(metadata, None, inline)
     try:
         chunks = file.chunks(array.name)
     except Unread as error:
@@ -210,8 +216,7 @@ def _made(file: DataFile, array: FileArray) -> _ArrayReferences:
     inline = dict[str, str]()
     if bad.any():
         inline = _encoded_again(file, array, filters, chunks.indices[bad])
-        kept = ~bad
-        chunks = FileChunks(chunks.indices[kept], chunks.offsets[kept], chunks.lengths[kept])
+        chunks = chunks.at(np.flatnonzero(~bad))
     fill, filled = _fill(array, chunks, inline, filters)
     return _ArrayReferences(
         array_metadata(array, kind, array.chunks, filters, fill), chunks, inline | filled
@@ -224,12 +229,7 @@ def _in_grid(array: FileArray, chunks: FileChunks) -> FileChunks:
         return chunks
     grid = np.array(grid_of(array), np.int64)
     inside = (chunks.indices < grid).all(axis=1)
-    if inside.all():
-        return chunks
-    masks = None if chunks.masks is None else chunks.masks[inside]
-    are_short = None if chunks.are_short is None else chunks.are_short[inside]
-    parts = chunks.indices[inside], chunks.offsets[inside], chunks.lengths[inside]
-    return FileChunks(*parts, masks, are_short)
+    return chunks if inside.all() else chunks.at(np.flatnonzero(inside))
 
 
 def _pipeline(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refexplorer.core.errors import SourceError
+from refexplorer.core.files import check_free, refused, writing_alone
 from refexplorer.core.text import escape
-from refexplorer.core.writing import check_free, refused, writing_alone
 from refexplorer.formats.icechunk.columns import awaited, is_columnar
 from refexplorer.formats.icechunk.facts import storage_of
 from refexplorer.formats.icechunk.repository import MAIN, as_source_error, is_repository

@@ -19,11 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.core.files import Readable
-from refexplorer.formats.columns.arrow import number_column, numbers_of, text_column
-from refexplorer.formats.columns.entries import WHOLE, Entries, GrowingNumbers, GrowingTexts
-from refexplorer.formats.columns.spans import Spans
+from refexplorer.formats.columns.arrow import Spans, number_column, numbers_of, text_column
+from refexplorer.formats.columns.table import WHOLE, Entries, GrowingNumbers, GrowingTexts
+from refexplorer.formats.documents import Noting
 from refexplorer.formats.json.positions import Broken, first_member
-from refexplorer.formats.json.text import Noting
 
 _Rows: TypeAlias = "np.ndarray | slice"
 _QUOTE, _COMMA, _CLOSING, _BACKSLASH = b'",]\\'

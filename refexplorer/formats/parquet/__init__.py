@@ -1,4 +1,5 @@
 """The parquet layout of fsspec's `LazyReferenceMapper`, read and written a record file at a time.
 
-`store` reads ``.zmetadata`` and lists record files, `records` reads one. Begin with `store`.
+`store` reads ``.zmetadata``, lists record files and writes them; `records` reads
+one of them. Begin with `store`.
 """

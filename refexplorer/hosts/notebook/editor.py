@@ -19,8 +19,6 @@ from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_checks import proven
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.static_html import editor_html, editor_text, exercises_html
-from refexplorer.views.wire.editor.editor_messages import Explore
-from refexplorer.views.wire.messages import Done
 
 
 class TemplateEditor(StaticWidget):
@@ -66,7 +64,7 @@ class TemplateEditor(StaticWidget):
         super().__init__(document=controller.document)
         self._take()
         controller.post = self.send
-        controller.operations = {**controller.operations, Explore: self._show}
+        controller.show = self._show
         self.on_msg(self._receive)
 
     def explore(self) -> Explorer:
@@ -118,9 +116,8 @@ class TemplateEditor(StaticWidget):
             self.send(reply, attached)
         self._take()
 
-    def _show(self, request: Explore) -> Done:
+    def _show(self, references: ReferenceSet) -> None:
         self.explore()
-        return Done()
 
     def _take(self) -> None:
         """Let the traits say what the controller holds."""

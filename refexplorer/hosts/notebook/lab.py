@@ -18,9 +18,7 @@ from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import EXPLORER, described
 from refexplorer.views.wire.answering import Message, sentence
-from refexplorer.views.wire.editor.editor_messages import Explore
 from refexplorer.views.wire.json_form import to_wire
-from refexplorer.views.wire.messages import Done
 
 TARGET = "refexplorer.tab"
 _STEPS = 100
@@ -90,9 +88,9 @@ def _shown(name: str) -> ReferenceSet:
 
 def _editor(tab: OpenTab) -> tuple[EditorController, Message]:
     controller = EditorController(tab.document)
-    controller.operations = {**controller.operations, Explore: _refuse}
+    controller.show = _refuse
     return controller, {"document": tab.document}
 
 
-def _refuse(request: Explore) -> Done:
+def _refuse(references: ReferenceSet) -> None:
     raise RefexplorerError("Save the file, then press “Open as reference set” above.")

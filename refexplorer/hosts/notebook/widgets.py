@@ -24,10 +24,8 @@ from refexplorer.views.preview.values import cache_of
 from refexplorer.views.registry import EXPLORER, described, part_named
 from refexplorer.views.static_html import explorer_html, explorer_text
 from refexplorer.views.wire.answering import event
-from refexplorer.views.wire.explorer.explorer_messages import GreetExplorer
-from refexplorer.views.wire.explorer.tree_messages import TreeRows
-from refexplorer.views.wire.json_form import to_wire
 from refexplorer.views.wire.messages import SourceChanged
+from refexplorer.views.wire.operations import question
 
 
 class StaticWidget(anywidget.AnyWidget):
@@ -354,8 +352,8 @@ def _open(name: str, source: object, options: dict[str, Any]) -> ReferenceSet:
 
 def _first_answers(controller: ExplorerController) -> dict[str, Any]:
     """Return the answers to what every view asks first, so that the first one need not ask."""
-    messages = map(to_wire, (GreetExplorer(), TreeRows(start=0, n=FIRST_ROWS)))
-    answers = {message["op"]: controller.handle(message)[0][0] for message in messages}
+    asked = (question("hello"), question("tree.rows", start=0, n=FIRST_ROWS))
+    answers = {each["op"]: controller.handle(each)[0][0] for each in asked}
     return {} if any("error" in answer for answer in answers.values()) else answers
 
 

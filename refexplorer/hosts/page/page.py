@@ -2,34 +2,218 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, TypeVarTuple
 from urllib.parse import parse_qs, urlencode
 
 import panel
+import param
+from bokeh.document import Document
+from bokeh.embed.bundle import extension_dirs
+from panel import state
+from panel.custom import JSComponent
 
 from refexplorer import demo
+from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.masking import masked_text
 from refexplorer.core.text import escape
-from refexplorer.hosts.page.components import EditorView, ExplorerView, Frame, Turns, View
+from refexplorer.hosts import BUNDLES
 from refexplorer.hosts.page.library import Library, Upload
 from refexplorer.hosts.page.openings import OpeningWatch
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
-from refexplorer.views.registry import EXPLORER, SCREENS, addressed
-from refexplorer.views.wire.answering import Operations, read, sentence
-from refexplorer.views.wire.page_messages import (
-    BeginUpload,
-    Go,
-    OpenSource,
-    Stop,
-    TakePiece,
-    Turn,
-)
+from refexplorer.views.explorer.explorer_controller import ExplorerController
+from refexplorer.views.registry import EXPLORER, SCREENS, addressed, described, screens
+from refexplorer.views.wire.answering import Buffers, Message, event, failure, sentence
+from refexplorer.views.wire.messages import Bytes, Event
+from refexplorer.views.wire.operations import bound, read, request
+
+Arguments = TypeVarTuple("Arguments")
+
+
+class Turns:
+    """Makes changes to one page one after the other, in the turns that Bokeh gives its document.
+
+    Then Bokeh sends them. What changes at other times Panel sends by itself, and can forget the
+    last of it while the connection is busy: in `panel.io.document._dispatch_msgs` (1.9) who ends
+    one round of writing lifts the block that the next has just set. It also sends by itself what
+    changes in a turn, unless the document is held.
+
+    Made where the document is known: while the page is made, or in a turn. Where no document is
+    served, as in a notebook or a test, changes are made at once.
+    """
+
+    def __init__(self) -> None:
+        self._served = _served_document()
+
+    def soon(self, change: Callable[[*Arguments], object], *arguments: *Arguments) -> None:
+        """Change the page when it is its turn; may be called from any thread."""
+        if self._served is None:
+            change(*arguments)
+        else:
+            document, loop = self._served
+            turn = partial(_run_turn, document, partial(change, *arguments))
+            with suppress(RuntimeError):  # the server has ended
+                loop.call_soon_threadsafe(_request_turn, document, turn)
+
+
+def _served_document() -> tuple[Document, asyncio.AbstractEventLoop] | None:
+    """Return the document that is being served, and the loop of its server."""
+    document = state.curdoc
+    if document is None or document.session_context is None:
+        return None
+    try:
+        return document, asyncio.get_running_loop()
+    except RuntimeError:  # `panel serve --warm` makes a page that nobody sees
+        return None
+
+
+def _request_turn(document: Document, turn: Callable[[], None]) -> None:
+    if document.session_context is not None:  # the person is still there
+        document.add_next_tick_callback(turn)
+
+
+def _run_turn(document: Document, change: Callable[[], object]) -> None:
+    document.hold("collect")
+    try:
+        change()
+    finally:
+        document.unhold()
+
+
+# Panel finds a bundle below a registered folder and lets the browser fetch it once, by URL.
+extension_dirs["refexplorer"] = BUNDLES
+
+
+MESSAGES = 1000
+"""Messages of one view that wait for an answer."""
+_TOO_MANY = f"{MESSAGES:,} requests are waiting: try again when some are answered."
+
+
+class View(JSComponent):
+    """A view whose messages a controller answers.
+
+    One thread answers for each view, in order: a long search holds up neither the server
+    nor the other people on it.
+    """
+
+    def __init__(self, controller: ExplorerController | EditorController, **params: Any) -> None:
+        super().__init__(sizing_mode="stretch_both", margin=0, **params)  # type: ignore[no-untyped-call]
+        self._controller = controller
+        self._turns = Turns()
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="refexplorer-view")
+        self._room = threading.Semaphore(MESSAGES)
+        controller.post = self._post
+
+    def close(self) -> None:
+        """Answer no more, and stop what runs: it is shown to nobody."""
+        self._worker.shutdown(wait=False, cancel_futures=True)
+        self._controller.close()
+
+    def _handle_msg(self, data: object) -> None:
+        if not isinstance(data, dict):
+            return
+        if not self._room.acquire(blocking=False):
+            self._post(failure(data.get("id"), RefexplorerError(_TOO_MANY)), [])
+            return
+        with suppress(RuntimeError):  # it is closed
+            self._worker.submit(self._answer, data)
+
+    def _answer(self, message: Message) -> None:
+        try:
+            for reply, buffers in self._controller.handle(message, []):
+                self._post(reply, buffers)
+        finally:
+            self._room.release()
+
+    def _post(self, message: Message, buffers: Buffers) -> None:
+        self._turns.soon(self._send_msg, {"message": message, "buffers": buffers})
+
+
+class ExplorerView(View):
+    """The explorer of one reference set."""
+
+    _bundle = BUNDLES / "explorer.js"
+
+    selection = param.String(doc="The key or path that is chosen.")
+    asked = param.Dict({"address": "", "step": 0}, doc="Where it shall go, as `go` says.")
+    parts = param.List(item_type=dict, doc="Name, label and title of each of its views.")
+    here = param.Dict({"address": "", "step": -1}, doc="Where it is, and the step that led there.")
+
+    def __init__(self, references: ReferenceSet, **options: Any) -> None:
+        controller = ExplorerController(references, served=True, **options)
+        super().__init__(controller, parts=described())
+
+    def go(self, address: str, step: int) -> None:
+        """Go where an address says."""
+        self.asked = {"address": address, "step": step}
+
+    @property
+    def address(self) -> str:
+        """Where it is; where it was asked to go, until the browser says that it is there."""
+        arrived = self.here.get("step") == self.asked["step"]
+        return str((self.here if arrived else self.asked).get("address", ""))
+
+
+class EditorView(View):
+    """The template editor, also with exercises."""
+
+    _bundle = BUNDLES / "editor.js"
+
+    # Not `document`, as in a notebook: Bokeh's models have another use for that name.
+    text = param.String(doc="The text as it is in the editor.")
+
+    def __init__(self, editor: EditorController, explore: Callable[[ReferenceSet], None]) -> None:
+        # what concerns the page is done in a turn of it
+        editor.show = lambda references: self._turns.soon(explore, references)
+        super().__init__(editor, text=editor.document)
+
+
+class PieceWanted(Event, frozen=True, tag="piece"):
+    """The bytes of the dropped file are taken from here on."""
+
+    start: int
+
+
+class Frame(JSComponent):
+    """The header of the page, and the screen where a set is chosen."""
+
+    _bundle = BUNDLES / "page.js"
+
+    view = param.String("start", doc="start, explorer, or another view of the page.")
+    screens = param.List(item_type=dict, doc="Name and label of those in the header.")
+    place = param.Dict(
+        {"address": "", "step": 0},
+        doc="Where the person is, as the query of the address, and the last step of the history "
+        "that Python knew of: what it says of the steps before is late.",
+    )
+    title = param.String(doc="Name of the set that is open; empty if there is none.")
+    sets = param.List(item_type=dict, doc="What may be chosen: title and source of each.")
+    opening = param.String(doc="What is being opened.")
+    opened = param.List(item_type=int, doc="Of it, the bytes that were read and all; or nothing.")
+    problem = param.String(doc="Why the last one could not be opened.")
+    notice = param.String(doc="What the view that is shown cannot do with the set.")
+    largest = param.Integer(doc="Bytes of a file that may be dropped.")
+    typed = param.String(doc="What the field for a path or URL begins with.")
+
+    def __init__(self, sets: Mapping[str, str], largest: int) -> None:
+        listed = [{"title": title, "source": source} for source, title in sets.items()]
+        super().__init__(  # type: ignore[no-untyped-call]
+            sets=listed, screens=screens(), largest=largest, sizing_mode="stretch_width", margin=0
+        )
+
+    def ask_for_piece(self, start: int) -> None:
+        """Tell the browser that the bytes of a dropped file are taken from here on."""
+        message, buffers = event(PieceWanted(start))
+        self._send_msg({"message": message, "buffers": buffers})
+
 
 _NAMES = [
     "key", "slice", "part", "mode", "axes", "colours", "limits", "raw", "find", "syntax", "kinds",
@@ -90,8 +274,13 @@ Result = TypeVar("Result")
 class ServedPage:
     """The parts of one page and what happens between them; nothing of it is anybody else's."""
 
-    def __init__(self, library: Library, shown_chars: int = SHOWN_CHARS) -> None:
+    events = (PieceWanted,)
+
+    def __init__(
+        self, library: Library, shown_chars: int = SHOWN_CHARS, *, is_owner: bool = False
+    ) -> None:
         self._library = library
+        self._is_owner = is_owner
         self._shown_chars = shown_chars
         self._references: ReferenceSet | None = None
         self._source = ""
@@ -107,6 +296,7 @@ class ServedPage:
         titles = {name: offer.title for name, offer in library.offers.items()}
         self._frame = Frame(titles, library.largest)
         self._turns = Turns()
+        self._answers = bound([self])
         self._frame.on_msg(lambda event: self._turns.soon(self._do, event.data))
         self._step = 0
         self._views = panel.Column(sizing_mode="stretch_both", margin=0)
@@ -150,7 +340,12 @@ class ServedPage:
         explorer: ExplorerView = ExplorerView(
             references,
             allow=library.grants(references),
-            others=library.others(),
+            others=replace(
+                library.others(),
+                open=self._open_other,
+                consent=self._consent,
+                grants=lambda other: self._library.grants(other),
+            ),
             versions=library.versions(references),
             show=lambda version: self._turns.soon(self._show_version, explorer, version),
         )
@@ -159,6 +354,16 @@ class ServedPage:
             self._explorer.close()
         self._made[EXPLORER] = self._explorer = explorer
         self._views[:] = list(self._made.values())
+
+    def _consent(self, source: str) -> None:
+        """Let the owner of the page read the folder of a path that they typed."""
+        if self._is_owner and self._library.needs_consent(source):
+            self._library = self._library.consented(source)
+
+    def _open_other(
+        self, source: str, tell: Callable[[int, int], None], is_wanted: Callable[[], bool]
+    ) -> ReferenceSet:
+        return self._library.open(source, OpeningWatch(tell, is_wanted))
 
     def _show_version(self, asker: View, references: ReferenceSet) -> None:
         """Show another version of the repository of the set that is shown.
@@ -196,17 +401,9 @@ class ServedPage:
         """Do what the header or the start screen asks for; say why it cannot be done."""
         if not isinstance(message, dict):
             return
-        operations: Operations = {
-            OpenSource: self._choose,
-            Go: self._go,
-            Turn: self._turn_to,
-            Stop: self._stop,
-            BeginUpload: self._begin_upload,
-            TakePiece: self._take_piece,
-        }
         try:
-            request = read(operations, message)
-            operations[type(request)](request)
+            _, do, fields = read(self._answers, message)
+            do(**fields)
         except Exception as error:
             self._fail(error)
 
@@ -214,39 +411,63 @@ class ServedPage:
         self._frame.param.update(opening="", problem=sentence(error))
         self._turn(START)
 
-    def _choose(self, request: OpenSource) -> None:
-        source = request.source
+    @request("open")
+    def choose(self, source: str) -> None:
+        """Open one of the sets that the page offers, or what a person names.
+
+        Who owns the page may name any path of this machine: that they typed it and asked to open it
+        is what allows its folder to be read.
+        """
+        self._consent(source)
         self._open(source, partial(self._library.open, source), Address(source))
 
-    def _go(self, request: Go) -> None:
-        """Follow the address; what it names is opened unless it is open already."""
-        self._step = request.step
-        place = Address.read(request.address)
+    @request("go")
+    def go(
+        self,
+        address: str,  # Its query
+        step: int,  # Number of the step through the history of the browser
+    ) -> None:
+        """Go where an address says; what it names is opened unless it is open already."""
+        self._step = step
+        place = Address.read(address)
         if place.source in ("", self._source):
             self._stand(place)
+        elif self._is_owner and self._library.needs_consent(place.source):
+            text = f"The address names {escape(place.source, 200)} on this machine: open it here."
+            self._frame.param.update(typed=place.source, opening="", problem=text)
+            self._turn(START)
         else:
             opening = partial(self._library.open, place.source)
             self._open(place.source, opening, place)
 
-    def _turn_to(self, request: Turn) -> None:
-        """Show another view; the header marks the one that Python says, so that both agree."""
-        self._turn(request.view)
+    @request("turn")
+    def turn_to(self, view: str) -> None:
+        """Show another view: the explorer, the editor, the exercises, or the start screen.
 
-    def _stop(self, request: Stop) -> None:
+        The header marks the one that Python says, so that both agree.
+        """
+        self._turn(view)
+
+    @request("stop")
+    def stop(self) -> None:
         """Wait no longer for what is being opened or uploaded."""
         self._attempt = self._upload = None
         self._frame.opening = ""
         self._tell()
 
-    def _begin_upload(self, request: BeginUpload) -> None:
+    @request("upload")
+    def begin_upload(self, name: str, size: int) -> None:
+        """Announce a file that was dropped, and its bytes."""
         self._frame.problem = ""
-        self._upload = Upload(request.name, request.size, self._library.largest)
+        self._upload = Upload(name, size, self._library.largest)
         self._frame.ask_for_piece(0)
 
-    def _take_piece(self, request: TakePiece) -> None:
+    @request("piece")
+    def take_piece(self, piece: Bytes) -> None:
+        """Send the next bytes of the file."""
         if (upload := self._upload) is None:
             return
-        upload.add(request.piece)
+        upload.add(piece)
         if not upload.is_complete:
             self._frame.ask_for_piece(upload.received)
             return
@@ -377,10 +598,15 @@ class ServedPage:
         self._frame.place = {"address": str(place), "step": self._step}
 
 
-def page(references: ReferenceSet | None = None, library: Library | None = None) -> panel.Template:
+def page(
+    references: ReferenceSet | None = None,
+    library: Library | None = None,
+    *,
+    is_owner: bool = False,
+) -> panel.Template:
     """Make a page for one person."""
     library = library or Library()
-    served = ServedPage(library)
+    served = ServedPage(library, is_owner=is_owner)
     if panel.state.curdoc is not None:
         panel.state.on_session_destroyed(lambda _: served.close())
     if references is not None:

@@ -1,6 +1,6 @@
 """Decoding of chunks to values, never more of them than a chunk has room for.
 
-`pipelines` are the codecs as stages, `sizes` tells the size beforehand, `confined` runs in a child
-process what does not tell. `steps` also checks chunks for Zarr, which decodes them itself. Begin
+`steps` are the codecs as stages, `sizes` tells the size beforehand, `confined` runs in a child
+process what does not tell. Zarr decodes chunks itself, once `steps` has checked them. Begin
 with `steps`.
 """

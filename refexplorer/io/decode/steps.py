@@ -1,37 +1,312 @@
-"""The check of encoded chunks before Zarr decodes them, which does not bound their size."""
+"""The codecs of an array as steps, and the check of chunks before Zarr decodes them unbounded."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache, cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.core.errors import RefexplorerError
+import numpy as np
+
+from refexplorer.core.errors import DecodeError, RefexplorerError
 from refexplorer.core.limits import is_out_of_memory, memory_message
-from refexplorer.io.decode.chunk_shapes import POINTER, check_size
-from refexplorer.io.decode.confined import check_confined, decode_confined
-from refexplorer.io.decode.pipelines import (
-    SHARDING,
-    VALUES,
-    ShardCodec,
-    Stage,
-    as_bytes,
-    shard_layout,
-    stages,
-)
+from refexplorer.core.text import counted, size_text
+from refexplorer.io.decode.codecs import is_installed, missing
 from refexplorer.io.decode.sizes import (
+    POINTER,
     ZLIB,
     check_inflation,
+    check_size,
     inflated,
     is_bounded,
     keeps_size,
     most,
     recompressed,
 )
+from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, read_array
 
 if TYPE_CHECKING:
     from refexplorer.core.limits import Limits
     from refexplorer.spec.zarr_metadata import ArrayMeta
+
+_TO_ARRAY = frozenset({"bytes", "endian"})
+VALUES = "values"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One codec, or the step from bytes to the values of an array."""
+
+    name: str  # As numcodecs names the codec; ``"values"`` for the step without one
+    label: str  # The codec with its settings, as the metadata has it
+    settings: Mapping[str, Any]  # Its configuration
+    # From bytes or an array to bytes or an array; raises what the codec raises, and `DecodeError`
+    # if the codec is not installed
+    decode: Callable[[Any], Any]
+
+
+def stages(array: ArrayMeta) -> tuple[Stage, ...]:
+    """Return how a chunk of an array is decoded, Zarr v2 or v3."""
+    return tuple(_stages_v3(array) if array.zarr_format == 3 else _stages_v2(array))
+
+
+def as_bytes(data: Any) -> bytes:
+    """Return bytes, or what an array of numbers holds, in C order."""
+    return data.tobytes() if isinstance(data, np.ndarray) else bytes(data)
+
+
+def _stages_v2(array: ArrayMeta) -> Iterator[Stage]:
+    written = array.metadata
+    filters = written.get("filters") or []
+    codecs = [*(filters if isinstance(filters, list) else []), written.get("compressor")]
+    used = [codec for codec in codecs if isinstance(codec, Mapping)]
+    for label, codec in zip(reversed(array.codecs), reversed(used), strict=True):
+        name = str(codec.get("id", "?"))
+        yield Stage(name, label, codec, _numcodec(array, name, codec))
+    yield Stage(VALUES, VALUES, {}, lambda data: _shaped(array, data))
+
+
+def _numcodec(array: ArrayMeta, name: str, codec: Mapping[str, Any]) -> Callable[[Any], Any]:
+    @cache
+    def made() -> Any:
+        import numcodecs
+
+        with suppress(ValueError):  # it may have to be registered first
+            return numcodecs.get_codec(dict(codec))
+        if not is_installed(name, 2):
+            raise DecodeError(
+                f"{array.path or 'the root array'} {missing(name, array.zarr_format)}"
+            )
+        return numcodecs.get_codec(dict(codec))
+
+    return lambda data: made().decode(data)
+
+
+def _numpy_dtype(array: ArrayMeta) -> np.dtype[Any]:
+    written: Any = array.metadata.get("dtype")
+    if isinstance(written, list):
+        written = [tuple(field) if isinstance(field, list) else field for field in written]
+    try:
+        dtype: np.dtype[Any] = np.dtype(written)
+    except (TypeError, ValueError) as error:
+        raise DecodeError(f"{written!r} is not a valid data type: {error}.") from None
+    return dtype
+
+
+def _shaped(array: ArrayMeta, data: Any) -> np.ndarray:
+    """Take bytes as elements, in the shape of a chunk; say which length they should have."""
+    dtype = _numpy_dtype(array)
+    order: Any = "F" if array.metadata.get("order") == "F" else "C"
+    if isinstance(data, np.ndarray) and dtype.kind in "OSU" and data.dtype.kind in "OSU":
+        return data.astype(dtype, copy=False).reshape(array.chunks, order=order)
+    if dtype.kind == "O":
+        raise DecodeError("The data type is object, but no filter decodes the bytes to objects.")
+    flat = np.frombuffer(as_bytes(data), np.uint8)
+    check_length(flat.size, array.chunks, dtype.itemsize, dtype.str)
+    return flat.view(dtype).reshape(array.chunks, order=order)
+
+
+def check_length(size: int, shape: tuple[int, ...], itemsize: int, dtype: str) -> None:
+    """Refuse bytes that are not as many as a chunk takes."""
+    elements = math.prod(shape)
+    if size == elements * itemsize:
+        return
+    sentence = (
+        f"{size_text(size)} ({size:,} bytes) were decoded, but {counted(elements, 'element')} "
+        f"of {dtype} take {elements * itemsize:,}"
+    )
+    if elements and size and size % elements == 0:
+        sentence += f": elements of {counted(size // elements, 'byte')} would fit"
+    elif size % max(itemsize, 1):
+        sentence += f", and {size:,} is not a multiple of {itemsize}"
+    raise DecodeError(sentence + ".")
+
+
+def _stages_v3(array: ArrayMeta) -> Iterator[Stage]:
+    """Ask Zarr for each codec by itself, so that a missing one does not hide the others."""
+    written: Any = array.metadata.get("codecs")
+    spec = _chunk_spec(array)
+    found: list[Stage] = []
+    for label, codec in zip(
+        array.codecs, written if isinstance(written, list) else [], strict=True
+    ):
+        named = codec if isinstance(codec, Mapping) else {"name": str(codec)}
+        name, settings = str(named.get("name")), _mapping(named.get("configuration"))
+        short = name.removeprefix("numcodecs.")
+        decode, after = _zarr_codec(array, name, settings, spec)
+        found.append(Stage(short, label, settings, decode))
+        spec = after
+    yield from reversed(found)
+    yield Stage(VALUES, VALUES, {}, lambda data: data)
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _chunk_spec(array: ArrayMeta) -> Any:
+    from zarr.core.array_spec import ArrayConfig, ArraySpec
+    from zarr.core.buffer import default_buffer_prototype
+    from zarr.core.dtype import get_data_type_from_json
+
+    written: Any = array.metadata
+    try:
+        dtype = get_data_type_from_json(written["data_type"], zarr_format=3)
+        fill = dtype.from_json_scalar(written.get("fill_value"), zarr_format=3)
+    except Exception as error:  # Zarr's data types raise what they like
+        raise DecodeError(f"Zarr cannot read the data type {array.dtype}: {error}.") from None
+    config = ArrayConfig.from_dict({})
+    return ArraySpec(array.chunks, dtype, fill, config, default_buffer_prototype())
+
+
+def _zarr_codec(
+    array: ArrayMeta, name: str, settings: dict[str, Any], spec: Any
+) -> tuple[Callable[[Any], Any], Any]:
+    """Return a decoder for a Zarr codec, and the array specification for the codecs after it."""
+    from zarr.registry import get_codec_class
+
+    if not is_installed(name, 3):
+
+        def fail(data: Any) -> Any:
+            raise DecodeError(
+                f"{array.path or 'the root array'} {missing(name, array.zarr_format)}"
+            )
+
+        return fail, spec
+    try:
+        written: Any = {"name": name, "configuration": settings}
+        codec = get_codec_class(name).from_dict(written).evolve_from_array_spec(spec)
+        after = codec.resolve_metadata(spec)
+    except Exception as error:  # Zarr's codecs raise what they like
+        raise DecodeError(f"Zarr cannot create the codec {name}: {error}.") from None
+    return (lambda data: _decode_v3(codec, data, spec, name in _TO_ARRAY)), after
+
+
+def _decode_v3(codec: Any, data: Any, spec: Any, to_array: bool) -> Any:
+    from zarr.core.buffer import default_buffer_prototype
+    from zarr.core.sync import sync
+
+    prototype = default_buffer_prototype()
+    if isinstance(data, np.ndarray):
+        given: Any = prototype.nd_buffer.from_numpy_array(data)
+    else:
+        given = prototype.buffer.from_bytes(data)
+    if to_array:
+        native = spec.dtype.to_native_dtype()
+        check_length(len(data), spec.shape, native.itemsize, native.str)
+    (decoded,) = sync(codec.decode([(given, spec)]))
+    if hasattr(decoded, "as_ndarray_like"):
+        return np.asarray(decoded.as_ndarray_like())
+    return decoded.to_bytes()
+
+
+SHARDING = "sharding_indexed"
+"""The codec."""
+ABSENT = 2**64 - 1
+"""The offset, and the length, of an inner chunk that a shard does not have."""
+_ENTRY = 16
+"""Bytes of an entry of the index: an offset and a length."""
+# CRC-32C
+_CHECKSUM = 4
+
+
+@dataclass(frozen=True)
+class ShardCodec:
+    """How the chunks of an array are divided again."""
+
+    inner: ArrayMeta  # The parts as chunks of an array
+    grid: tuple[int, ...]  # Inner chunks of a shard along each dimension
+    order: str  # Of the bytes of a number of the index
+    is_summed: bool  # Whether a checksum follows the index
+    leads: bool  # Whether the index comes first
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes of the index."""
+        return _ENTRY * prod(self.grid) + (_CHECKSUM if self.is_summed else 0)
+
+    def parts(self, data: bytes) -> list[bytes]:
+        """Return the encoded parts; none if the bytes are too few for an index."""
+        start = 0 if self.leads else len(data) - self.size
+        if not 0 <= start <= len(data) - self.size:
+            return []
+        index = self._numbers(data[start : start + self.size])
+        present = index[index[:, 0] != ABSENT].tolist()
+        return [data[offset : offset + length] for offset, length in present]
+
+    def is_index(self, data: bytes, start: int) -> bool:
+        """Say whether a part that was read is the index."""
+        return self.leads and start == 0 and len(data) == self.size
+
+    def read(self, data: bytes) -> tuple[np.ndarray, np.ndarray]:
+        """Return the offsets and lengths of the inner chunks, uint64, of the shape of `grid`.
+
+        Both are `ABSENT` for an inner chunk that the shard does not have.
+        """
+        if len(data) != self.size:
+            raise DecodeError(
+                f"The index of the shard has {len(data):,} bytes, and one of "
+                f"{prod(self.grid):,} inner chunks has {self.size:,}."
+            )
+        if self.is_summed and not _is_sum(data[:-_CHECKSUM], data[-_CHECKSUM:]):
+            raise DecodeError("The checksum of the index of the shard is wrong.")
+        index = self._numbers(data)
+        absent = index == ABSENT
+        if np.any(absent[:, 0] != absent[:, 1]):
+            raise DecodeError("The index of the shard has an inner chunk that is half absent.")
+        return index[:, 0].reshape(self.grid), index[:, 1].reshape(self.grid)
+
+    def _numbers(self, data: bytes) -> np.ndarray:
+        found: np.ndarray = np.frombuffer(data, f"{self.order}u8", 2 * prod(self.grid))
+        return found.astype(np.uint64).reshape(-1, 2)
+
+
+def shard_layout(array: ArrayMeta) -> ShardCodec | None:
+    """Read the codec that divides chunks.
+
+    None if there is none, if it is not the only step, or if its index is of an unknown kind.
+    """
+    try:
+        return _layout(array)
+    except (BadMetadata, TypeError, ValueError, LookupError, AttributeError):
+        return None
+
+
+def _layout(array: ArrayMeta) -> ShardCodec | None:
+    codecs: Any = array.metadata.get("codecs")
+    settings = next(
+        (each["configuration"] for each in codecs or () if each["name"] == SHARDING), None
+    )
+    if settings is None:
+        return None
+    by_name = {each["name"]: each.get("configuration") or {} for each in settings["index_codecs"]}
+    if not by_name.keys() <= {"bytes", "crc32c"}:
+        return None
+    shape = tuple(settings["chunk_shape"])
+    if len(shape) != len(array.chunks) or any(
+        size < 1 or chunk % size for chunk, size in zip(array.chunks, shape, strict=True)
+    ):
+        return None
+    chunk_grid = {"name": "regular", "configuration": {"chunk_shape": list(shape)}}
+    inner = dict(array.metadata) | {"chunk_grid": chunk_grid, "codecs": settings["codecs"]}
+    return ShardCodec(
+        read_array(f"{array.path}/{SHARDING}", inner),
+        tuple(chunk // size for chunk, size in zip(array.chunks, shape, strict=True)),
+        ">" if by_name.get("bytes", {}).get("endian") == "big" else "<",
+        "crc32c" in by_name,
+        settings.get("index_location") == "start",
+    )
+
+
+def _is_sum(data: bytes, checksum: bytes) -> bool:
+    import google_crc32c
+
+    return int(google_crc32c.value(data)) == int.from_bytes(checksum, "little")
+
 
 _SLACK = 2**20  # bytes that a codec may add to the size of a chunk, such as headers
 _WIDEST = 16
@@ -55,6 +330,8 @@ class Step:
         if self.stage.name == VALUES:
             return self.stage.decode(data)
         if not is_bounded(self.stage.name):
+            from refexplorer.io.decode.confined import decode_confined  # which asks for the stages
+
             return decode_confined(self.array, self.number, data, self.limit)
         if self.stage.name == ZLIB:  # to count first would inflate twice
             found = inflated(as_bytes(data), self.limit)
@@ -66,6 +343,8 @@ class Step:
     def check(self, data: Any) -> None:
         """Refuse what would decode to too many bytes; nothing is kept of what it decodes to."""
         if not is_bounded(self.stage.name):
+            from refexplorer.io.decode.confined import check_confined
+
             check_confined(self.array, self.number, data, self.limit)
         else:
             check_inflation(self.stage.name, self.stage.settings, as_bytes(data), self.limit)
@@ -109,14 +388,19 @@ _UNCHECKED = 2**26
 of `Limits.chunk_bytes`, far more, and Zarr refuses those that turn out too large for theirs."""
 
 
+_KINDS = 1_000
+"""Shapes of chunks whose steps are kept: where chunks have varying lengths there may be many."""
+_ChunkKind = tuple[str, tuple[int, ...]]
+
+
 class ChunkGuard:
     """Refuses encoded chunks that would decode to far more than a chunk of their array has."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._unchecked = min(_UNCHECKED, limits.chunk_bytes)
-        self._steps: dict[str, list[Step]] = {}
-        self._shards: dict[str, ShardCodec | None] = {}
+        self._steps: dict[_ChunkKind, list[Step]] = {}
+        self._shards: dict[_ChunkKind, ShardCodec | None] = {}
 
     def is_free(self, array: ArrayMeta, data: bytes) -> bool:
         """Say whether a chunk may be decoded as it is, as far as that is known at once."""
@@ -168,17 +452,23 @@ class ChunkGuard:
             self.chunk(shard.inner, data)
 
     def _steps_of(self, array: ArrayMeta) -> list[Step]:
-        if array.path not in self._steps:
+        kind = array.path, array.chunks
+        if kind not in self._steps:
+            if len(self._steps) > _KINDS:
+                self._steps.clear()
             try:
-                self._steps[array.path] = steps(array, self._limits)
+                self._steps[kind] = steps(array, self._limits)
             except RefexplorerError:  # Zarr refuses the array in its own words
-                self._steps[array.path] = []
-        return self._steps[array.path]
+                self._steps[kind] = []
+        return self._steps[kind]
 
     def _shard_of(self, array: ArrayMeta) -> ShardCodec | None:
-        if array.path not in self._shards:
-            self._shards[array.path] = shard_layout(array)
-        return self._shards[array.path]
+        kind = array.path, array.chunks
+        if kind not in self._shards:
+            if len(self._shards) > _KINDS:
+                self._shards.clear()
+            self._shards[kind] = shard_layout(array)
+        return self._shards[kind]
 
 
 def _is_risky(step: Step) -> bool:

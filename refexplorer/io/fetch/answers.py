@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from refexplorer.core.errors import FetchError
-from refexplorer.io.access.urls import Place, shown
+from refexplorer.io.access import Place, shown
 
 SELF_DESCRIBING = frozenset({"gzip", "x-gzip", "zstd"})
 """Encodings that the first bytes tell, so that a document may have them."""

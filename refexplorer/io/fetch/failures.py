@@ -8,6 +8,8 @@ import socket
 import ssl
 import sys
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,14 +19,17 @@ from itertools import accumulate
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.core.errors import FetchError, LimitError, RefexplorerError
+from refexplorer.core.errors import FetchError, InternalError, LimitError, RefexplorerError
 from refexplorer.core.limits import is_out_of_memory
-from refexplorer.io.access.urls import shown
+from refexplorer.io.access import protocol_of, shown
 from refexplorer.io.fetch.background import Stopped
+from refexplorer.spec.references import Url
 
 if TYPE_CHECKING:
-    from refexplorer.io.access.urls import Place
+    from refexplorer.io.access import Place
+    from refexplorer.refset.contents import SetLike
     from refexplorer.spec.findings import Finding
+    from refexplorer.spec.references import Reference
 
 _SHOWN_TAG = 60  # characters of an ETag: a server may send any text
 
@@ -159,8 +164,11 @@ def retry_after(text: str | None) -> float:
     return max(0.0, (until - datetime.now(UTC)).total_seconds())
 
 
-def cause(error: BaseException, place: Place) -> str:
-    """Return the cause as the end of a sentence, without a full stop."""
+def cause(error: BaseException, place: Place, url: str = "") -> str:
+    """Return the cause as the end of a sentence, without a full stop; `url` is as in the set."""
+    if isinstance(error, FileNotFoundError | NotFoundError):
+        words = str(error) if isinstance(error, NotFoundError) else "there is no such file"
+        return words + _rename_advice(place, url)
     if isinstance(error, DeniedByServer | PermissionError):
         fact = str(error) if isinstance(error, DeniedByServer) else "access is denied"
         return f"{fact}{_advice(getattr(error, 'place', None) or place)}"
@@ -175,8 +183,6 @@ def cause(error: BaseException, place: Place) -> str:
             if package
             else f"{error}".rstrip(".")
         )
-    if isinstance(error, FileNotFoundError):
-        return "there is no such file"
     if is_out_of_memory(error):
         return "there is not enough memory"
     if isinstance(error, IsADirectoryError):
@@ -184,6 +190,18 @@ def cause(error: BaseException, place: Place) -> str:
     if isinstance(error, ValueError) and "Protocol not known" in str(error):
         return f"no installed package reads {place.protocol}:// URLs"
     return _connection(error, place) or _plain(error)
+
+
+def _rename_advice(place: Place, url: str) -> str:
+    """Say where a relative URL was looked for, and how the set is told of another folder."""
+    if not url or protocol_of(url) is not None or url.startswith("/"):
+        return ""
+    start = url.rpartition("/")[0] + "/" if "/" in url else url
+    new = "FOLDER/" if "/" in url else f"FOLDER/{url}"
+    return (
+        f" in {shown(place.url.rpartition('/')[0])}; if its files are in another folder, convert "
+        f"the set with --rename {shown(start)}={shown(new)}"
+    )
 
 
 def _plain(error: BaseException) -> str:
@@ -262,6 +280,42 @@ SLOWEST = 2**12
 _STEP = 0.1
 """Seconds between two changes of the time; most reads take less, and need none."""
 _read_time: ContextVar[ReadTime | None] = ContextVar("read_time", default=None)
+
+
+class NoReference(FileNotFoundError):
+    """The set has no reference for a key: the one error that Zarr may take for a fill value."""
+
+
+def missing_or_failed(
+    refs: SetLike, key: str, reference: Reference, error: RefexplorerError
+) -> RefexplorerError | NoReference:
+    """Return what an error means where nobody could list which chunks were written.
+
+    A file that the server has not is no reference then; all else stays a failure.
+    """
+    if not isinstance(reference, Url) or not refs.source.may_lack(reference.url):
+        return error
+    if isinstance(error, NotFoundError):
+        return NoReference(key)
+    return DeniedByServer(f"{error} {AS_S3}") if isinstance(error, DeniedByServer) else error
+
+
+@contextmanager
+def as_internal_error(what: str) -> Iterator[None]:
+    """Let an error of refexplorer's own inner parts out as what it is.
+
+    Zarr and fsspec's mapper take `KeyError` and `FileNotFoundError`, whatever raised them, for
+    "no such chunk", and a fill value is read where a bug was.
+    """
+    try:
+        yield
+    except (NoReference, RefexplorerError, Stopped):
+        raise
+    except Exception as error:
+        cause = f"{type(error).__name__}: {error}"
+        raise InternalError(
+            f"Reading {what} failed inside refexplorer ({cause}); this is a bug, please report it."
+        ) from error
 
 
 class ByteParts:

@@ -18,17 +18,17 @@ from fsspec.spec import AbstractBufferedFile
 
 from refexplorer.core.errors import AccessError, LimitError, SlowSourceError, SourceError
 from refexplorer.core.limits import Limits
-from refexplorer.formats.catalogues import is_web
 from refexplorer.formats.finding import DOCUMENTS, read_source
 from refexplorer.formats.icechunk.facts import MARKS
-from refexplorer.formats.other_files import PROBE, kind_of, refuse_other, refuse_zarr
+from refexplorer.formats.other_files import PROBE, is_web, kind_of, refuse_early, refuse_zarr
 from refexplorer.formats.source import options_for
 from refexplorer.formats.zarr_stores import WEB_MARKS
-from refexplorer.io.access.policy import AccessPolicy, is_public
-from refexplorer.io.access.urls import (
+from refexplorer.io.access import (
+    AccessPolicy,
     Options,
     StorageOptions,
     is_private,
+    is_public,
     parse,
     protocol_of,
     shown,
@@ -37,13 +37,13 @@ from refexplorer.io.fetch import stores as versioned
 from refexplorer.io.fetch.background import NoLoopError, wait_for
 from refexplorer.io.fetch.failures import ReadTime, TooLate, cause
 from refexplorer.io.fetch.http import HttpReader
-from refexplorer.io.fetch.local import open_resolved
 from refexplorer.io.fetch.stores import RemoteReader
+from refexplorer.io.fetch.targets import open_resolved
 
 if TYPE_CHECKING:
     from refexplorer.core.files import Progress
     from refexplorer.formats.source import Locate, Source
-    from refexplorer.io.access.urls import Place
+    from refexplorer.io.access import Place
     from refexplorer.io.fetch.failures import ByteParts
 
 _PIECE = 2**20  # bytes that are copied before the limit is checked
@@ -376,7 +376,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         try:
             head = self._asked(place, self._reader.read(place, 0, PROBE, self._limit))
             if kind_of(head.cut(0, PROBE)) is None:
-                refuse_other(name, head.cut(0, PROBE))
+                refuse_early(name, head.cut(0, PROBE))
         except SourceError:
             refuse_zarr(name, lambda key: self.has(f"{url}/{key}"))
             raise

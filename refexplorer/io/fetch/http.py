@@ -18,8 +18,15 @@ from fsspec.asyn import get_loop
 from yarl import URL
 
 from refexplorer.core.errors import AccessError, FetchError, RefexplorerError
-from refexplorer.io.access.policy import AccessPolicy
-from refexplorer.io.access.urls import Options, Place, default_port, parse, protocol_of, shown
+from refexplorer.io.access import (
+    AccessPolicy,
+    Options,
+    Place,
+    default_port,
+    parse,
+    protocol_of,
+    shown,
+)
 from refexplorer.io.fetch.answers import (
     HEAD,
     SELF_DESCRIBING,

@@ -13,9 +13,16 @@ from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import size_text
 from refexplorer.io.fetch.background import POLL, NoLoopError, Stopped, wait_for
 from refexplorer.io.fetch.failures import ByteParts
-from refexplorer.io.fetch.local import LocalFile
-from refexplorer.io.fetch.ranges import RangeOfKey, RangeRequest, merged
-from refexplorer.io.fetch.targets import Targets, complete, explanation, inline_bytes
+from refexplorer.io.fetch.targets import (
+    LocalFile,
+    RangeOfKey,
+    RangeRequest,
+    Targets,
+    complete,
+    explanation,
+    inline_bytes,
+    merged,
+)
 from refexplorer.spec.references import Base64, Inline, Reference
 
 CONCURRENCY = 24

@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from refexplorer.core.errors import FetchError
-from refexplorer.io.access.policy import AccessPolicy
-from refexplorer.io.access.urls import OBJECT_STORES, Options, Place
+from refexplorer.io.access import OBJECT_STORES, AccessPolicy, Options, Place
 from refexplorer.io.fetch.answers import HEAD, check_encoding, check_sent, check_start
 from refexplorer.io.fetch.background import start_thread
 from refexplorer.io.fetch.failures import (

@@ -6,6 +6,9 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
 from queue import Empty, Full, Queue
 from typing import TYPE_CHECKING, Any
 
@@ -13,22 +16,73 @@ import numpy as np
 import zarr
 
 from refexplorer.core.errors import AccessError, DecodeError, RefexplorerError
-from refexplorer.io.decode.chunk_shapes import Index, check_size, region
-from refexplorer.io.decode.pipelines import VALUES
-from refexplorer.io.decode.sizes import is_bounded
-from refexplorer.io.decode.steps import Step, steps
+from refexplorer.core.masking import masks_repr
+from refexplorer.io.decode.sizes import Index, check_size, is_bounded, region
+from refexplorer.io.decode.steps import VALUES, Step, steps
 from refexplorer.io.fetch.background import POLL
+from refexplorer.io.fetch.failures import NoReference, as_internal_error, missing_or_failed
 from refexplorer.io.fetch.many import Advance, FetchProgress, fetch_many
-from refexplorer.io.fetch.targets import Targets, inline_bytes
-from refexplorer.io.reading.filesystem import NoReference, as_internal_error, missing_or_failed
-from refexplorer.io.reading.readings import ChunkState, Reading
+from refexplorer.io.fetch.targets import Targets, inline_bytes, reference_of
 from refexplorer.io.reading.zarr_refusals import check_array, sentence_of, undecodable
-from refexplorer.io.reading.zarr_store import CheckedFileSystem, store
+from refexplorer.io.reading.zarr_store import ReferenceStore
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.references import Base64, Inline, Reference
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from refexplorer.spec.zarr_metadata import ArrayMeta
+
+
+class ChunkState(StrEnum):
+    """The state of a chunk after reading it."""
+
+    FETCHED = "fetched"
+    FILL = "fill"
+    FAILED = "failed"
+
+
+@masks_repr
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The values of a chunk or an array, and their state.
+
+    Attributes
+    ----------
+    index
+        The chunk; None for a whole array.
+    values
+        As Zarr decodes them, cut to the shape of the array; None if all failed.
+    state
+        Of a whole array: fetched if any chunk was, else failed if any did.
+    message
+        Why (the first) chunk failed.
+    states
+        What became of each chunk.
+    fill
+        The fill value of the array, as Zarr decodes it.
+    """
+
+    index: Index | None
+    values: np.ndarray[Any, Any] | None
+    state: ChunkState
+    message: str | None = None
+    states: dict[Index, ChunkState] = field(default_factory=dict)
+    fill: object = None
+
+    def count(self, state: ChunkState) -> int:
+        """Return how many chunks are in a state."""
+        return sum(found is state for found in self.states.values())
+
+
+def overall(states: dict[Index, ChunkState]) -> ChunkState:
+    """Return the state of a whole: fetched if any chunk was, else failed if any did."""
+    found = set(states.values())
+    return next(
+        (state for state in (ChunkState.FETCHED, ChunkState.FAILED) if state in found),
+        ChunkState.FILL,
+    )
+
 
 ArrayValues = np.ndarray[Any, Any]
 _PLAIN = frozenset("biufcmMSU")
@@ -44,12 +98,14 @@ class ArrayDecoder:
 
     def __init__(self, refs: SetLike, array: ArrayMeta, targets: Targets) -> None:
         check_size(array, refs.limits)
+        self.refs = refs
         self.array = array
         self.targets = targets
         self._given = _GivenBytes(targets, refs)
-        self.view = CheckedFileSystem(refs, self._given)
-        self._opened = _open(self.view, array)
-        self._steps = self._own_steps(refs)
+        self._metadata = _metadata_of(array)
+        self._steps = [] if self._metadata is None else self._own_steps(array)
+        if not self._steps:  # Zarr says what is wrong with an array before chunks are fetched
+            self._metadata = self._opened.metadata
         self._lock = threading.Lock()
         self._filled: object = None
         self._is_filled = False
@@ -57,12 +113,13 @@ class ArrayDecoder:
     @property
     def fill_value(self) -> object:
         """The fill value, as Zarr gives it."""
-        return self._opened.fill_value
+        return self._metadata.fill_value
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The data type of the values."""
-        return self._opened.dtype
+        dtype: np.dtype[Any] = self._metadata.dtype.to_native_dtype()
+        return dtype
 
     @property
     def is_plain(self) -> bool:
@@ -72,9 +129,11 @@ class ArrayDecoder:
     def decode(self, index: Index, data: bytes) -> ArrayValues:
         """Return the values of a chunk, cut to the shape of the array."""
         if self._steps:
+            chunk = self.array.chunk_array(index)
+            own = self._steps if chunk is self.array else self._own_steps(chunk)
             try:
                 values: Any = data
-                for step in self._steps:
+                for step in own:
                     values = step.run(values)
                 return np.asarray(values[self._inside(index)], self.dtype)
             except Exception:  # Zarr meets the same, and says it
@@ -89,6 +148,8 @@ class ArrayDecoder:
     def fill(self, index: Index) -> ArrayValues:
         """Return the values of a chunk that the set has no reference for."""
         with self._lock:
+            if self.array.varying is not None:
+                self._filled, self._is_filled = self.fill_value, True
             if not self._is_filled:
                 found = self._by_zarr(index)
                 if not found.size:
@@ -97,6 +158,11 @@ class ArrayDecoder:
         shape = tuple(part.stop - part.start for part in region(self.array, index))
         return np.full(shape, self._filled, self.dtype)
 
+    @cached_property
+    def _opened(self) -> zarr.Array[Any]:
+        """The array as Zarr opens it, which takes longer than many chunks."""
+        return _open(ReferenceStore(self.refs, self._given), self.array)
+
     def _by_zarr(self, index: Index) -> ArrayValues:
         try:
             return np.asarray(self._opened[region(self.array, index)])
@@ -104,17 +170,17 @@ class ArrayDecoder:
             raise
         except Exception as error:
             key = self.array.chunk_key(index)
-            raise undecodable(self.view.references, key, sentence_of(error)) from error
+            raise undecodable(self.refs, key, sentence_of(error)) from error
 
     def _inside(self, index: Index) -> tuple[slice, ...]:
         return tuple(slice(0, part.stop - part.start) for part in region(self.array, index))
 
-    def _own_steps(self, refs: SetLike) -> list[Step]:
+    def _own_steps(self, array: ArrayMeta) -> list[Step]:
         """Return the steps that decode as Zarr does, none of which needs a process of its own."""
         if not self.is_plain:
             return []
         try:
-            found = steps(self.array, refs.limits)
+            found = steps(array, self.refs.limits)
         except RefexplorerError:
             return []
         is_known = all(each.stage.name == VALUES or is_bounded(each.stage.name) for each in found)
@@ -139,10 +205,21 @@ class _GivenBytes(Targets):
         return data[start:end]
 
 
-def _open(view: CheckedFileSystem, array: ArrayMeta) -> zarr.Array[Any]:
+def _metadata_of(array: ArrayMeta) -> Any:
+    """Return the metadata as Zarr reads them; None if it refuses them."""
+    from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
+
+    kind: Any = ArrayV3Metadata if array.zarr_format == 3 else ArrayV2Metadata
+    try:  # of a chunk: Zarr before 3.2 knows no chunks of varying lengths, and decodes them
+        return kind.from_dict(dict(array.chunk_array((0,) * len(array.shape)).metadata))
+    except Exception:  # opening the array raises the same, with a sentence
+        return None
+
+
+def _open(store: ReferenceStore, array: ArrayMeta) -> zarr.Array[Any]:
     try:
         return zarr.open_array(
-            store(view), path=array.path, mode="r", zarr_format=3 if array.zarr_format == 3 else 2
+            store, path=array.path, mode="r", zarr_format=3 if array.zarr_format == 3 else 2
         )
     except RefexplorerError:
         raise
@@ -199,7 +276,7 @@ def read_chunks(
         key = decoder.array.chunk_key(index)
         try:
             with as_internal_error(key):
-                wanted[key] = index, decoder.view.reference(key)
+                wanted[key] = index, reference_of(decoder.refs, key)
         except NoReference:
             yield _filled(decoder, index)
         except RefexplorerError as error:
@@ -334,7 +411,7 @@ class _ChunkStream:
             return data
         if not isinstance(data, RefexplorerError):
             return self._decoded(index, data)
-        error = missing_or_failed(self._decoder.view.references, key, reference, data)
+        error = missing_or_failed(self._decoder.refs, key, reference, data)
         return (
             _filled(self._decoder, index)
             if isinstance(error, NoReference)

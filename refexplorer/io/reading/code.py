@@ -12,7 +12,7 @@ from refexplorer.core.files import GZIP, ZSTD
 from refexplorer.core.masking import MASK, masked_options, masked_text
 from refexplorer.formats.icechunk.facts import Container, RepositoryFacts, storage_call
 from refexplorer.formats.parquet.store import lost_record_message
-from refexplorer.io.access.urls import Options, parse, protocol_of, resolve
+from refexplorer.io.access import Options, parse, protocol_of, resolve
 from refexplorer.io.decode.codecs import names_v2, registering, registration
 from refexplorer.refset.contents import SetLike
 
@@ -129,11 +129,14 @@ def _add_document(source: Source, recipe: Recipe, known: CodeContext) -> None:
         recipe.lines.append(f"refs = {opening_call(source, place)}")
         recipe.options["fo"] = RawCode("refs.to_v0()")
         return
-    recipe.options["fo"] = place
-    target_options = dict(_compression(place))
+    is_zip = source.store is not None and source.store[0].protocol == "zip"
+    target_options: dict[str, Any] = {} if is_zip else dict(_compression(place))
     if "://" in place:
         own = Options(known.storage_options, source.location).of(parse(place))[1]
-        target_options |= masked_options(own)
+        if own:
+            masked = masked_options(own)
+            target_options |= {parse(place).protocol: masked} if is_zip else masked
+    recipe.options["fo"] = f"zip://{source.store[1]}::{place}" if is_zip and source.store else place
     if target_options:
         recipe.options["target_options"] = target_options
     recipe.options |= known.rendering
@@ -150,7 +153,7 @@ def place_of(source: Source) -> str | None:
     if source.place is not None:
         return source.place
     part = "" if source.part is None else f"#{source.part}"
-    if source.store is not None:
+    if source.store is not None and source.location is not None:
         filesystem, path = source.store
         protocol = filesystem.protocol if isinstance(filesystem.protocol, str) else None
         return path if protocol is None else str(filesystem.unstrip_protocol(path))

@@ -10,8 +10,6 @@ chunk (which Zarr would fill).
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from fsspec import AbstractFileSystem
@@ -19,36 +17,19 @@ from fsspec import AbstractFileSystem
 from refexplorer.core.errors import (
     DecodeError,
     FetchError,
-    InternalError,
     RefexplorerError,
     cause_of,
 )
 from refexplorer.io.decode.codecs import METADATA_NAMES, refuse_unsafe
-from refexplorer.io.fetch.background import Stopped
-from refexplorer.io.fetch.failures import AS_S3, DeniedByServer, NotFoundError, rejection_text
+from refexplorer.io.fetch.failures import (
+    NoReference,
+    as_internal_error,
+    missing_or_failed,
+)
 from refexplorer.io.fetch.many import fetch_many
-from refexplorer.io.fetch.targets import Targets
-from refexplorer.refset.contents import SetLike, internals, require_lookup
-from refexplorer.spec.lint import is_metadata
-from refexplorer.spec.references import Reference, Url
-
-
-class NoReference(FileNotFoundError):
-    """The set has no reference for a key: the one error that Zarr may take for a fill value."""
-
-
-def missing_or_failed(
-    refs: SetLike, key: str, reference: Reference, error: RefexplorerError
-) -> RefexplorerError | NoReference:
-    """Return what an error means where nobody could list which chunks were written.
-
-    A file that the server has not is no reference then; all else stays a failure.
-    """
-    if not isinstance(reference, Url) or not refs.source.may_lack(reference.url):
-        return error
-    if isinstance(error, NotFoundError):
-        return NoReference(key)
-    return DeniedByServer(f"{error} {AS_S3}") if isinstance(error, DeniedByServer) else error
+from refexplorer.io.fetch.targets import Targets, reference_of
+from refexplorer.refset.contents import SetLike
+from refexplorer.spec.references import Reference
 
 
 class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
@@ -84,25 +65,7 @@ class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
         """
         key = self._strip_protocol(path)
         with as_internal_error(key):
-            return self._bytes(key, start, end)
-
-    def _bytes(self, key: str, start: int | None, end: int | None) -> bytes:
-        """Return the bytes of a key, or a slice of them; errors as `cat_file`, or a bug's."""
-        reference = self.reference(key)
-        is_from_end = (start or 0) < 0 or (end or 0) < 0
-        if is_from_end and reference.size is not None:
-            start, end, _ = slice(start, end).indices(reference.size)
-            end, is_from_end = max(start, end), False
-        try:
-            if is_from_end:
-                return self.targets.fetch(key, reference)[start:end]
-            data = self.targets.fetch(key, reference, start or 0, end)
-        except RefexplorerError as error:
-            said = missing_or_failed(self.references, key, reference, error)
-            raise said from cause_of(said, error)
-        if key.rpartition("/")[2] in METADATA_NAMES:
-            refuse_unsafe(key, data)
-        return data
+            return read_key(self.references, self.targets, key, start, end)
 
     def cat(
         self, path: str | list[str], recursive: bool = False, on_error: str = "raise", **_: object
@@ -137,7 +100,7 @@ class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
         found: dict[str, bytes | Exception] = {}
         for key in keys.values():
             try:
-                references[key] = self.reference(key)
+                references[key] = reference_of(self.references, key)
             except (NoReference, FetchError) as error:
                 found[key] = error
         for key, data in fetch_many(self.targets, references).items():
@@ -145,30 +108,6 @@ class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
             if isinstance(data, RefexplorerError):
                 found[key] = missing_or_failed(self.references, key, references[key], data)
         return {path: _safe(key, found[key]) for path, key in keys.items()}
-
-    def reference(self, key: str) -> Reference:
-        """Return the reference of a key.
-
-        Raises
-        ------
-        NoReference
-            If the set has no such key.
-        FetchError
-            If it was rejected.
-        """
-        reference = self.references.get(key)
-        if reference is not None:
-            return reference
-        if (error := self.references.rejection(key)) is not None:
-            raise FetchError(rejection_text(error))
-        if key in self.references:
-            raise InternalError(
-                f"The set lists {key}, but looking it up does not find it; this "
-                "is a bug in refexplorer, please report it."
-            )
-        if not is_metadata(key):  # Zarr asks for names of metadata that no set has
-            require_lookup(internals(self.references).opened)
-        raise NoReference(key)
 
     def exists(self, path: str, **_: object) -> bool:
         """Say whether there is a key or a folder; an error is none that says no."""
@@ -182,7 +121,7 @@ class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
         """Describe a key or a folder; the size of a whole file is None, since it is not asked."""
         key = self._strip_protocol(path)
         if key in self.references:
-            return {"name": key, "type": "file", "size": self.reference(key).size}
+            return {"name": key, "type": "file", "size": reference_of(self.references, key).size}
         try:
             self.references.children(key, 0, 0)
         except KeyError:
@@ -217,22 +156,25 @@ class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
         return path.removeprefix("refexplorer://").strip("/")
 
 
-@contextmanager
-def as_internal_error(what: str) -> Iterator[None]:
-    """Let an error of refexplorer's own inner parts out as what it is.
-
-    Zarr and fsspec's mapper take `KeyError` and `FileNotFoundError`, whatever raised them, for
-    "no such chunk", and a fill value is read where a bug was.
-    """
+def read_key(
+    refs: SetLike, targets: Targets, key: str, start: int | None = None, end: int | None = None
+) -> bytes:
+    """Return the bytes of a key, or a slice of them; errors as `cat_file`, or a bug's."""
+    reference = reference_of(refs, key)
+    is_from_end = (start or 0) < 0 or (end or 0) < 0
+    if is_from_end and reference.size is not None:
+        start, end, _ = slice(start, end).indices(reference.size)
+        end, is_from_end = max(start, end), False
     try:
-        yield
-    except (NoReference, RefexplorerError, Stopped):
-        raise
-    except Exception as error:
-        cause = f"{type(error).__name__}: {error}"
-        raise InternalError(
-            f"Reading {what} failed inside refexplorer ({cause}); this is a bug, please report it."
-        ) from error
+        if is_from_end:
+            return targets.fetch(key, reference)[start:end]
+        data = targets.fetch(key, reference, start or 0, end)
+    except RefexplorerError as error:
+        said = missing_or_failed(refs, key, reference, error)
+        raise said from cause_of(said, error)
+    if key.rpartition("/")[2] in METADATA_NAMES:
+        refuse_unsafe(key, data)
+    return data
 
 
 def _safe(key: str, data: bytes | Exception) -> bytes | Exception:

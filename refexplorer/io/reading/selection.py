@@ -14,13 +14,19 @@ import numpy as np
 from refexplorer.core.errors import DecodeError, LimitError, RefexplorerError
 from refexplorer.core.masking import masks_repr
 from refexplorer.core.text import counted, size_text
-from refexplorer.io.access.urls import Place, protocol_of
-from refexplorer.io.decode.chunk_shapes import Index, chunks_along, overlap, place_count
+from refexplorer.io.access import Place, protocol_of
+from refexplorer.io.decode.sizes import Index, overlap, place_count
 from refexplorer.io.fetch.many import Advance
-from refexplorer.io.fetch.ranges import RangeOfKey, merged
-from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.chunks import ArrayDecoder, ArrayValues, array_at, read_chunks
-from refexplorer.io.reading.readings import ChunkState, Reading, overall
+from refexplorer.io.fetch.targets import RangeOfKey, Targets, merged
+from refexplorer.io.reading.chunks import (
+    ArrayDecoder,
+    ArrayValues,
+    ChunkState,
+    Reading,
+    array_at,
+    overall,
+    read_chunks,
+)
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.references import Base64, Inline, Range, Url
 
@@ -245,7 +251,7 @@ def _ascending(part: int | slice, extent: int) -> range:
 
 def _touched(array: ArrayMeta, places: tuple[range, ...], what: str) -> Iterator[Index]:
     """Return the chunks of some places, which are not too many for what is done with them."""
-    along = [chunks_along(each, chunk) for each, chunk in zip(places, array.chunks, strict=True)]
+    along = [axis.touched(each) for axis, each in zip(array.axes, places, strict=True)]
     count = math.prod(number for number, _ in along)
     if count > ESTIMATED_CHUNKS:
         raise LimitError(

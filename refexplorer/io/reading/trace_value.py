@@ -13,10 +13,10 @@ import numpy as np
 from numcodecs.registry import get_codec
 
 from refexplorer.core.errors import AccessError, DecodeError, RefexplorerError
+from refexplorer.io.decode.sizes import region
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.cf import decode_as_xarray, decoding_attributes
-from refexplorer.io.reading.chunks import ArrayDecoder, array_at
-from refexplorer.io.reading.readings import ChunkState
+from refexplorer.io.reading.chunks import ArrayDecoder, ChunkState, array_at
 from refexplorer.io.reading.trace import Trace, Tracer
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.derivation import TraceStep
@@ -67,10 +67,10 @@ class _ValueTracer(Tracer):
     def __init__(
         self, refs: SetLike, array: ArrayMeta, place: tuple[int, ...], targets: Targets
     ) -> None:
-        pairs = tuple(zip(place, array.chunks, strict=True))
-        chunk = tuple(n // size for n, size in pairs)
+        chunk = array.chunk_at(place)
         super().__init__(refs, array.chunk_key(chunk), targets, array, chunk)
-        self.place, self.within = place, tuple(n % size for n, size in pairs)
+        parts = zip(place, region(array, chunk), strict=True)
+        self.place, self.within = place, tuple(at - part.start for at, part in parts)
         self.fill: Any = None
 
     def value(self) -> Trace:

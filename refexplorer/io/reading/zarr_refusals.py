@@ -18,11 +18,16 @@ from typing import Any
 from refexplorer.core.errors import DecodeError, RefexplorerError
 from refexplorer.core.limits import is_out_of_memory, memory_message
 from refexplorer.core.text import escape
-from refexplorer.io.access.urls import shown
+from refexplorer.io.access import shown
 from refexplorer.refset.contents import SetLike
-from refexplorer.spec.lint import is_metadata, parse_metadata
 from refexplorer.spec.references import Range, Url
-from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, read_array
+from refexplorer.spec.zarr_metadata import (
+    ArrayMeta,
+    BadMetadata,
+    is_metadata,
+    parse_metadata,
+    read_array,
+)
 
 
 class SyncLoop(asyncio.SelectorEventLoop):
@@ -81,6 +86,10 @@ _REQUIRED = {
     ),
 }  # fmt: skip
 """Fields without which Zarr reads no metadata, by the name of the key or the type of the node."""
+RECTILINEAR = "array.rectilinear_chunks"
+"""The switch of Zarr 3.2 and newer without which it opens no array of such a grid."""
+_EDGES = 10**6
+"""Chunks along a dimension of varying chunks, of which Zarr makes a list each time it opens one."""
 _NUMBERS = ("scale_factor", "add_offset")
 _SHOWN = 300  # characters of a URL or a foreign message
 
@@ -108,24 +117,72 @@ def _check_node(key: str, document: Mapping[str, object], kind: object) -> None:
             raise _refused(key, f"The field `{field}` is missing.")
     if not isinstance(document.get("attributes", {}), dict | None):
         raise _refused(key, "`attributes` must be an object.")
-    from zarr.core.group import GroupMetadata
+    if kind in (".zarray", "array"):
+        refusal = array_refusal(document)
+    else:
+        from zarr.core.group import GroupMetadata
+
+        refusal = _refusal(GroupMetadata, document)
+    if refusal is not None:
+        raise _refused(key, refusal)
+
+
+def array_refusal(document: Mapping[str, object]) -> str | None:
+    """Return why Zarr does not take the metadata of an array, in a sentence; None if it does."""
     from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
 
-    readers: dict[str, Any] = {".zarray": ArrayV2Metadata, "array": ArrayV3Metadata}
-    broken = _broken(document) if kind in readers else None
-    if broken is not None and broken.code == "bad-chunks":  # Zarr would divide by a length of 0
-        raise _refused(key, str(broken))
+    broken = None
     try:
-        readers.get(kind, GroupMetadata).from_dict(dict(document))
+        if (refusal := _grid_refusal(read_array("", document))) is not None:
+            return refusal
+    except BadMetadata as bad:
+        if bad.code == "bad-chunks":  # Zarr would divide by a length of 0
+            return str(bad)
+        broken = str(bad)
+    refusal = _refusal(
+        ArrayV3Metadata if document.get("zarr_format") == 3 else ArrayV2Metadata, document
+    )
+    return refusal and (broken or refusal)
+
+
+def _refusal(kind: Any, document: Mapping[str, object]) -> str | None:
+    try:
+        kind.from_dict(dict(document))
     except Exception as error:  # it raises whatever its parts raise
-        raise _refused(key, str(broken or sentence_of(error))) from None
+        return sentence_of(error)
+    return None
+
+
+def _grid_refusal(array: ArrayMeta) -> str | None:
+    """Say that this Zarr does not know chunks of varying lengths, or that they are too many."""
+    if array.varying is None:
+        return None
+    import zarr
+
+    if zarr.config.get(RECTILINEAR, None) is None:
+        return (
+            "Its chunks have varying lengths (`rectilinear`), which Zarr reads from version 3.2 "
+            f"on, with Python 3.12 or newer; Zarr {zarr.__version__} is installed."
+        )
+    zarr.config.set({RECTILINEAR: True})
+    most = max(axis.written for axis in array.varying)
+    if most > _EDGES:
+        return (
+            f"It has {most:,} chunks of varying lengths along a dimension, more than the "
+            f"{_EDGES:,} that Zarr is given."
+        )
+    return None
 
 
 def check_array(key: str, text: bytes) -> None:
     """Refuse the text of a metadata key that holds an array which breaks a rule."""
     document = _document(key, text)
-    if document.get("node_type") != "group" and (broken := _broken(document)) is not None:
-        raise _refused(key, str(broken))
+    if document.get("node_type") == "group":
+        return
+    try:
+        read_array("", document)
+    except BadMetadata as bad:
+        raise _refused(key, str(bad)) from None
 
 
 def _document(key: str, text: bytes) -> Mapping[str, object]:
@@ -136,15 +193,6 @@ def _document(key: str, text: bytes) -> Mapping[str, object]:
     if document is None:
         raise _refused(key, "It is not a JSON object.")
     return document
-
-
-def _broken(document: Mapping[str, object]) -> BadMetadata | None:
-    """Return the rule that the metadata of an array breaks, which says it better than Zarr."""
-    try:
-        read_array("", document)
-    except BadMetadata as bad:
-        return bad
-    return None
 
 
 def check_for_xarray(array: ArrayMeta, decoded: bool) -> None:

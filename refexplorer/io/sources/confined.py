@@ -38,7 +38,7 @@ from refexplorer.formats.datafiles.metadata_transfer import (
     values_of,
 )
 from refexplorer.formats.datafiles.streams import RangeStream
-from refexplorer.io.fetch.local import open_resolved
+from refexplorer.io.fetch.targets import open_resolved
 from refexplorer.io.sources.target_file import BLOCK
 
 if TYPE_CHECKING:

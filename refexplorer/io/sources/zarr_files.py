@@ -30,10 +30,9 @@ from refexplorer.formats.datafiles.data_file import (
     error_text,
     why_of,
 )
-from refexplorer.io.decode.chunk_shapes import region
 from refexplorer.io.decode.codecs import is_installed, refuse_unsafe
-from refexplorer.io.decode.pipelines import ABSENT, ShardCodec, shard_layout
-from refexplorer.io.decode.steps import steps
+from refexplorer.io.decode.sizes import region
+from refexplorer.io.decode.steps import ABSENT, ShardCodec, shard_layout, steps
 from refexplorer.io.fetch.failures import TransientError
 from refexplorer.io.sources.target_file import TargetFile
 from refexplorer.spec.zarr_metadata import BadMetadata, read_array
@@ -71,9 +70,12 @@ class ZarrChunkFile(SizedDataFile):
         self._metas = {array.path: array}
         self._arrays = {array.path: _native(array)}
         self._inner = f"{array.path}{INNER}"
-        self._shard = shard_layout(array) if len(array.codecs) == 1 else None
+        self._shard = None
+        if len(array.codecs) == 1:
+            self._shard = shard_layout(array.chunk_array(index))
         if self._shard is not None:
-            inner = self._metas[self._inner] = replace(self._shard.inner, path=self._inner)
+            inner = replace(self._shard.inner, path=self._inner, shape=array.shape)
+            self._metas[self._inner] = inner
             self._arrays[self._inner] = _native(inner)
 
     def names(self) -> tuple[str, ...]:
@@ -117,7 +119,8 @@ class ZarrChunkFile(SizedDataFile):
         size = np.uint64(self._file.size)
         if np.any(offsets > size) or np.any(lengths > size - offsets):
             raise Unread("damaged", "The index of the shard leads out of the file.")
-        first = np.array(self._index, np.int64) * shard.grid
+        begin = self._metas[next(iter(self._metas))].starts_of(np.array([self._index], np.int64))
+        first = begin[0] // np.array(shard.inner.chunks, np.int64)
         places = np.stack(np.unravel_index(there, shard.grid), axis=1).reshape(len(there), -1)
         return FileChunks(first + places, offsets.astype(np.int64), lengths.astype(np.int64))
 
@@ -125,8 +128,7 @@ class ZarrChunkFile(SizedDataFile):
         """Decode values of one chunk that is in this file; errors as of `chunks`."""
         meta, chunks = self._metas[self.array(name).name], self.chunks(name)
         spans = [range(*each.indices(n)) for each, n in zip(selection, meta.shape, strict=True)]
-        starts = (span.start // chunk for span, chunk in zip(spans, meta.chunks, strict=True))
-        index = tuple(starts)
+        index = meta.chunk_at([span.start for span in spans])
         (found,) = np.nonzero((chunks.indices == np.array(index, np.int64)).all(axis=1))
         places = region(meta, index)
         inside = all(span.stop <= place.stop for span, place in zip(spans, places, strict=True))
@@ -135,7 +137,7 @@ class ZarrChunkFile(SizedDataFile):
         offset, length = int(chunks.offsets[found[0]]), int(chunks.lengths[found[0]])
         data: Any = self._file.read_at(offset, offset + length)
         try:
-            for step in steps(meta, self._limits):
+            for step in steps(meta.chunk_array(index), self._limits):
                 data = step.run(data)
         except Exception as error:  # codecs raise what they like
             why = _why_undecoded(meta, error)
@@ -144,7 +146,7 @@ class ZarrChunkFile(SizedDataFile):
             slice(span.start - place.start, span.stop - place.start)
             for span, place in zip(spans, places, strict=True)
         )
-        return np.asarray(data).reshape(meta.chunks)[tuple(cut)]
+        return np.asarray(data).reshape(meta.chunk_shape(index))[tuple(cut)]
 
     def close(self) -> None:
         """Close the file."""
@@ -248,6 +250,7 @@ def _native(array: ArrayMeta) -> FileArray:
         array.dimensions,
         dict(array.attributes),
         order=str(written.get("order", "C")),
+        varying=array.varying,
     )
 
 

@@ -25,9 +25,8 @@ from itertools import islice
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.columns.arrow import numbers_of, text_column
+from refexplorer.formats.columns.arrow import Spans, numbers_of, spans_of, text_column
 from refexplorer.formats.columns.references import RANGE, URL, Columns
-from refexplorer.formats.columns.spans import Spans, spans_of
 from refexplorer.formats.columns.table import Table
 
 LEAST_ROWS = 6

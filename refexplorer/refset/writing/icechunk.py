@@ -12,9 +12,8 @@ import numpy as np
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
-from refexplorer.formats.columns.entries import EntriesBuilder
 from refexplorer.formats.columns.references import BASE64, INLINE, RANGE, URL
-from refexplorer.formats.columns.table import Table, build_table
+from refexplorer.formats.columns.table import EntriesBuilder, Table, build_table
 from refexplorer.formats.icechunk.columns import add_snapshot, awaited
 from refexplorer.formats.icechunk.writer import RepositoryWriter, writing_repository
 from refexplorer.refset.opened_set import BLOCK
@@ -27,7 +26,7 @@ from refexplorer.refset.writing.comparing import (
     differs,
 )
 from refexplorer.spec.references import Base64, Inline, Range
-from refexplorer.spec.zarr_metadata import ArrayMeta
+from refexplorer.spec.zarr_metadata import ArrayMeta, written_grid
 
 _OPTIONAL = {"consolidated_metadata"}
 """What Icechunk leaves out of the metadata of a group: it lists nodes by itself."""
@@ -54,13 +53,17 @@ def write_icechunk(
         urls = {url for found in chunks for url in found.columns.urls.at(_used(found))}
         targets = sorted(url for url in urls if url is not None)
         metadata = {key: _bytes(key, reference) for key, reference in order.metadata.items()}
+        for array in arrays.values():
+            if array.varying is not None:
+                document = dict(array.metadata) | {"chunk_grid": written_grid(array.axes)}
+                metadata[array.metadata_key] = json.dumps(document).encode()
         with writing_repository(
             place, targets, message, overwrite=overwrite, options=options
         ) as writer:
             writer.add_values(metadata.items())
             for found in chunks:
                 _write(writer, found)
-            count = _checked(writer, again, limits)
+            count = _checked(writer, again, metadata, limits)
             check(writer.session)
             return count
 
@@ -68,7 +71,8 @@ def write_icechunk(
 def _check_array(array: ArrayMeta) -> None:
     if (array.prefix, array.separator) != ("c/", "/"):
         raise RefexplorerError(
-            f"`{array.path}` names its chunks in another way than Icechunk, which has `c/0/0` "
+            f"{array.path_text(True)} names its chunks in another way than Icechunk, which has "
+            "`c/0/0` "
             "alone; its chunk_key_encoding must be the default."
         )
 
@@ -116,7 +120,12 @@ def _data(reference: object) -> bytes:
     return reference.data
 
 
-def _checked(writer: RepositoryWriter, again: Iterable[Table], limits: Limits) -> int:
+def _checked(
+    writer: RepositoryWriter,
+    again: Iterable[Table],
+    metadata: Mapping[str, bytes],
+    limits: Limits,
+) -> int:
     """Compare what the session has with what was to be written; return how many keys."""
     builder = EntriesBuilder()
     awaited(add_snapshot(builder, writer.session.store, "", limits))
@@ -133,7 +142,7 @@ def _checked(writer: RepositoryWriter, again: Iterable[Table], limits: Limits) -
         for block in again:
             count += block.count
             is_range = block.columns.kinds == RANGE
-            _check_values(writer, block.select(np.flatnonzero(~is_range)))
+            _check_values(writer, block.select(np.flatnonzero(~is_range)), metadata)
             if is_range.any():
                 yield block.select(np.flatnonzero(is_range))
 
@@ -143,10 +152,10 @@ def _checked(writer: RepositoryWriter, again: Iterable[Table], limits: Limits) -
     return count
 
 
-def _check_values(writer: RepositoryWriter, block: Table) -> None:
+def _check_values(writer: RepositoryWriter, block: Table, metadata: Mapping[str, bytes]) -> None:
     """Compare bytes; of metadata what it says."""
     for row, (key, data) in enumerate(writer.values(block.keys.to_pylist())):
-        wanted = _data(block.reference_at(row))
+        wanted = metadata.get(key) or _data(block.reference_at(row))
         if data is None:
             raise differs(f"`{key}` is missing")
         if data != wanted and not (row in block.metadata.values() and _alike(data, wanted)):

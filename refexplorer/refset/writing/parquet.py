@@ -9,14 +9,20 @@ from pathlib import Path
 import numpy as np
 
 from refexplorer.core.errors import LeftOutWarning, RefexplorerError
+from refexplorer.core.files import Check, refused, unchecked
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted, escape
-from refexplorer.core.writing import Check, refused, unchecked
 from refexplorer.formats.columns.chunk_names import chunk_keys
 from refexplorer.formats.columns.references import BASE64, INLINE, RANGE, Columns, joined_columns
 from refexplorer.formats.columns.table import Table, build_table
-from refexplorer.formats.parquet.store import ParquetStore, lost_record_message, read_store
-from refexplorer.formats.parquet.writer import Chunks, check_free, write_store
+from refexplorer.formats.parquet.store import (
+    Chunks,
+    ParquetStore,
+    check_free,
+    lost_record_message,
+    read_store,
+    write_store,
+)
 from refexplorer.refset.parquet_segment import RecordPart
 from refexplorer.refset.writing.comparing import (
     ArraysByPath,
@@ -26,8 +32,7 @@ from refexplorer.refset.writing.comparing import (
     check_same,
     differs,
 )
-from refexplorer.spec.reference_parsing import is_encoded
-from refexplorer.spec.references import Base64, Inline
+from refexplorer.spec.references import Base64, Inline, is_encoded
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 
@@ -66,8 +71,9 @@ def _noting(order: Iterable[InOrder], lost: dict[str, str]) -> Iterator[InOrder]
 def _warn_of(lost: Mapping[str, str]) -> None:
     path, why = next(iter(lost.items()))
     others = f" and {counted(len(lost) - 1, 'other')}" if len(lost) > 1 else ""
+    name = f"`{escape(path)}`" if path else "the root array"
     warnings.warn(
-        f"fsspec finds no chunk of `{escape(path)}`{others} in a parquet store and reads fill "
+        f"fsspec finds no chunk of {name}{others} in a parquet store and reads fill "
         f"values, since {why.removesuffix('.')}; read the store with refexplorer, or write JSON "
         "instead.",
         LeftOutWarning,
@@ -105,7 +111,7 @@ def _data(columns: Columns, row: int) -> bytes:
 def _unspeakable(array: ArrayMeta, large: bool) -> RefexplorerError:
     what = "an offset or length of more than 64 bits" if large else "no URL"
     return RefexplorerError(
-        f"A chunk of `{array.path}` has {what}, which a parquet store cannot hold."
+        f"A chunk of {array.path_text()} has {what}, which a parquet store cannot hold."
     )
 
 

@@ -23,10 +23,9 @@ from refexplorer.formats.columns.references import (
 )
 from refexplorer.formats.columns.table import Table, build_table
 from refexplorer.refset.arrays import arrays_of
-from refexplorer.refset.writing.references import replaced
+from refexplorer.refset.writing.json import replaced
 from refexplorer.spec.keys import prefix
-from refexplorer.spec.reference_parsing import read_bytes
-from refexplorer.spec.references import Inline, Range
+from refexplorer.spec.references import Inline, Range, read_bytes
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 # chunk numbers are int64
@@ -52,8 +51,8 @@ def factors_of(array: ArrayMeta, factor: int | None) -> tuple[int, ...]:
     name = array.path or "the root array"
     if not is_divisible(array):
         raise RefexplorerError(
-            f"The chunks of {name} are compressed, filtered or not in C order, so parts of their "
-            "bytes are no chunks; leave the array out."
+            f"The chunks of {name} are compressed, filtered, not in C order or of different "
+            "lengths, so they cannot be divided into equal parts; leave the array out."
         )
     left = next((step for step in array.chunks if step > 1), 1) if factor is None else factor
     factors = []

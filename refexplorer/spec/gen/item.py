@@ -31,8 +31,7 @@ from refexplorer.spec.gen.dimensions import (
     values_at,
 )
 from refexplorer.spec.gen.inversion import Inverter, invert
-from refexplorer.spec.reference_parsing import BadReference, check_text
-from refexplorer.spec.references import Range, Reference, Url, V0Value
+from refexplorer.spec.references import BadReference, Range, Reference, Url, V0Value, check_text
 from refexplorer.spec.templates.columns import (
     FormattedIntegers,
     Halves,
@@ -295,7 +294,7 @@ class GenItem(PickledByFields):
             except BadField:
                 continue
 
-    @property
+    @cached_property
     def folder(self) -> str:
         """The folder that all its keys are in: the literal start of the key, up to a slash."""
         first = self.key.parts[0] if self.key.parts else ""

@@ -29,9 +29,14 @@ from refexplorer.spec.templates.columns import (
     longest,
     most_steps,
 )
-from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.syntax import TemplateProblem
-from refexplorer.spec.templates.template import Compile, Template, is_template, rendered_plain
+from refexplorer.spec.templates.template import (
+    Compile,
+    Template,
+    compile_template,
+    is_template,
+    rendered_plain,
+)
 
 _DIGITS = 20  # characters of a 64-bit integer with its sign
 

@@ -19,9 +19,15 @@ import numpy as np
 
 from refexplorer.core.limits import Limits
 from refexplorer.spec.templates import syntax
-from refexplorer.spec.templates.compiler import compile_form
 from refexplorer.spec.templates.syntax import TemplateProblem, Value, text_length, text_of
-from refexplorer.spec.templates.template import Evaluate, Expression, Scope, Template, run
+from refexplorer.spec.templates.template import (
+    Evaluate,
+    Expression,
+    Scope,
+    Template,
+    compile_form,
+    run,
+)
 
 _PRINTF = re.compile(r"([^%]*)%([0-9]{0,2})d([^%]*)")
 _TABLED = 4096

@@ -1,4 +1,4 @@
-"""A compiled ``jinja-str``: its parts, the names that it uses, and how it is rendered.
+"""A compiled ``jinja-str``: what its parts mean, which names it uses, how it is rendered.
 
 Source: reference specification, "Version 1", where a ``jinja-str`` is "a string which will be
 rendered by jinja2".
@@ -7,16 +7,45 @@ rendered by jinja2".
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain, islice
+from typing import Any
+
+import jinja2
+from jinja2 import meta
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits
 from refexplorer.core.masking import masks_repr
 from refexplorer.spec.findings import COMPARED, suggest
 from refexplorer.spec.templates import syntax
-from refexplorer.spec.templates.syntax import TemplateProblem, Value, text_of, too_big
+from refexplorer.spec.templates.parsing import (
+    BUILT_IN,
+    FILTERS,
+    TESTS,
+    as_template_problem,
+    lower,
+    unnamed_arguments,
+)
+from refexplorer.spec.templates.syntax import (
+    BINARY,
+    COMPARE,
+    UNARY,
+    TemplateProblem,
+    Undefined,
+    Value,
+    checked,
+    item,
+    percent_format,
+    refused,
+    require_value,
+    text_length,
+    text_of,
+    too_big,
+)
 
 _MARKS = ("{{", "{%", "{#")
 _NEWLINE = re.compile(r"\r\n?")
@@ -106,7 +135,7 @@ class Scope:
 
 
 Compile = Callable[[str], "Template"]
-"""`compile_template`, or `refexplorer.spec.templates.compiler.compile_trusted`."""
+"""`compile_template`, or `refexplorer.spec.templates.template.compile_trusted`."""
 Evaluate = Callable[[Scope], Value]
 
 
@@ -175,3 +204,335 @@ def run(evaluate: Evaluate, scope: Scope) -> Value:
         raise TemplateProblem(
             "bad-template", f"This template cannot be evaluated: {error}."
         ) from None
+
+
+@lru_cache(maxsize=4096)
+def compile_template(text: str) -> Template:
+    """Compile a jinja-str."""
+    if not is_template(text):
+        return Template(text, (text,), frozenset(), recipe=(compile_template, text))
+    if len(text) > DEFAULT_LIMITS.template_chars:
+        raise too_big(DEFAULT_LIMITS, "This template")
+    with as_template_problem():
+        parts = _parts(lower(text))
+    names = frozenset[str]().union(*(part.names for part in parts if isinstance(part, Expression)))
+    return Template(text, parts, names, recipe=(compile_template, text))
+
+
+def _parts(body: syntax.Body) -> tuple[str | Expression, ...]:
+    return tuple(part if isinstance(part, str) else _expression(part) for part in body)
+
+
+def _expression(form: syntax.Form) -> Expression:
+    return Expression(form, compile_form(form), syntax.names_in(form))
+
+
+def compile_form(form: syntax.Form) -> Evaluate:
+    """Compile an expression whose value must be there."""
+    if isinstance(form, syntax.MayBeAbsent):
+        evaluate = _optional(form)
+        return lambda scope: require_value(evaluate(scope))
+    match form:
+        case syntax.Literal(value):
+            return lambda scope: value
+        case syntax.Attribute(name, attribute):
+            return _attribute(name, attribute)
+        case syntax.Call(name, passed):
+            arguments = {key: compile_form(value) for key, value in passed}
+            return lambda scope: _call_template(scope, name, arguments)
+        case syntax.Defined(value, wanted):
+            found = _optional(value)
+            return lambda scope: _is_defined(found(scope)) is wanted
+        case syntax.Test(name, value, further):
+            test, operands = TESTS[name], [compile_form(part) for part in (value, *further)]
+            return lambda scope: test(scope.limits, *(operand(scope) for operand in operands))
+        case syntax.Branches(choices, otherwise):
+            bodies = [(compile_form(condition), _body(body)) for condition, body in choices]
+            return _branches(bodies, _body(otherwise))
+        case syntax.Opaque():
+            raise AssertionError("whoever makes it compiles it")
+        case _:
+            return _operation(form)
+
+
+def _optional(form: syntax.Form) -> Evaluate:
+    """Compile an expression that gives `Undefined` where jinja2 has an undefined value."""
+    match form:
+        case syntax.Name(name):
+            return _name(name)
+        case syntax.Item(value, index):
+            indexed, position = compile_form(value), compile_form(index)
+            return lambda scope: item(indexed(scope), position(scope))
+        case syntax.Logic(operator, left, right):
+            return _logic(operator, compile_form(left), _optional(right))
+        case syntax.Conditional(test, then, otherwise):
+            last = _no_else if otherwise is None else _optional(otherwise)
+            return _choice(compile_form(test), _optional(then), last)
+        case syntax.Default(value, fallback, falsy_too):
+            return _default(_optional(value), _optional(fallback), compile_form(falsy_too))
+        case syntax.Filter(name, value, arguments):
+            return _filter(FILTERS[name], [compile_form(part) for part in (value, *arguments)])
+        case _:
+            return compile_form(form)
+
+
+def _operation(form: syntax.Operation) -> Evaluate:
+    match form:
+        case syntax.Unary(operator, operand):
+            operation, signed = UNARY[operator], compile_form(operand)
+            return lambda scope: operation(signed(scope))
+        case syntax.Binary(operator, left, right):
+            return _binary(BINARY[operator], compile_form(left), compile_form(right))
+        case syntax.Printf(pattern, value, is_filter):
+            inner = compile_form(value)
+            values = (lambda scope: (inner(scope),)) if is_filter else inner
+            return _binary(percent_format, lambda scope: pattern, values)
+        case syntax.Compare(first, rest):
+            steps = [(COMPARE[sign], compile_form(part)) for sign, part in rest]
+            return _compare(compile_form(first), steps)
+        case syntax.Concat(parts):
+            return _concat([compile_form(part) for part in parts])
+        case syntax.Sequence(kind, items):
+            members = [compile_form(member) for member in items]
+            if all(map(_is_constant, items)):
+                return _fixed(kind(member(Scope()) for member in members))
+            return lambda scope: checked(kind(member(scope) for member in members), scope.limits)
+        case syntax.Dictionary(pairs):
+            found = [(compile_form(key), compile_form(value)) for key, value in pairs]
+            return lambda scope: checked({k(scope): v(scope) for k, v in found}, scope.limits)
+        case syntax.Slice(value, bounds):
+            sliced = compile_form(value)
+            limits = [compile_form(bound) for bound in bounds]
+            return lambda scope: sliced(scope)[slice(*(limit(scope) for limit in limits))]  # type: ignore[index]
+
+
+def _name(name: str) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        try:
+            return scope.lookup(name)
+        except UndefinedName as problem:
+            if name in BUILT_IN:
+                raise refused(f"name `{name}` of jinja2") from None
+            return Undefined(problem)
+
+    return evaluate
+
+
+def _attribute(name: str, attribute: str) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        scope.lookup(name)
+        raise refused(f"attribute `.{attribute}`")
+
+    return evaluate
+
+
+def _body(body: syntax.Body) -> Template:
+    return Template("", _parts(body), frozenset())
+
+
+def _branches(choices: list[tuple[Evaluate, Template]], otherwise: Template) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        scope.spend()
+        chosen = next((body for test, body in choices if test(scope)), otherwise)
+        return chosen.render(scope)
+
+    return evaluate
+
+
+def _binary(
+    operation: Callable[[Any, Any, Limits], Value], left: Evaluate, right: Evaluate
+) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        scope.spend()
+        value = operation(left(scope), right(scope), scope.limits)
+        return checked(value, scope.limits)
+
+    return evaluate
+
+
+def _logic(operator: str, left: Evaluate, right: Evaluate) -> Evaluate:
+    if operator == "and":
+        return lambda scope: left(scope) and right(scope)
+    return lambda scope: left(scope) or right(scope)
+
+
+def _compare(first: Evaluate, rest: list[tuple[Callable[[Any, Any], bool], Evaluate]]) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        scope.spend()
+        left = first(scope)
+        for compare, operand in rest:
+            right = operand(scope)
+            if not compare(left, right):
+                return False
+            left = right
+        return True
+
+    return evaluate
+
+
+def _choice(test: Evaluate, then: Evaluate, otherwise: Evaluate) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        scope.spend()
+        return then(scope) if test(scope) else otherwise(scope)
+
+    return evaluate
+
+
+def _concat(parts: list[Evaluate]) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        scope.spend()
+        texts = [text_of(part(scope), scope.limits) for part in parts]
+        return checked("".join(texts), scope.limits)
+
+    return evaluate
+
+
+def _filter(operation: Callable[..., Value], operands: list[Evaluate]) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        scope.spend()
+        result = operation(scope.limits, *(operand(scope) for operand in operands))
+        return checked(result, scope.limits)
+
+    return evaluate
+
+
+def _default(value: Evaluate, fallback: Evaluate, falsy_too: Evaluate) -> Evaluate:
+    def evaluate(scope: Scope) -> Value:
+        scope.spend()
+        found, otherwise, also = value(scope), fallback(scope), falsy_too(scope)
+        return found if _is_defined(found) and (found or not also) else otherwise
+
+    return evaluate
+
+
+def _is_constant(form: syntax.Form) -> bool:
+    """Say whether an expression is a text or a number as it is written, or the opposite of one."""
+    if isinstance(form, syntax.Unary) and form.operator == "-":
+        form = form.operand
+        return isinstance(form, syntax.Literal) and type(form.value) in (int, float)
+    return isinstance(form, syntax.Literal)
+
+
+def _fixed(value: Value) -> Evaluate:
+    """Return a value that was made and weighed once: a list may be long, and the keys many."""
+    chars = text_length(value, sys.maxsize)
+
+    def evaluate(scope: Scope) -> Value:
+        if chars > scope.limits.template_chars:
+            raise too_big(scope.limits, "A value of this template")
+        return value
+
+    return evaluate
+
+
+def _call_template(scope: Scope, name: str, arguments: Mapping[str, Evaluate]) -> str:
+    scope.spend()
+    if name not in scope.templates:
+        if name in scope.values:
+            raise TemplateProblem("bad-template", f"`{name}` is a number and cannot be called.")
+        raise UndefinedName(name, scope.values, scope.templates)
+    template = scope.templates[name]
+    if template.literal:
+        raise TemplateProblem(
+            "bad-template",
+            f"The template `{name}` takes no arguments, so it cannot be called.",
+            f"Write {{{{{name}}}}}.",
+        )
+    return scope.call(name, {key: value(scope) for key, value in arguments.items()})
+
+
+def _no_else(scope: Scope) -> Value:
+    message = "The condition is false and there is no `else`, so the expression has no value."
+    return Undefined(TemplateProblem("undefined-name", message, "Write {{ a if b else c }}."))
+
+
+def _is_defined(value: Value) -> bool:
+    return not isinstance(value, Undefined | jinja2.Undefined)
+
+
+_SANDBOX = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined)
+_UNDEFINED = re.compile(r"'(.+)' is undefined")
+_UNREAD_FORMAT = re.compile(r"%[^%]*?[(*]")
+
+
+def compiler_for(trusted: bool) -> Compile:
+    """Return how templates are compiled of a source that is trusted, or is not."""
+    return compile_trusted if trusted else compile_template
+
+
+@lru_cache(maxsize=4096)
+def compile_trusted(text: str) -> Template:
+    """Compile a jinja-str; what is not read by the whitelist is left to jinja2's sandbox."""
+    try:
+        template = compile_template(text)
+    except TemplateProblem as problem:
+        if problem.code == "template-limit":
+            raise
+    else:
+        if not any(map(_may_be_refused, syntax.every(template.forms))):
+            return template
+    return _compile_in_sandbox(text)
+
+
+def _may_be_refused(form: syntax.Form) -> bool:
+    """Say whether what was compiled may be refused when it is rendered."""
+    match form:
+        case syntax.Attribute():
+            return True
+        case syntax.Name(name) | syntax.Call(name):
+            return name in _SANDBOX.globals
+        case syntax.Printf(pattern):
+            return bool(_UNREAD_FORMAT.search(pattern))
+        case _:
+            return False
+
+
+def _compile_in_sandbox(text: str) -> Template:
+    try:
+        with as_template_problem():
+            used = frozenset(meta.find_undeclared_variables(_SANDBOX.parse(text)))
+            compiled = _SANDBOX.from_string(text)
+    except jinja2.UndefinedError as error:  # jinja2 computes what is constant as it compiles
+        raise _undefined(str(error), Scope()) from None
+    names = used - _SANDBOX.globals.keys()
+    part = Expression(syntax.Opaque(), partial(_render, compiled, used), names)
+    return Template(text, (part,), names, recipe=(compile_trusted, text))
+
+
+def _render(compiled: jinja2.Template, used: Collection[str], scope: Scope) -> Value:
+    pieces: list[str] = []
+    total = 0
+    try:
+        for piece in compiled.generate(_names(used, scope)):
+            total += len(piece)
+            if total > scope.limits.template_chars:
+                raise too_big(scope.limits, "The rendered text")
+            pieces.append(piece)
+    except jinja2.UndefinedError as error:
+        raise _undefined(str(error), scope) from None
+    return "".join(pieces)
+
+
+def _undefined(error: str, scope: Scope) -> TemplateProblem:
+    name = _UNDEFINED.fullmatch(error)
+    if name is not None:
+        return UndefinedName(name[1], scope.values, scope.templates)
+    message = f"This template cannot be evaluated: {error.rstrip('.')}."
+    return TemplateProblem("undefined-name", message)
+
+
+def _names(used: Collection[str], scope: Scope) -> dict[str, Value]:
+    """Return what the template names: numbers, texts, and templates that take arguments."""
+    names: dict[str, Value] = {}
+    for name in used:
+        if name in scope.templates and scope.templates[name].names:
+            names[name] = partial(_call, scope, name)
+        elif name in scope.templates or name in scope.values:
+            names[name] = scope.lookup(name)
+    return names
+
+
+def _call(scope: Scope, template: str, /, *unnamed: Value, **arguments: Value) -> str:
+    if unnamed:
+        raise unnamed_arguments(template)
+    return scope.call(template, arguments)

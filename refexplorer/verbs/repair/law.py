@@ -108,7 +108,7 @@ class RepairLaw:
             except LimitError as error:
                 yield f"{cut}: {error}"
                 continue
-            removed = np.moveaxis(states, axis, 0)[-(-new_length // meta.chunks[axis]) :]
+            removed = np.moveaxis(states, axis, 0)[new.axes[axis].count :]
             if (kept := int(np.count_nonzero(removed != LedgerState.HOLE))) > 0:
                 yield f"{cut}, where {counted(kept, 'chunk is', 'chunks are')} not known to be none"
 
@@ -189,9 +189,10 @@ class RepairLaw:
             if isinstance(each, Exception):
                 continue
             try:
-                for step in steps(meta, self._limits):  # risky codecs run in a child
+                chunk = meta.chunk_array(meta.chunk_index(key) or ())
+                for step in steps(chunk, self._limits):  # risky codecs run in a child
                     each = step.run(each)
-                values[key] = np.asarray(each).reshape(meta.chunks)
+                values[key] = np.asarray(each).reshape(chunk.chunks)
             except Exception:  # codecs raise what they like
                 continue
         return values

@@ -20,11 +20,11 @@ from refexplorer.core.limits import check_expandable
 from refexplorer.core.masking import KEYS, masked
 from refexplorer.core.text import array_text, counted, escape, items, shown
 from refexplorer.formats.columns.table import Table
-from refexplorer.io.access.policy import AccessPolicy, allowed_names
+from refexplorer.io.access import AccessPolicy, allowed_names
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.refset.contents import Contents, internals
 from refexplorer.refset.opened_set import OpenedSet, table_of
-from refexplorer.refset.writing.references import Renames, retargeted
+from refexplorer.refset.writing.json import Renames, retargeted
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, Findings
 from refexplorer.verbs.converting import Conversion, Watch, check_output, convert_checked
@@ -32,8 +32,7 @@ from refexplorer.verbs.differing import Difference, diff
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.verbs.repair.law import RepairLaw, find_fallen
-from refexplorer.verbs.repair.patched import apply_patch
-from refexplorer.verbs.repair.plan import plan
+from refexplorer.verbs.repair.plan import apply_patch, plan
 
 ROUNDS = 4
 """Metadata that is right shows which references are wrong, and those which shape."""

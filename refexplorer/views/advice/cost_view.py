@@ -7,37 +7,31 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from msgspec import Struct
 
 from refexplorer.checks.advice.advising import GIVEN, Advice, standard_accesses
 from refexplorer.checks.advice.connections import (
+    DEFAULT_PLACE,
     PLACES,
     READERS,
     Connection,
+    MergeRules,
     connection_of,
     measure_connection,
 )
 from refexplorer.checks.advice.costs import AccessCost, ArrayCosts
+from refexplorer.checks.advice.rules import AdviceFinding
 from refexplorer.checks.advice.selections import PartOfArray, TasksOfArray, parse_access
 from refexplorer.core.errors import AccessError, RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.refset.contents import internals
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.cells import code_of_measure
-from refexplorer.views.wire.answering import Operations, floats
+from refexplorer.views.wire.answering import Buffers, floats
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer.cost_messages import (
-    CostBar,
-    CostModel,
-    FindingModel,
-    MeasureCost,
-    MeasuredModel,
-    PlaceModel,
-    ReaderModel,
-    ShowCost,
-    ShowTouches,
-    TouchesModel,
-)
-from refexplorer.views.wire.jobs import JobAnswer, JobReport, go_on, unheard
+from refexplorer.views.wire.jobs import JobReport, go_on
+from refexplorer.views.wire.messages import Count
+from refexplorer.views.wire.operations import job
 
 CELLS = 48
 """Most rows and most columns."""
@@ -82,6 +76,43 @@ _TASKS = 10**6
 """Chunks, those of several tasks as often, that are looked at while somebody waits."""
 
 
+class ReadingCosts(Struct, frozen=True):
+    """What reading the set costs from a place."""
+
+    # places, readers: Those to choose from
+    places: tuple[Connection, ...]
+    readers: tuple[MergeRules, ...]
+    place: Connection  # The one that was asked for
+    arrays: tuple[str, ...]  # Those to choose from; cut
+    array: str | None  # Whose accesses are among the bars; null if the set has none
+    dimensions: tuple[str, ...]
+    bars: tuple[AccessCost, ...]  # What opening costs, and accesses to the array
+    findings: tuple[AdviceFinding, ...]  # By gain; cut
+    finding_count: int
+    bounds: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+class MeasuredPlace(Struct, frozen=True):
+    """A place as it was measured."""
+
+    place: Connection | None  # Null: nothing was measured
+    asked: str  # What was asked for it, or why it was not
+    grant: str | None = None  # What has to be allowed before it can be measured
+
+
+class ChunkTouches(Struct, frozen=True):
+    """How often an access reads each chunk of an array."""
+
+    array: str
+    grid: tuple[Count, ...]  # Chunks along each dimension
+    dimensions: tuple[str, ...]
+    axes: tuple[int, ...]  # The drawn ones, at most two: rows, columns
+    rows: int
+    columns: int
+    most: float  # Times that a chunk of the cell with most is read, on average
+
+
 class CostView:
     """Answers what the view of costs asks; keeps the advice for the last place."""
 
@@ -90,66 +121,85 @@ class CostView:
         self._targets = context.targets
         self._did = context.did
         self._advice: Advice | None = None
-        self.operations: Operations = {
-            ShowCost: context.jobs.in_turn(self.show),
-            MeasureCost: context.jobs.in_turn(self.measure),
-            ShowTouches: context.jobs.in_turn(self.touches),
-        }
 
-    def show(self, request: ShowCost, report: JobReport = unheard) -> JobAnswer:
-        """Answer ``cost.show``."""
-        place = place_of(request)
-        if self._advice is None or self._advice.place != place:
+    @job("cost.show", in_turn=True)
+    def show(
+        self,
+        report: JobReport,
+        array: str | None = None,  # Null: the one of most chunks
+        place: str = DEFAULT_PLACE,  # One of `places` of the answer
+        # latency, bandwidth: Seconds, and bytes a second of all requests; null: those of the place
+        latency: float | None = None,
+        bandwidth: float | None = None,
+        # Bytes a second of one request; null: as much less than `bandwidth` as that of the place
+        stream: float | None = None,
+        given: str = "",  # A part of the array, ``0, 10:20``, or lengths of Dask's chunks
+    ) -> ReadingCosts:
+        """Say what opening and reading cost, and what would help; no target is read."""
+        connected = adjusted_connection(place, latency, bandwidth, stream)
+        if self._advice is None or self._advice.place != connected:
             arrays = counted(len(self._refs.arrays()), "array")
             go_on(report, None, None, f"Counting the requests of {arrays}")
-            self._advice = self._refs.advise(place=place)
-        advice, array = self._advice, self._array(request.array)
+            self._advice = self._refs.advise(place=connected)
+        advice, shown = self._advice, self._array(array)
         costs = [*advice.opening[:_GROUPS]]
-        costs += [cost for cost in advice.accesses if array and cost.path == array.path]
-        if array is not None and request.given:
-            costs.append(self._given(array, request.given, place))
-        answer = CostModel(
-            tuple(map(_place, PLACES.values())),
-            _place(place),
+        costs += [cost for cost in advice.accesses if shown and cost.path == shown.path]
+        if shown is not None and given:
+            costs.append(self._given(shown, given, connected))
+        return ReadingCosts(
+            tuple(PLACES.values()),
+            READERS,
+            connected,
             self._refs.arrays()[:ARRAYS_LISTED],
-            None if array is None else array.path,
-            () if array is None else _names(array),
-            tuple(map(_bar, costs)),
-            tuple(
-                FindingModel(each.code, each.path, each.message, each.remedy, each.seconds_gained)
-                for each in advice.findings[:FINDINGS]
-            ),
+            None if shown is None else shown.path,
+            () if shown is None else _names(shown),
+            tuple(costs),
+            advice.findings[:FINDINGS],
             len(advice.findings),
-            tuple(str(bound) for bound in advice.bounds if array and bound.path == array.path),
+            tuple(str(bound) for bound in advice.bounds if shown and bound.path == shown.path),
             advice.notes,
         )
-        return answer, []
 
-    def measure(self, request: MeasureCost, report: JobReport = unheard) -> JobAnswer:
-        """Answer ``cost.measure``."""
-        refs, targets, assumed = self._refs, self._targets, connection_of(request.place)
+    @job("cost.measure", in_turn=True)
+    def measure(self, report: JobReport, place: str = DEFAULT_PLACE) -> MeasuredPlace:
+        """Measure latency and bandwidth of a target of the set, by at most 15 requests.
+
+        Of a set of short ranges the bandwidth is that of the place.
+        """
+        refs, targets, assumed = self._refs, self._targets, connection_of(place)
 
         def going_on() -> None:
             go_on(report, None, None, "Measuring by few requests")
 
         try:
             options = targets.storage_options
-            place, asked = measure_connection(refs, targets.policy, options, assumed, going_on)
+            found, asked = measure_connection(refs, targets.policy, options, assumed, going_on)
         except AccessError as error:
-            return MeasuredModel(None, str(error), error.grant or None), []
-        self._did(code_of_measure(request.place, targets.policy.granted))
-        return MeasuredModel(_place(place), f"Measured by {asked}."), []
+            return MeasuredPlace(None, str(error), error.grant or None)
+        self._did(code_of_measure(place, targets.policy.granted))
+        return MeasuredPlace(found, f"Measured by {asked}.")
 
-    def touches(self, request: ShowTouches, report: JobReport = unheard) -> JobAnswer:
-        """Answer ``cost.touches``."""
-        array = self._array(request.array)
-        if array is None:
+    @job(
+        "cost.touches",
+        in_turn=True,
+        buffers="float64 (rows x columns): how often a chunk of each cell is read, on average.",
+    )
+    def touches(
+        self,
+        array: str | None,
+        access: str,  # The name of a bar
+        given: str = "",  # As in ``cost.show``, for ``as given``
+    ) -> tuple[ChunkTouches, Buffers]:
+        """Say how often an access reads each chunk of an array."""
+        shown = self._array(array)
+        if shown is None:
             raise RefexplorerError("The set has no arrays.")
-        axes, cells = touches(self._part(array, request.access, request.given))
+        axes, cells = touches(self._part(shown, access, given))
         rows, columns = cells.shape
-        names, most = _names(array), float(cells.max())
-        found = TouchesModel(array.path, array.grid, names, axes, rows, columns, most)
-        return found, [floats(cells)]
+        names, most = _names(shown), float(cells.max())
+        return ChunkTouches(shown.path, shown.grid, names, axes, rows, columns, most), [
+            floats(cells)
+        ]
 
     def _given(self, array: ArrayMeta, text: str, place: Connection) -> AccessCost:
         part = parse_access(array, text)
@@ -178,14 +228,15 @@ class CostView:
             raise RefexplorerError(f"There is no array at {path!r}.") from None
 
 
-def place_of(request: ShowCost) -> Connection:
-    """Return the place that a request names, with the numbers that it has of its own."""
-    place = connection_of(request.place)
-    latency = place.latency if request.latency is None else request.latency
-    bandwidth = place.bandwidth if request.bandwidth is None else request.bandwidth
+def adjusted_connection(
+    name: str, latency: float | None, bandwidth: float | None, stream: float | None
+) -> Connection:
+    """Return the place of a name, with the numbers that are not null."""
+    place = connection_of(name)
+    latency = place.latency if latency is None else latency
+    bandwidth = place.bandwidth if bandwidth is None else bandwidth
     # one request is as much slower or faster as all together
-    stream = place.stream * (bandwidth / place.bandwidth)
-    stream = stream if request.stream is None else request.stream
+    stream = place.stream * (bandwidth / place.bandwidth) if stream is None else stream
     if not (0 <= latency <= 3600 and 1 <= bandwidth <= 1e15 and 1e-3 <= stream <= 1e15):
         raise RefexplorerError("The latency or the bandwidth is out of range.")
     return replace(place, latency=latency, bandwidth=bandwidth, stream=stream)
@@ -194,27 +245,3 @@ def place_of(request: ShowCost) -> Connection:
 def _names(array: ArrayMeta) -> tuple[str, ...]:
     names: Sequence[str] = array.dimensions or ("",) * len(array.shape)
     return tuple(name or f"axis {axis}" for axis, name in enumerate(names))
-
-
-def _place(place: Connection) -> PlaceModel:
-    return PlaceModel(place.name, place.latency, place.stream, place.bandwidth, place.concurrency)
-
-
-def _bar(cost: AccessCost) -> CostBar:
-    readers = tuple(
-        ReaderModel(each.reader, rules.at_once, each.requests, each.bytes, each.seconds, each.reads)
-        for each, rules in zip(cost.readers, READERS, strict=True)
-    )
-    return CostBar(
-        cost.name,
-        cost.path,
-        cost.selection,
-        cost.chunks,
-        cost.held,
-        cost.absent,
-        cost.files,
-        cost.used,
-        cost.decoded,
-        readers,
-        cost.unknown,
-    )

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.views.compare.chunk_values import OtherChunks
 from refexplorer.views.preview.axes import first_look
 from refexplorer.views.preview.picture import Numbers
-from refexplorer.views.preview.preview import plan, preview
+from refexplorer.views.preview.preview import Plan, plan, preview
+from refexplorer.views.preview.reading_model import ReadingModel
 from refexplorer.views.preview.regions import Region, names_of, parse
 from refexplorer.views.preview.values import (
     DecodedChunks,
@@ -19,17 +21,10 @@ from refexplorer.views.preview.values import (
     load_array_libraries,
     subtract_integers,
 )
-from refexplorer.views.wire.answering import Operations
+from refexplorer.views.wire.answering import Buffers
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer.beside_messages import (
-    BesidePart,
-    BesidePlanned,
-    BesideRead,
-    PlanBeside,
-    ReadBeside,
-)
-from refexplorer.views.wire.explorer.data_messages import Plan, ReadingModel
-from refexplorer.views.wire.jobs import JobAnswer, JobReport
+from refexplorer.views.wire.jobs import JobReport
+from refexplorer.views.wire.operations import job
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -109,6 +104,63 @@ def _integers(reading: ReadingModel, buffers: list[bytes]) -> np.ndarray:
     return found
 
 
+class BesidePart(Struct, frozen=True):
+    """One of two parts that are shown side by side."""
+
+    array: str
+    slices: tuple[str, ...] | None = None  # One for each dimension; null: what is shown first
+    other: bool = False  # Of the set that this one is compared with
+
+
+class BesidePlanned(Struct, frozen=True):
+    """The cost of both parts, and the first arrays of the other set."""
+
+    left: Plan
+    right: Plan
+    others: tuple[str, ...]
+
+
+class BesideRead(Struct, frozen=True):
+    """Two parts and their difference."""
+
+    left: ReadingModel
+    right: ReadingModel
+    said: str  # What the difference is, or why there is none
+    # low, high: Of the difference; null where no cell has a number on both sides
+    low: float | None
+    high: float | None
+    has_difference: bool = False
+
+
+def _compared(
+    left: ReadingModel, right: ReadingModel, parts: Sequence[list[bytes]]
+) -> tuple[BesideRead, Buffers]:
+    """Return two readings and their difference, if there is one."""
+    one, other = (next(iter(part), None) for part in parts)
+    said = obstacle(left, right)
+    buffers = [b"" if values is None else values for values in (one, other)]
+    integers = [part[1] if len(part) > 1 else b"" for part in parts]
+    if said is not None or one is None or other is None:
+        said = said or "There is no difference: a part has no numbers."
+        answer = BesideRead(left, right, said, None, None)
+        return answer, [*buffers, b"", *integers] if any(integers) else buffers
+    gap = subtract(np.frombuffer(one, "<f8"), np.frombuffer(other, "<f8"))
+    is_integer = all("int" in each.value_type and not each.reduced for each in (left, right))
+    if is_integer and max(map(len, parts)) > 1:
+        exact = subtract_integers(*map(_integers, (left, right), parts))
+        gap = np.where(np.isnan(gap), gap, exact)
+    known = gap[np.isfinite(gap)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (None, None)
+    is_blocks = left.reduced or right.reduced
+    words = "Right minus left"
+    words += ", of the means of blocks as they are drawn." if is_blocks else "."
+    if not known.size:
+        words += " No cell has a number on both sides."
+    answer = BesideRead(left, right, words, low, high, has_difference=True)
+    buffers.append(gap.astype("<f8").tobytes())
+    return answer, [*buffers, *integers] if any(integers) else buffers
+
+
 class BesideController:
     """Reads two parts of arrays, of this set or of the one that it is compared with."""
 
@@ -117,58 +169,46 @@ class BesideController:
         self._comparison = context.comparison
         self._own = DecodedChunks(self._refs, context.targets, context.failure_log)
         self._others = OtherChunks(context)
-        start = context.jobs.in_turn
-        self.operations: Operations = {
-            PlanBeside: start(self._plan),
-            ReadBeside: start(self._read),
-        }
 
-    def _plan(self, request: PlanBeside, report: JobReport) -> JobAnswer:
+    @job("beside.plan", in_turn=True)
+    def plan(self, left: BesidePart, right: BesidePart) -> BesidePlanned:
+        """Say what reading two parts takes."""
         other = self._comparison.other
-        return BesidePlanned(
-            self._planned(request.left),
-            self._planned(request.right),
-            () if other is None else other.arrays()[:500],
-        ), []
+        others = () if other is None else other.arrays()[:500]
+        return BesidePlanned(self._planned(left), self._planned(right), others)
 
     def _planned(self, part: BesidePart) -> Plan:
         refs, chunks = self._set_of(part)
         array = _array(refs, part.array)
         return plan(refs, array, self._places(refs, array, part), chunks)
 
-    def _read(self, request: ReadBeside, report: JobReport) -> JobAnswer:
+    @job(
+        "beside.read",
+        in_turn=True,
+        buffers="The values of both, empty where there are none, and their difference, if any. "
+        "Where float64 cannot express them all, two more have both as 64-bit integers, as "
+        "`chunk.read`.",
+    )
+    def read(
+        self,
+        report: JobReport,
+        left: BesidePart,
+        right: BesidePart,
+        # scale, times: What of the CF conventions is applied
+        scale: bool = True,
+        times: bool = True,
+    ) -> tuple[BesideRead, Buffers]:
+        """Read two parts, and subtract the left from the right one if their grids are the same."""
         load_array_libraries()
-        decoding = Decoding(request.scale, request.times)
+        decoding = Decoding(scale, times)
         read: list[tuple[ReadingModel, list[bytes]]] = []
-        for part in (request.left, request.right):
+        for part in (left, right):
             refs, chunks = self._set_of(part)
             array = _array(refs, part.array)
             places = self._places(refs, array, part)
             read.append(preview(refs, array, places, chunks, decoding, report))
-        (left, right), parts = zip(*read, strict=True)
-        one, other = (next(iter(part), None) for part in parts)
-        said = obstacle(left, right)
-        buffers = [b"" if values is None else values for values in (one, other)]
-        integers = [part[1] if len(part) > 1 else b"" for part in parts]
-        if said is not None or one is None or other is None:
-            said = said or "There is no difference: a part has no numbers."
-            answer = BesideRead(left, right, said, None, None)
-            return answer, [*buffers, b"", *integers] if any(integers) else buffers
-        gap = subtract(np.frombuffer(one, "<f8"), np.frombuffer(other, "<f8"))
-        is_integer = all("int" in each.value_type and not each.reduced for each in (left, right))
-        if is_integer and max(map(len, parts)) > 1:
-            exact = subtract_integers(*map(_integers, (left, right), parts))
-            gap = np.where(np.isnan(gap), gap, exact)
-        known = gap[np.isfinite(gap)]
-        low, high = (float(known.min()), float(known.max())) if known.size else (None, None)
-        is_blocks = left.reduced or right.reduced
-        words = "Right minus left"
-        words += ", of the means of blocks as they are drawn." if is_blocks else "."
-        if not known.size:
-            words += " No cell has a number on both sides."
-        answer = BesideRead(left, right, words, low, high, has_difference=True)
-        buffers.append(gap.astype("<f8").tobytes())
-        return answer, [*buffers, *integers] if any(integers) else buffers
+        (one, other), parts = zip(*read, strict=True)
+        return _compared(one, other, parts)
 
     def _set_of(self, part: BesidePart) -> tuple[ReferenceSet, DecodedChunks]:
         if not part.other:

@@ -7,13 +7,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from refexplorer.core.errors import AccessError, RefexplorerError
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.chunks import ArrayValues
-from refexplorer.io.reading.readings import ChunkState
+from refexplorer.io.reading.chunks import ArrayValues, ChunkState
 from refexplorer.verbs.differing import reference_text
 from refexplorer.views.preview.regions import (
     Region,
@@ -34,15 +34,11 @@ from refexplorer.views.preview.values import (
     thinning,
     type_name,
 )
-from refexplorer.views.wire.answering import floats
+from refexplorer.views.wire.answering import Buffers, floats
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer.compare_messages import (
-    ComparedChunk,
-    ComparedSide,
-    ValueDifference,
-)
 from refexplorer.views.wire.failure_log import FailureLog
-from refexplorer.views.wire.jobs import JobAnswer, JobReport
+from refexplorer.views.wire.jobs import JobReport
+from refexplorer.views.wire.messages import Count, ReadOutcome, Real
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -50,6 +46,50 @@ if TYPE_CHECKING:
 
 _CHUNKS_NAMED = 3  # chunks that a sentence names
 _TEXT = 200  # characters of a reference: a file may hold any text
+
+
+class ComparedSide(Struct, frozen=True):
+    """A chunk as one of the sets has it."""
+
+    name: str
+    reference: str  # In a few words
+    state: ReadOutcome | None  # Null: the set has no such part
+    dtype: str
+    message: str | None  # Why there are no values
+    grant: str | None  # State ``ask``: what `allow` needs
+    value_type: str | None = None  # The data type of the decoded values; null where there are none
+
+
+class ValueDifference(Struct, frozen=True):
+    """The values that both sets have, against each other."""
+
+    compared: Count  # Values that were fetched on both sides
+    different: Count  # Those of them that differ; missing values are equal to each other
+    # low, high: Least and greatest difference, after less before; null where nothing can be
+    # subtracted
+    low: Real | None
+    high: Real | None
+
+
+class ComparedChunk(Struct, frozen=True):
+    """The values of a chunk in both sets, decoded as each of them says."""
+
+    key: str
+    # array, index: Of the chunk
+    array: str
+    index: tuple[Count, ...]
+    slices: tuple[str, ...]  # The part of the array, one text for each dimension
+    dimensions: tuple[str, ...]
+    shape: tuple[int, ...]  # Of the values that travel beside it
+    step: tuple[int, ...]  # Of the values along each dimension, 1 where all of them are here
+    times: bool
+    units: str | None
+    before: ComparedSide
+    after: ComparedSide
+    # low, high: Least and greatest value of both sides; null where there is none
+    low: Real | None
+    high: Real | None
+    difference: ValueDifference | None  # Null where there is nothing to compare
 
 
 @dataclass(frozen=True)
@@ -69,7 +109,9 @@ class _ReadSide:
     fetched: ArrayValues | None = None  # Which of them were fetched
 
 
-def compare_chunk(key: str, before: ChunkSide, after: ChunkSide, report: JobReport) -> JobAnswer:
+def compare_chunk(
+    key: str, before: ChunkSide, after: ChunkSide, report: JobReport
+) -> tuple[ComparedChunk, Buffers]:
     """Read the part of the array that a chunk covers in both sets.
 
     It is the part that the chunk covers in the set after; of a chunk that is no longer there, in

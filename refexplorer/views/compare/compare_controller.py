@@ -5,30 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import escape
 from refexplorer.refset.moves import CHANGES
 from refexplorer.verbs.differing import MARKS, reference_text, sentences, title
-from refexplorer.views.compare.chunk_values import ChunkSide, OtherChunks, compare_chunk
-from refexplorer.views.maps.chunk_map import kinds_of
-from refexplorer.views.preview.values import DecodedChunks, load_array_libraries
-from refexplorer.views.wire.answering import Operations
-from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer.compare_messages import (
-    ArrayChanges,
-    ChangePage,
-    ChangeRow,
-    ChangeRows,
-    ComparedSets,
-    CompareValues,
-    CompareWith,
-    ComparisonSummary,
-    Offered,
-    SumChanges,
+from refexplorer.views.compare.chunk_values import (
+    ChunkSide,
+    ComparedChunk,
+    OtherChunks,
+    compare_chunk,
 )
-from refexplorer.views.wire.jobs import JobAnswer, JobReport, go_on
-from refexplorer.views.wire.messages import Done
+from refexplorer.views.maps.chunk_map import ChangeKind, kinds_of
+from refexplorer.views.preview.values import DecodedChunks, load_array_libraries
+from refexplorer.views.wire.answering import Buffers
+from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.jobs import JobReport, go_on
+from refexplorer.views.wire.messages import Count
+from refexplorer.views.wire.operations import job
 
 if TYPE_CHECKING:
     from refexplorer.refset.differences import KeyChange
@@ -42,6 +37,64 @@ ARRAYS = 1000  # arrays in one answer
 _TEXT = 200  # characters of a name or reference: a file may hold any text
 
 
+class Offered(Struct, frozen=True):
+    """A set that may be chosen by its title."""
+
+    title: str
+    source: str
+
+
+class ArrayChanges(Struct, frozen=True):
+    """An array of which something changed."""
+
+    path: str
+    # before, after: Shape and data type; null where the set has no such array
+    before: str | None
+    after: str | None
+    counts: tuple[Count, ...]  # Keys of each change, in the order of `ComparedSets.kinds`
+
+
+class ComparedSets(Struct, frozen=True):
+    """The difference between two sets in numbers."""
+
+    # before, after: What the sets are called
+    before: str
+    after: str
+    source: str  # Path or URL of the set before; empty where Python handed it over
+    title: str
+    kinds: tuple[ChangeKind, ...]  # The changes that occur
+    sentences: tuple[str, ...]  # The rules that explain the changes
+    # arrays, array_count: The first arrays of which something changed, and how many there are
+    arrays: tuple[ArrayChanges, ...]
+    array_count: Count
+
+
+class ComparisonSummary(Struct, frozen=True):
+    """What the set is compared with; null if it is compared with nothing."""
+
+    comparable: bool  # Whether a set to compare with may be named here
+    offered: tuple[Offered, ...]  # Sets to choose from
+    sets: ComparedSets | None
+
+
+class ChangeRow(Struct, frozen=True):
+    """A key that differs, and its references in a few words."""
+
+    mark: str
+    change: str
+    key: str
+    before: str
+    after: str
+
+
+class ChangePage(Struct, frozen=True):
+    """Some of the keys that differ, and how many there are."""
+
+    start: Count
+    total: Count
+    rows: tuple[ChangeRow, ...]
+
+
 class CompareController:
     """Answers how the set of an explorer differs from another one."""
 
@@ -50,21 +103,24 @@ class CompareController:
         self._comparison = context.comparison
         self._chunks = DecodedChunks(self._refs, context.targets, context.failure_log)
         self._others = OtherChunks(context)
-        start = context.jobs.in_turn
-        self.operations: Operations = {
-            SumChanges: start(self._sum),
-            CompareWith: start(self._compare),
-            ChangeRows: start(self._rows),
-            CompareValues: start(self._values),
-        }
 
-    def _compare(self, request: CompareWith, report: JobReport) -> JobAnswer:
-        source, sets = request.source, self._comparison.sets
+    @job("compare.with", in_turn=True)
+    def compare(
+        self,
+        report: JobReport,
+        source: str,  # Path or URL of the set as it was before; empty: none
+        # Whether a person has just typed it: an address alone allows nothing
+        is_typed: bool = False,
+    ) -> None:
+        """Compare with another set."""
+        sets = self._comparison.sets
         if sets is None:
             raise RefexplorerError("Comparing with another set is not allowed here.")
         if not source:
             self._comparison.compare(None)
-            return Done(), []
+            return
+        if is_typed:
+            sets.consent(source)
         label = f"Opening {escape(source, _TEXT)}"
 
         def tell(done: int, size: int) -> None:
@@ -72,9 +128,10 @@ class CompareController:
 
         other = sets.open(source, tell, lambda: report(None, None, label))
         self._comparison.compare(other, source)
-        return Done(), []
 
-    def _sum(self, request: SumChanges, report: JobReport) -> JobAnswer:
+    @job("compare.summary", in_turn=True)
+    def summary(self, report: JobReport) -> ComparisonSummary:
+        """Tell what the set is compared with, and what differs."""
         sets = self._comparison.sets
         offered = (
             ()
@@ -83,7 +140,7 @@ class CompareController:
         )
         found = self._difference(report)
         summed = None if found is None else self._summed(found)
-        return ComparisonSummary(sets is not None, offered, summed), []
+        return ComparisonSummary(sets is not None, offered, summed)
 
     def _difference(self, report: JobReport) -> Difference | None:
         if self._comparison.other is not None:
@@ -120,17 +177,38 @@ class CompareController:
             raise RefexplorerError("There is no set to compare with: choose one in Compare.")
         return found
 
-    def _rows(self, request: ChangeRows, report: JobReport) -> JobAnswer:
+    @job("compare.rows", in_turn=True)
+    def rows(
+        self,
+        report: JobReport,
+        start: int,
+        n: int,
+        change: str | None = None,  # Null: those of all changes
+        folder: str = "",  # Only those below it; empty: all
+    ) -> ChangePage:
+        """List the keys that differ."""
         found = self._needed(report)
-        if request.change is not None and request.change not in CHANGES[1:]:
-            raise RefexplorerError(f"{request.change!r} is not a kind of change.")
-        numbers = found.tree.numbers(request.folder, request.change)
-        start = max(request.start, 0)
-        shown: np.ndarray = numbers[start : start + min(max(request.n, 0), ROWS)]
+        if change is not None and change not in CHANGES[1:]:
+            raise RefexplorerError(f"{change!r} is not a kind of change.")
+        numbers = found.tree.numbers(folder, change)
+        start = max(start, 0)
+        shown: np.ndarray = numbers[start : start + min(max(n, 0), ROWS)]
         rows = tuple(map(_row, found.rows_at(shown)))
-        return ChangePage(start, len(numbers), rows), []
+        return ChangePage(start, len(numbers), rows)
 
-    def _values(self, request: CompareValues, report: JobReport) -> JobAnswer:
+    @job(
+        "compare.values",
+        in_turn=True,
+        buffers="The values before, after, and after less before: float64 in C order, NaN where "
+        "there is none; nothing where the values of a side are no numbers. Where float64 cannot "
+        "express them all, two more have both as 64-bit integers, as `chunk.read`.",
+    )
+    def values(
+        self,
+        report: JobReport,
+        key: str,  # Of the chunk
+    ) -> tuple[ComparedChunk, Buffers]:
+        """Read a chunk in both sets."""
         load_array_libraries()
         found = self._needed(report)
         before, after = found.before, found.after
@@ -138,7 +216,7 @@ class CompareController:
             ChunkSide(before, self._others.of(before)),
             ChunkSide(after, self._chunks),
         )
-        return compare_chunk(request.key, *sides, report)
+        return compare_chunk(key, *sides, report)
 
 
 def _form(refs: ReferenceSet, path: str) -> str | None:

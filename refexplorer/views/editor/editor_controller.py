@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from refexplorer import demo
 from refexplorer.core.errors import RefexplorerError
@@ -17,13 +17,26 @@ from refexplorer.core.text import counted
 from refexplorer.readers.features import BASES
 from refexplorer.readers.running import KeysRead, sample_of
 from refexplorer.refset.contents import internals
-from refexplorer.spec.codes import CODES, codes_of
 from refexplorer.spec.findings import Finding
-from refexplorer.verbs.codes import explain_code
-from refexplorer.verbs.opening import dialects, open_references
+from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
+from refexplorer.views.editor.editor_models import (
+    EditReply,
+    EntryPage,
+    Examples,
+    Help,
+    Remarks,
+    Replaced,
+    RowIndex,
+    Text,
+    V0Written,
+    Welcome,
+)
 from refexplorer.views.editor.editor_rows import (
+    Derivation,
+    EditorRow,
     EditorRows,
+    Uses,
     derive,
     generators,
     key_of,
@@ -31,8 +44,10 @@ from refexplorer.views.editor.editor_rows import (
     uses,
 )
 from refexplorer.views.editor.shortening import Shortening, seek, write_v0
-from refexplorer.views.editor.specification import Specification, cited
+from refexplorer.views.editor.specification import Specification, TaughtRule, taught
 from refexplorer.views.text.fixes import (
+    EditorDiagnostic,
+    Fix,
     diagnostic_of_error,
     diagnostics_of_set,
     sentence_of,
@@ -45,105 +60,53 @@ from refexplorer.views.text.positions import (
     formatted,
     window_of,
 )
-from refexplorer.views.wire.answering import (
-    Buffers,
-    Message,
-    Operations,
-    Post,
-    answer,
-    event,
-    nowhere,
-)
-from refexplorer.views.wire.editor.editor_messages import (
-    AskExamples,
-    DocumentChanged,
-    Edit,
-    EditorDiagnostic,
-    EditReply,
-    Examples,
-    Fix,
-    FormatText,
-    GreetEditor,
-    Help,
-    Look,
-    Remarks,
-    Replaced,
-    SeekRemarks,
-    SeekStart,
-    ShowExample,
-    TemplatesTried,
-    Text,
-    Try,
-    V0Written,
-    Welcome,
-    WriteV0,
-)
-from refexplorer.views.wire.editor.row_messages import (
-    At,
-    EditorRow,
-    EntryPage,
-    Explain,
-    RowIndex,
-    RowsChanged,
-    Seek,
-    SeekUses,
-    ShowRows,
-    Traced,
-    Used,
-    Uses,
-)
-from refexplorer.views.wire.editor.rule_messages import (
-    AskReaders,
-    CodeExplained,
-    ExplainCode,
-    Readers,
-    ReaderVerdict,
-)
-from refexplorer.views.wire.messages import Done, SourceChanged
-from refexplorer.views.wire.models import CodePage
+from refexplorer.views.wire.answering import Buffers, Message, Post, event, nowhere
+from refexplorer.views.wire.jobs import Jobs
+from refexplorer.views.wire.messages import Count, Event, SourceChanged
+from refexplorer.views.wire.operations import Bound, answer, bound, request
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
 
-def code_page(code: str) -> CodePage:
-    """Return what there is to know about a code."""
-    found, more = explain_code(code), CODES[code]
-    is_store = code in codes_of("parquet")
-    return CodePage(
-        found.code,
-        found.meaning,
-        found.readers,
-        found.cause,
-        more.mend,
-        # who uses a page cannot open a set in Python
-        found.example if more.has_set or is_store else "",
-        more.has_set and not is_store,
-        cited(more.rule) if more.rule else None,
-    )
-
-
-_EXAMPLES = 5  # differing keys that are shown for a reader
-
-
-def readers(refs: ReferenceSet, templates: Mapping[str, str]) -> tuple[ReaderVerdict, ...]:
-    """Judge the text of a set by the rules of each reader, the specification first."""
-    text = (refs.source.text or "").encode()
-    return tuple(
-        ReaderVerdict(
-            verdict.reader,
-            verdict.outcome,
-            verdict.summary,
-            (*map(str, verdict.reasons), *verdict.notes),
-            tuple(map(str, verdict.examples[:_EXAMPLES])),
-        )
-        for verdict in dialects(text, templates=templates)
-    )
-
-
 Shown = TypeVar("Shown", bound=Replaced)
 ROWS = 1000
 """Most rows that one answer carries."""
+
+
+class Traced(Struct, frozen=True):
+    """How a row came about; places are null while the text is broken."""
+
+    version: int
+    derivation: Derivation
+
+
+class Used(Struct, frozen=True):
+    """The rows that a part of the text makes."""
+
+    version: int
+    uses: Uses
+
+
+class RowsChanged(Event, frozen=True, tag="changed"):
+    """The rows changed; `total` counts rows."""
+
+    version: int
+    total: Count
+
+
+class DocumentChanged(Event, frozen=True, tag="document"):
+    """Python set the document."""
+
+    document: str
+
+
+class TemplatesTried(Event, frozen=True, tag="tried"):
+    """Python tries other templates."""
+
+
+def _show_nowhere(references: ReferenceSet) -> None:
+    raise RefexplorerError("An explorer cannot be opened here.")
 
 
 class EditorController:
@@ -153,6 +116,8 @@ class EditorController:
     goes blank under the hands.
     """
 
+    events = (SourceChanged, DocumentChanged, TemplatesTried, RowsChanged)
+
     def __init__(
         self,
         document: str | Mapping[str, object] = "{}",
@@ -161,6 +126,7 @@ class EditorController:
         limits: Limits | None = None,
     ) -> None:
         self.post: Post = nowhere
+        self.show: Callable[[ReferenceSet], None] = _show_nowhere  # Opens an explorer
         self.version = 0
         self._limits = limits
         self._lock = threading.RLock()
@@ -169,30 +135,15 @@ class EditorController:
         self._table: EditorRows | None = None
         self._error: RefexplorerError | None = None
         self._read_by: dict[str, KeysRead] = {}
-        self._shortening = Shortening(self)
+        self._jobs = Jobs(lambda *posted: self.post(*posted))
+        self._parts = (self._jobs, Shortening(self), Specification(self))
         self._start = as_text(document)
         self._follow(self._start)
-        self.operations: Operations = {
-            GreetEditor: self._hello,
-            Edit: self._edit,
-            Try: self._try,
-            ShowRows: self._rows,
-            SeekRemarks: self._notes,
-            Explain: self._explain,
-            ExplainCode: self._code,
-            FormatText: self._format,
-            SeekUses: self._uses,
-            AskReaders: self._readers,
-            Seek: self._seek,
-            At: self._at,
-            WriteV0: self._v0,
-            Look: self._look,
-            SeekStart: lambda request: Text(self._start),
-            AskExamples: lambda request: Examples(tuple(example_sets())),
-            ShowExample: self._example,
-            **self._shortening.operations,
-            **Specification(self).operations,
-        }
+
+    @property
+    def answers(self) -> Bound:
+        """What answers each request."""
+        return bound([self, *self._parts])
 
     @property
     def document(self) -> str:
@@ -253,19 +204,22 @@ class EditorController:
     ) -> list[tuple[Message, Buffers]]:
         """Answer one message."""
         with self._lock:
-            return answer(self.operations, message)
+            return answer(self.answers, message, self._jobs)
 
     def close(self) -> None:
         """Stop what runs, and say no more: the view is gone."""
         self.post = nowhere
-        self._shortening.close()
+        self._jobs.close()
 
-    def _hello(self, request: GreetEditor) -> Welcome:
+    @request("hello")
+    def hello(self) -> Welcome:
+        """Begin."""
         return self._shown_as(Welcome, help=Help(PART_HELP, FILTER_HELP))
 
-    def _look(self, request: Look) -> Replaced:
-        """Show another part of a large document."""
-        self._see(self.document, request.line)
+    @request("window")
+    def look(self, line: int) -> Replaced:
+        """Show the part of a large document around a line."""
+        self._see(self.document, line)
         return self._shown_as(Replaced)
 
     def _shown_as(self, kind: type[Shown], **more: Any) -> Shown:
@@ -276,70 +230,137 @@ class EditorController:
         window = self._window
         return self.document if window is None else self.document[window.start : window.stop]
 
-    def _edit(self, request: Edit) -> EditReply:
-        if self._window is None and request.document != self.document:
-            self._followed(request.document)
+    @request("edit")
+    def edit(
+        self,
+        document: str,  # The whole text
+        # Whether a link brought it: as an answer to an exercise it is nobody's own
+        given: bool = False,
+    ) -> EditReply:
+        """Follow the text as it is typed."""
+        if self._window is None and document != self.document:
+            self._followed(document)
         return self._state()
 
-    def _try(self, request: Try) -> EditReply:
-        self._templates = request.templates
+    @request("try")
+    def try_templates(
+        self,
+        templates: dict[str, str],  # Texts by name, in place of those of the document
+    ) -> EditReply:
+        """Try other templates."""
+        self._templates = templates
         self._followed(self.document)
         return self._state()
 
-    def _rows(self, request: ShowRows) -> EntryPage:
-        start, n = max(request.start, 0), min(max(request.n, 0), ROWS)
-        rows = self.window(start, start + n, request.reader)
+    @request("rows")
+    def rows(
+        self,
+        start: int,
+        n: int,
+        reader: str = "",  # Its name: the table as it has it; empty: the specification's
+    ) -> EntryPage:
+        """Show rows of the table."""
+        start, n = max(start, 0), min(max(n, 0), ROWS)
+        rows = self.window(start, start + n, reader)
         return EntryPage(self.version, start, self._shown, tuple(rows))
 
-    def _notes(self, request: SeekRemarks) -> Remarks:
-        """Say what is wrong or odd, which takes longer than the rows."""
+    @request("notes")
+    def notes(self) -> Remarks:
+        """Say what is wrong or odd, which takes longer than the rows: asked when typing pauses."""
         good, found, is_good = self._good, tuple(self._diagnostics()), self._error is None
         count = len(good.diagnostics) if good is not None and is_good else len(found)
         return Remarks(self.version, is_good, found, count, self.sentence)
 
-    def _explain(self, request: Explain) -> Traced:
-        refs, key = self._opened(), request.key
+    @request("explain")
+    def explain(self, key: str) -> Traced:
+        """Explain a row."""
+        refs = self.opened()
         assert self._table is not None
         try:
             return Traced(self.version, derive(refs, key, self.positions, self._table))
         except KeyError:
             raise RefexplorerError(f"`{key}` is not a key of the last valid text.") from None
 
-    def _format(self, request: FormatText) -> Done:
+    @request("explore")
+    def explore(self) -> None:
+        """Open the last good set: the page turns to its explorer, a notebook shows one below."""
+        self.show(self.opened())
+
+    @request("format")
+    def format(self) -> None:
+        """Write the text so that a person can read it; it comes as an event, as from Python."""
         self.document = formatted(self.document)
-        return Done()
 
-    def _code(self, request: ExplainCode) -> CodeExplained:
-        return CodeExplained(code_page(request.code))
+    @request("start")
+    def show_start(self) -> Text:
+        """Ask for the text to begin with, which the text in the editor is compared with."""
+        return Text(self._start)
 
-    def _example(self, request: ShowExample) -> Text:
-        path = example_sets().get(request.title)
+    @request("examples")
+    def examples(self) -> Examples:
+        """Ask which texts can be put into the editor."""
+        return Examples(tuple(example_sets()))
+
+    @request("example")
+    def show_example(
+        self,
+        title: str,  # One of those that `examples` gives
+    ) -> Text:
+        """Ask for the text of an example."""
+        path = example_sets().get(title)
         if path is None:
-            raise RefexplorerError(f"There is no example {request.title!r}.")
+            raise RefexplorerError(f"There is no example {title!r}.")
         return Text(path.read_text(encoding="utf-8"))
 
-    def _uses(self, request: SeekUses) -> Used:
-        found = uses(self._opened(), request.pointer)
+    @request("uses")
+    def uses(
+        self,
+        pointer: str,  # Of the part where the cursor is
+    ) -> Used:
+        """Find the rows that a part of the text makes."""
+        found = uses(self.opened(), pointer)
         ranges = ((self._index(first), self._index(end - 1) + 1) for first, end in found.ranges)
         return Used(self.version, Uses(found.what, tuple(ranges)))
 
-    def _readers(self, request: AskReaders) -> Readers:
-        return Readers(self.version, readers(self._opened(), self._templates))
+    @request("seek")
+    def seek(self, text: str) -> RowIndex:
+        """Find a row by its key or its number."""
+        return RowIndex(self._index(seek(self.opened(), text)))
 
-    def _seek(self, request: Seek) -> RowIndex:
-        return RowIndex(self._index(seek(self._opened(), request.text)))
-
-    def _at(self, request: At) -> RowIndex:
-        refs = self._opened()
-        key = key_of(refs, request.gen, request.places)
+    @request("at")
+    def find_item(
+        self,
+        gen: int,  # Its place
+        places: dict[str, int],  # For each dimension, which of its values, from 0
+    ) -> RowIndex:
+        """Find the row that a gen item makes."""
+        refs = self.opened()
+        key = key_of(refs, gen, places)
         if key not in refs:
             raise RefexplorerError(f"`{key}` has no reference: its templates fail.")
         return RowIndex(self._index(refs.number(key)))
 
-    def _v0(self, request: WriteV0) -> V0Written:
-        return V0Written(write_v0(self._opened(), sure=request.sure))
+    @request("v0")
+    def write_v0(
+        self,
+        sure: bool = False,  # Write also what is large; else its size is said
+    ) -> V0Written:
+        """Write the rows as V0."""
+        return V0Written(write_v0(self.opened(), sure=sure))
 
-    def _opened(self) -> ReferenceSet:
+    @property
+    def rules(self) -> tuple[TaughtRule, ...]:
+        """The rules of the specification, with what teaches each."""
+        return taught()
+
+    def opened(self) -> ReferenceSet:
+        """Return the set of the last good text.
+
+        Raises
+        ------
+        RefexplorerError
+            Before there was one.
+        """
         if self._good is None:
             raise RefexplorerError("No valid text with keys was entered yet.")
         return self._good

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.reading.trace import Trace
 from refexplorer.readers.running import KeysRead
 from refexplorer.refset.contents import internals
-from refexplorer.refset.removed import removed_keys
+from refexplorer.refset.differences import removed_keys
 from refexplorer.spec.derivation import TraceStep
 from refexplorer.spec.findings import parts_of
 from refexplorer.spec.gen.dimensions import Dimension
@@ -27,18 +28,104 @@ from refexplorer.spec.references import (
     Reference,
     Url,
 )
-from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.syntax import TemplateProblem
-from refexplorer.spec.templates.template import is_template
+from refexplorer.spec.templates.template import compile_template, is_template
 from refexplorer.views.text.positions import TextPositions
-from refexplorer.views.wire.editor.editor_messages import Axis, Generator, TemplateField
-from refexplorer.views.wire.editor.row_messages import Derivation, EditorRow, Uses
-from refexplorer.views.wire.models import Derived, Piece
+from refexplorer.views.wire.messages import SENT_AS, Count, named
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
 _TEXT_SHOWN = 500  # characters of an inline value in a row
+
+
+RowState = Annotated[
+    str,
+    named("RowState", "same", "added", "changed", "removed", "different", "absent", "unknown"),
+]
+
+
+class EditorRow(Struct, frozen=True):
+    """A row of the editor's table."""
+
+    key: str
+    kind: Kind
+    url: str | None
+    offset: Count | None
+    length: Count | None
+    text: str | None  # Of inline data; cut
+    origin: str
+    # Since the last good text; or, of what a reader makes of it, beside the specification
+    state: RowState
+    why: str | None  # Why the reader has it differently, in one sentence
+
+
+class TemplateField(Struct, frozen=True):
+    """A template as written, and the text that is tried in its place; null for none."""
+
+    name: str
+    written: str
+    given: str | None
+
+
+class Axis(Struct, frozen=True):
+    """A dimension of a gen item: a range of `size` values, or the first of those it lists."""
+
+    name: str
+    size: Count
+    start: Count | None
+    step: Count | None
+    listed: tuple[Count, ...] | None
+
+
+class Generator(Struct, frozen=True):
+    """A gen item, by its place, with its dimensions."""
+
+    number: int
+    axes: tuple[Axis, ...]
+
+
+class Piece(Struct, frozen=True, rename=SENT_AS):
+    """A part of the text that a step starts from."""
+
+    text: str  # As written
+    result: str | None  # What came of an expression; null for literal text
+    # from, to: Its place in the document; null where that is not known
+    from_: int | None
+    to: int | None
+
+
+class Derived(Struct, frozen=True, rename=SENT_AS):
+    """One step of a derivation, and where its source stands in the document."""
+
+    name: str
+    pointer: str
+    variables: tuple[tuple[str, str], ...]  # Each name with its value as text
+    pieces: tuple[Piece, ...]  # The source, in order
+    result: str
+    # from, to: Null where the place is not known
+    from_: int | None
+    to: int | None
+
+
+class Derivation(Struct, frozen=True):
+    """How a row came about."""
+
+    key: str
+    number: Count  # Of the key, from 0
+    row: Count  # Where the table shows it, from 0
+    origin: str
+    steps: tuple[Derived, ...]
+    places: tuple[tuple[str, Count], ...]  # Which value of each dimension made it, from 0
+
+
+class Uses(Struct, frozen=True):
+    """The rows that a part of the document makes or takes part in."""
+
+    # The part, as in ``gen[0]`` or ``templates/u``; null for a part that makes no rows
+    what: str | None
+    # Numbers of the rows: first, and last exclusive; sorted
+    ranges: tuple[tuple[Count, Count], ...]
 
 
 class EditorRows:

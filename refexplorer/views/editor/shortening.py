@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import DEFAULT_LIMITS, check_expandable
 from refexplorer.core.text import counted, size_text
@@ -14,17 +16,10 @@ from refexplorer.formats.columns.references import json_text
 from refexplorer.verbs.inferring import Inference, infer, part_rows, parts_text, savings_text
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
-from refexplorer.views.wire.answering import Operations
-from refexplorer.views.wire.editor.editor_messages import Text, V0Text
-from refexplorer.views.wire.editor.shorten_messages import (
-    PutBack,
-    Shorten,
-    Shortened,
-    Shorter,
-    TakeShorter,
-)
-from refexplorer.views.wire.jobs import JobAnswer, JobReport, Jobs, go_on
-from refexplorer.views.wire.messages import Cancel
+from refexplorer.views.editor.editor_models import Text, V0Text
+from refexplorer.views.wire.jobs import JobReport, go_on
+from refexplorer.views.wire.messages import Count
+from refexplorer.views.wire.operations import job, request
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -74,36 +69,53 @@ _UNREAD = ("unknown-field", "unknown-top-level-key")
 _SECTIONS = ("templates", "gen", "refs")
 
 
+class Shorter(Struct, frozen=True):
+    """A shorter text, if one was found."""
+
+    found: bool  # Whether there is a shorter one
+    # sizes, parts: The sizes, and what the document consists of, in a sentence each
+    sizes: str
+    parts: str
+    # The gen items and templates: what it is, key or name, URL
+    rows: tuple[tuple[str, str, str], ...]
+    # explicit, explicit_count: The first of the keys that are written out, and how many there are
+    explicit: tuple[str, ...]
+    explicit_count: Count
+
+
+class Shortened(Struct, frozen=True):
+    """A shorter text."""
+
+    shorter: Shorter
+
+
 class Shortening:
     """Answers what the editor asks about a shorter text."""
 
     def __init__(self, editor: EditorController) -> None:
         self._editor = editor
-        self._jobs = Jobs(lambda *posted: editor.post(*posted))
         self._pair: tuple[str, str] | None = None
-        self.operations: Operations = {
-            Shorten: self._find,
-            TakeShorter: lambda request: self._put(*self._found()),
-            PutBack: lambda request: self._put(*reversed(self._found())),
-            Cancel: self._jobs.cancel,
-        }
 
-    def close(self) -> None:
-        """Stop looking for one."""
-        self._jobs.close()
-
-    def _find(self, request: Shorten) -> None:
+    @job("shorten")
+    def find(self, report: JobReport) -> Shortened:
+        """Look for a shorter text."""
         text, references = self._editor.document, self._editor.references
         limits = DEFAULT_LIMITS if references is None else references.limits
+        # as bytes, since a short text could also be a path
+        refs = open_references(text.encode("utf-8", "replace"), limits=limits)
+        found, document = shortened(refs, text, report)
+        self._pair = None if document is None else (text, document)
+        return Shortened(found)
 
-        def work(report: JobReport) -> JobAnswer:
-            # as bytes, since a short text could also be a path
-            refs = open_references(text.encode("utf-8", "replace"), limits=limits)
-            found, document = shortened(refs, text, report)
-            self._pair = None if document is None else (text, document)
-            return Shortened(found), []
+    @request("shorten.take")
+    def take(self) -> Text:
+        """Put the shorter text into the editor."""
+        return self._put(*self._found())
 
-        self._jobs.start(request, work)
+    @request("shorten.back")
+    def put_back(self) -> Text:
+        """Put the text back that was there before the shorter one."""
+        return self._put(*reversed(self._found()))
 
     def _found(self) -> tuple[str, str]:
         if self._pair is None:

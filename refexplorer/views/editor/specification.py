@@ -1,34 +1,25 @@
-"""The specification beside the text: its rules, and what of the text follows each of them."""
+"""The specification beside the text: rules and codes, and what other readers make of it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.spec.codes import RULES
+from refexplorer.spec.codes import CODES, RULES, codes_of
 from refexplorer.spec.findings import parts_of, pointer
 from refexplorer.spec.gen.item import FIELDS
 from refexplorer.spec.templates import syntax
-from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.syntax import TemplateProblem
-from refexplorer.spec.templates.template import Expression
-from refexplorer.views.wire.answering import Operations
-from refexplorer.views.wire.editor.exercise_models import ListedExercise
-from refexplorer.views.wire.editor.rule_messages import (
-    AskRules,
-    RuleFollowed,
-    RulesFollowed,
-    SeekRule,
-    SeekRulesAt,
-    SpecificationRules,
-    TaughtRule,
-)
-from refexplorer.views.wire.models import CitedRule
+from refexplorer.spec.templates.template import Expression, compile_template
+from refexplorer.verbs.codes import explain_code
+from refexplorer.verbs.opening import dialects
+from refexplorer.views.wire.messages import named
+from refexplorer.views.wire.operations import request
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -40,6 +31,93 @@ PLACES = 200
 """Places that one answer carries."""
 
 Parts = list[str]
+
+
+class CitedRule(Struct, frozen=True):
+    """A rule of the specification by its name, and where it stands there."""
+
+    name: str
+    section: str
+    sentence: str
+    link: str
+
+
+class CodePage(Struct, frozen=True):
+    """What there is to know about a diagnostic code."""
+
+    code: str
+    meaning: str
+    readers: tuple[str, ...]  # What readers do with it, a sentence for each
+    cause: str
+    mend: str
+    example: str  # The smallest set that shows it; empty where it takes a call of Python
+    live: bool  # Whether the example is a text for the editor
+    rule: CitedRule | None
+
+
+class ListedExercise(Struct, frozen=True):
+    """An exercise in the list of all."""
+
+    name: str
+    title: str
+    topic: str
+    level: int
+
+
+class TaughtRule(CitedRule, frozen=True):
+    """A rule of the specification with what teaches it."""
+
+    example: str | None  # A text for the editor that follows it; null where JSON cannot show it
+    exercises: tuple[ListedExercise, ...]  # Those that train it
+
+
+class CodeExplained(Struct, frozen=True):
+    """The page of a diagnostic code."""
+
+    page: CodePage
+
+
+class ReaderVerdict(Struct, frozen=True):
+    """The verdict of one reader on the text."""
+
+    name: str
+    # ``dropped``: keys are missing and nobody is told; ``refused``: no key can be read
+    outcome: Annotated[
+        str, named("Judgement", "same", "dropped", "different", "refused", "not run")
+    ]
+    summary: str  # The outcome with its numbers
+    reasons: tuple[str, ...]  # Sentences: why, and what else is worth knowing
+    # Keys that differ, each with what the specification and the reader make of it
+    examples: tuple[str, ...]
+
+
+class Readers(Struct, frozen=True):
+    """The verdicts of readers on the last good text, the specification first."""
+
+    version: int
+    readers: tuple[ReaderVerdict, ...]
+
+
+class SpecificationRules(Struct, frozen=True):
+    """The rules of the specification, in order."""
+
+    rules: tuple[TaughtRule, ...]
+
+
+class RulesFollowed(Struct, frozen=True):
+    """The names of the rules that a part of the last good text follows, the nearest first."""
+
+    version: int
+    names: tuple[str, ...]
+
+
+class RuleFollowed(Struct, frozen=True):
+    """Where the text follows a rule."""
+
+    version: int
+    # The first of them: from, and to exclusive; of what has many lines the first
+    places: tuple[tuple[int, int], ...]
+    is_all: bool  # Whether there are no others
 
 
 class RulePlaces:
@@ -213,30 +291,49 @@ class Specification:
     def __init__(self, editor: EditorController) -> None:
         self._editor = editor
         self._places: RulePlaces | None = None
-        self.operations: Operations = {
-            AskRules: lambda request: SpecificationRules(taught()),
-            SeekRulesAt: self._at,
-            SeekRule: self._of,
-        }
 
-    def _at(self, request: SeekRulesAt) -> RulesFollowed:
-        return RulesFollowed(self._editor.version, self._followed().at(request.pointer))
+    @request("code")
+    def explain(self, code: str) -> CodeExplained:
+        """Explain a diagnostic code."""
+        return CodeExplained(code_page(code))
 
-    def _of(self, request: SeekRule) -> RuleFollowed:
-        if request.name not in RULES:
-            raise RefexplorerError(f"There is no rule {request.name!r}.")
+    @request("readers")
+    def judge(self) -> Readers:
+        """Ask what other readers make of the last good text."""
+        editor = self._editor
+        return Readers(editor.version, readers(editor.opened(), editor.templates))
+
+    @request("rules")
+    def rules(self) -> SpecificationRules:
+        """Ask for the rules of the specification."""
+        return SpecificationRules(self._editor.rules)
+
+    @request("rules.at")
+    def at(
+        self,
+        pointer: str,  # Of the part where the cursor is
+    ) -> RulesFollowed:
+        """Find the rules that a part of the text follows."""
+        return RulesFollowed(self._editor.version, self._followed().at(pointer))
+
+    @request("rules.places")
+    def places(
+        self,
+        name: str,  # Of the rule
+    ) -> RuleFollowed:
+        """Find where the text follows a rule; there is nothing to find while it cannot be read."""
+        if name not in RULES:
+            raise RefexplorerError(f"There is no rule {name!r}.")
         if (positions := self._editor.positions) is None:
             raise RefexplorerError("The text cannot be read, so that no place in it is shown.")
-        pointers, is_all = self._followed().of(request.name)
+        pointers, is_all = self._followed().of(name)
         found = [place for each in pointers if (place := positions.seen_at(each)) is not None]
         return RuleFollowed(
             self._editor.version, tuple(found), is_all and len(found) == len(pointers)
         )
 
     def _followed(self) -> RulePlaces:
-        refs = self._editor.references
-        if refs is None:
-            raise RefexplorerError("No valid text with keys was entered yet.")
+        refs = self._editor.opened()
         if self._places is None or self._places.refs is not refs:
             self._places = RulePlaces(refs)
         return self._places
@@ -258,4 +355,39 @@ def taught(trained: Iterable[tuple[str, ListedExercise]] = ()) -> tuple[TaughtRu
             exercises=tuple(exercise for other, exercise in pairs if other == name),
         )
         for name, rule in RULES.items()
+    )
+
+
+def code_page(code: str) -> CodePage:
+    """Return what there is to know about a code."""
+    found, more = explain_code(code), CODES[code]
+    is_store = code in codes_of("parquet")
+    return CodePage(
+        found.code,
+        found.meaning,
+        found.readers,
+        found.cause,
+        more.mend,
+        # who uses a page cannot open a set in Python
+        found.example if more.has_set or is_store else "",
+        more.has_set and not is_store,
+        cited(more.rule) if more.rule else None,
+    )
+
+
+_EXAMPLES = 5  # differing keys that are shown for a reader
+
+
+def readers(refs: ReferenceSet, templates: Mapping[str, str]) -> tuple[ReaderVerdict, ...]:
+    """Judge the text of a set by the rules of each reader, the specification first."""
+    text = (refs.source.text or "").encode()
+    return tuple(
+        ReaderVerdict(
+            verdict.reader,
+            verdict.outcome,
+            verdict.summary,
+            (*map(str, verdict.reasons), *verdict.notes),
+            tuple(map(str, verdict.examples[:_EXAMPLES])),
+        )
+        for verdict in dialects(text, templates=templates)
     )

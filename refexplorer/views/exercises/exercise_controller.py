@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import cached_property
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from refexplorer.core.errors import RefexplorerError, SpecError
@@ -13,40 +14,23 @@ from refexplorer.core.text import counted
 from refexplorer.spec.findings import Finding
 from refexplorer.verbs.opening import open_references
 from refexplorer.views.editor.editor_controller import EditorController
-from refexplorer.views.editor.specification import cited, taught
-from refexplorer.views.exercises.answers import GivenAnswer
-from refexplorer.views.exercises.exercise_checks import Fault, judge
-from refexplorer.views.exercises.exercise_models import Exercise, exercises
-from refexplorer.views.text.fixes import sentence_of
-from refexplorer.views.wire.answering import Operations
-from refexplorer.views.wire.editor.editor_messages import (
-    Edit,
-    EditorDiagnostic,
+from refexplorer.views.editor.editor_models import (
     EditReply,
-    GreetEditor,
+    Lesson,
+    OtherAnswer,
     Remarks,
     Replaced,
-    SeekRemarks,
-    SeekStart,
+    Result,
+    Task,
     Text,
     Welcome,
 )
-from refexplorer.views.wire.editor.exercise_messages import (
-    Choose,
-    Hinted,
-    Restart,
-    ShowHint,
-    Solution,
-    Solve,
-)
-from refexplorer.views.wire.editor.exercise_models import (
-    Lesson,
-    ListedExercise,
-    OtherAnswer,
-    Result,
-    Task,
-)
-from refexplorer.views.wire.editor.rule_messages import AskRules, SpecificationRules, TaughtRule
+from refexplorer.views.editor.specification import ListedExercise, TaughtRule, cited, taught
+from refexplorer.views.exercises.answers import GivenAnswer
+from refexplorer.views.exercises.exercise_checks import Fault, judge
+from refexplorer.views.exercises.exercise_models import Exercise, exercises
+from refexplorer.views.text.fixes import EditorDiagnostic, sentence_of
+from refexplorer.views.wire.operations import request
 
 
 class TellingStage(IntEnum):
@@ -101,6 +85,19 @@ def notes_told(
     return tuple(notes)
 
 
+class Hinted(Struct, frozen=True):
+    """The task with one hint more, and what is said of the text now."""
+
+    task: Task
+    result: Result
+
+
+class Solution(Struct, frozen=True):
+    """A text that passes."""
+
+    solution: str
+
+
 _FAILED = "The text cannot be read yet: "
 _UNJUDGED = Result(None, "", None)
 
@@ -136,15 +133,6 @@ class ExercisesController(EditorController):
         self._solved = set(solved) & self._all.keys()
         self._shown_solutions: set[str] = set()
         super().__init__(self._exercise.start)
-        self.operations: Operations = {
-            **self.operations,
-            Choose: self._choose,
-            ShowHint: self._hint,
-            Solve: self._solution,
-            Restart: self._restart,
-            AskRules: lambda request: SpecificationRules(self._rules),
-            SeekStart: lambda request: Text(self._exercise.start),
-        }
 
     @property
     def name(self) -> str:
@@ -259,7 +247,7 @@ class ExercisesController(EditorController):
                 where = f"line {error.line}, column {error.column}"
             return Fault(_FAILED + sentence_of(error), where=where)
         try:
-            return judge(GivenAnswer(self.document, self._opened()), self._exercise, self._right)
+            return judge(GivenAnswer(self.document, self.opened()), self._exercise, self._right)
         except RefexplorerError as failure:
             return Fault(sentence_of(failure))
 
@@ -274,7 +262,8 @@ class ExercisesController(EditorController):
         )
 
     @cached_property
-    def _rules(self) -> tuple[TaughtRule, ...]:
+    def rules(self) -> tuple[TaughtRule, ...]:
+        """The rules of the specification, with what teaches each."""
         told = (one for one in self._all.values() if not one.is_staged)
         return taught((rule, _listed(one)) for one in told for rule in one.rules)
 
@@ -299,8 +288,9 @@ class ExercisesController(EditorController):
         if self._fault is None and self._exercise.name not in self._shown_solutions:
             self._solved.add(self._exercise.name)
 
-    def _hello(self, request: GreetEditor) -> Welcome:
-        return replace(super()._hello(request), exercises=tuple(map(_listed, self._all.values())))
+    def hello(self) -> Welcome:
+        """Begin."""
+        return replace(super().hello(), exercises=tuple(map(_listed, self._all.values())))
 
     def _state(self) -> EditReply:
         state = super()._state()
@@ -313,40 +303,52 @@ class ExercisesController(EditorController):
             shown_solutions=tuple(sorted(self._shown_solutions)),
         )
 
-    def _notes(self, request: SeekRemarks) -> Remarks:
-        said = super()._notes(request)
+    def notes(self) -> Remarks:
+        """Say what is wrong or odd, as far as it may be told."""
+        said = super().notes()
         if not self._is_hidden:
             return said
         notes = notes_told(said.notes, self._stage)
         count = said.note_count if self._stage >= TellingStage.WHAT else len(notes)
         return replace(said, notes=notes, note_count=count)
 
-    def _edit(self, request: Edit) -> EditReply:
+    def edit(self, document: str, given: bool = False) -> EditReply:
         """Follow the text; a right answer that came with a link is a solution that was shown."""
-        if request.given:
-            was_solved = self._exercise.name in self._solved
-            super()._edit(request)
-            if self._fault is None and not was_solved:
-                self._solved.discard(self._exercise.name)
-                self._shown_solutions.add(self._exercise.name)
-            return self._state()
-        return super()._edit(request)
+        was_solved = self._exercise.name in self._solved
+        state = super().edit(document)
+        if not given or was_solved or self._fault is not None:
+            return state
+        self._solved.discard(self._exercise.name)
+        self._shown_solutions.add(self._exercise.name)
+        return self._state()
 
-    def _choose(self, request: Choose) -> Replaced:
-        self.choose(request.name)
+    def show_start(self) -> Text:
+        """Return the text to begin with."""
+        return Text(self._exercise.start)
+
+    @request("exercise")
+    def choose_exercise(self, name: str) -> Replaced:
+        """Open another exercise."""
+        self.choose(name)
         return self._shown_as(Replaced)
 
-    def _hint(self, request: ShowHint) -> Hinted:
+    @request("hint")
+    def show_hint(self) -> Hinted:
+        """Tell more: the next stage of what is wrong, or another hint."""
         if self._ask is not None:
             self._helped += 1
         return Hinted(self.task, self.result)
 
-    def _solution(self, request: Solve) -> Solution:
+    @request("solution")
+    def show_solution(self) -> Solution:
+        """Show a solution."""
         if self._exercise.name not in self._solved:
             self._shown_solutions.add(self._exercise.name)
         return Solution(self._exercise.solution)
 
-    def _restart(self, request: Restart) -> Replaced:
+    @request("restart")
+    def restart(self) -> Replaced:
+        """Put the text to begin with in place again."""
         self._replace(self._exercise.start)
         return self._shown_as(Replaced)
 

@@ -5,63 +5,43 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
+from msgspec import Struct
 
 from refexplorer.core.masking import masked, masked_text, may_have_secrets
 from refexplorer.core.text import counted
-from refexplorer.io.access.policy import AccessPolicy, allowed_names
-from refexplorer.io.access.urls import StorageOptions
+from refexplorer.io.access import AccessPolicy, StorageOptions, allowed_names
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.refset.contents import internals
 from refexplorer.refset.segments import Generated
 from refexplorer.spec.references import Kind
 from refexplorer.views.code.cells import code
 from refexplorer.views.compared import Comparison, OtherSets
-from refexplorer.views.editor.editor_controller import code_page
-from refexplorer.views.key.inspector import absent_item, item, surroundings
+from refexplorer.views.editor.specification import CodePage, code_page
+from refexplorer.views.key.inspector import KeyShown, absent_item, item, surroundings
 from refexplorer.views.maps.chunk_map import ARRAYS_LISTED
 from refexplorer.views.registry import PARTS
+from refexplorer.views.tree.order import data_variables
 from refexplorer.views.tree.tree_controller import known_path
 from refexplorer.views.versions import VersionPicker, own_versions
-from refexplorer.views.wire.answering import (
-    Buffers,
-    Message,
-    Operations,
-    Post,
-    answer,
-    event,
-    nowhere,
-)
-from refexplorer.views.wire.context import PartController, RepositoryVersions, ViewContext
-from refexplorer.views.wire.explorer.compare_messages import ComparisonChanged
-from refexplorer.views.wire.explorer.explorer_messages import (
-    AllowPlace,
-    CodeChanged,
-    ExplainNote,
-    FailuresChanged,
-    GreetExplorer,
-    Hello,
-    KindCounts,
-    NoteCounts,
-    NoteExplained,
-    Notes,
-    SeekNotes,
-    SetFacts,
-    ShowSource,
-    SourceLines,
-)
-from refexplorer.views.wire.explorer.key_messages import KeyShown, ShowKey
+from refexplorer.views.wire.answering import Buffers, Message, Post, event, nowhere
+from refexplorer.views.wire.context import RepositoryVersions, ViewContext
 from refexplorer.views.wire.failure_log import FailureLog, failure_log_of
-from refexplorer.views.wire.jobs import JobAnswer, JobReport, Jobs
-from refexplorer.views.wire.messages import Cancel, Done
-from refexplorer.views.wire.notes import known, notes
+from refexplorer.views.wire.jobs import JobReport, Jobs
+from refexplorer.views.wire.messages import Count, Event, SourceChanged
+from refexplorer.views.wire.notes import Note, known, notes
+from refexplorer.views.wire.operations import answer, bound, job, request
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
-C = TypeVar("C", bound=PartController)
+C = TypeVar("C")
+VARIABLES_SHOWN = 6
+"""Data variables of which the first screen has a picture: two rows of three."""
+_TURN: ContextVar[int] = ContextVar("turn", default=0)
 _DATA = frozenset({
     "array", "arrays", "attributes", "fill", "folder", "id", "job", "key", "key_start", "others",
     "path", "pointer", "separator", "text", "texts", "values", "whole_keys",
@@ -69,8 +49,97 @@ _DATA = frozenset({
 """Members of messages that are asked for again as they are, or that are data of the set."""
 
 
+class KindCounts(Struct, frozen=True):
+    """Keys of each kind."""
+
+    inline: Count
+    base64: Count
+    url: Count
+    range: Count
+
+
+class SetFacts(Struct, frozen=True):
+    """The set in numbers."""
+
+    keys: Count
+    arrays: Count
+    targets: Count
+    # Of what is in the set and of byte ranges; null where it is not known. Whole files are beside
+    # it.
+    bytes: Count | None
+    kinds: KindCounts
+    # templates, generated: Templates that are defined, and keys that gen items make
+    templates: Count
+    generated: Count
+
+
+class NoteCounts(Struct, frozen=True):
+    """Findings of each severity; a note stands for as many as its `count` says."""
+
+    error: Count
+    warning: Count
+    info: Count
+
+
+class Hello(Struct, frozen=True):
+    """The set, as its first screen shows it."""
+
+    title: str
+    form: str
+    facts: SetFacts
+    # notes, note_count, severities: The first, how many there are, and their findings; null of a
+    # large set, until they are known
+    notes: tuple[Note, ...] | None
+    note_count: int | None
+    severities: NoteCounts | None
+    code: str
+    arrays: tuple[str, ...]  # Paths of the first arrays
+    # Those of the first arrays that are data, the largest first
+    variables: tuple[str, ...] = ()
+    # Whether other versions of it may be listed, as of an Icechunk repository
+    has_versions: bool = False
+
+
+class Notes(Struct, frozen=True):
+    """The first notes of the set, how many there are, and their findings."""
+
+    notes: tuple[Note, ...]
+    note_count: int
+    severities: NoteCounts
+
+
+class NoteExplained(Struct, frozen=True):
+    """The page of the code of a note."""
+
+    page: CodePage
+
+
+class SourceLines(Struct, frozen=True):
+    """Lines of the source, each with its number; null where there is no text or no such place."""
+
+    lines: tuple[tuple[int, str], ...] | None
+
+
+class CodeChanged(Event, frozen=True, tag="code"):
+    """Python for what was done last."""
+
+    code: str
+
+
+class FailuresChanged(Event, frozen=True, tag="failures"):
+    """Chunks of an array failed, or no longer do, in any view of the same set."""
+
+    array: str
+
+
+class ComparisonChanged(Event, frozen=True, tag="compared"):
+    """The set is compared with another one than before, or with none."""
+
+
 class ExplorerController:
     """Answers what an explorer asks of one reference set."""
+
+    events = (SourceChanged, CodeChanged, FailuresChanged, ComparisonChanged)
 
     def __init__(
         self,
@@ -91,6 +160,7 @@ class ExplorerController:
         )
         self.post: Post = nowhere
         self._selection = ""
+        self._turns = self._told = 0
         self.code = masked_text(code(refs, ""))
         self._lock = threading.RLock()
         self._jobs = Jobs(self._post, at_once)
@@ -113,16 +183,7 @@ class ExplorerController:
             versions=own_versions(refs) if versions is None and not served else versions,
         )
         self._parts = [make(context) for part in PARTS for make in part.controllers]
-        self.operations: Operations = {
-            GreetExplorer: self._hello,
-            ShowKey: self._show,
-            SeekNotes: self._notes,
-            ShowSource: self._source,
-            ExplainNote: lambda request: NoteExplained(code_page(request.code)),
-            AllowPlace: self._allow,
-            Cancel: self._jobs.cancel,
-            **{kind: do for each in self._parts for kind, do in each.operations.items()},
-        }
+        self.answers = bound([self, self._jobs, *self._parts])
 
     def part(self, kind: type[C]) -> C:
         """Return the controller of a view by its class."""
@@ -136,6 +197,7 @@ class ExplorerController:
     @selection.setter
     def selection(self, path: str) -> None:
         self._selection = path
+        self._take_turn()
         self._did(code(self.references, path, self.policy.granted))
 
     def handle(
@@ -143,7 +205,8 @@ class ExplorerController:
     ) -> list[tuple[Message, Buffers]]:
         """Answer one message; reading is answered later through `post`."""
         with self._lock:
-            found = answer(self.operations, message)
+            self._take_turn()
+            found = answer(self.answers, message, self._jobs)
         return [(_seen(reply), attached) for reply, attached in found]
 
     def _post(self, message: Message, buffers: Buffers) -> None:
@@ -155,14 +218,21 @@ class ExplorerController:
         self.comparison.changed.clear()
         self._jobs.close()
 
+    def _take_turn(self) -> None:
+        """Number what is asked: the jobs that it starts know this number, too."""
+        self._turns += 1
+        _TURN.set(self._turns)
+
     def _did(self, text: str) -> None:
-        """Tell the Python for what was done."""
-        text = masked_text(text)
-        if text != self.code:
-            self.code = text
+        """Tell the Python for what was done, unless a job had to wait and more was done since."""
+        text, turn = masked_text(text), _TURN.get()
+        if text != self.code and turn >= self._told:
+            self.code, self._told = text, turn
             self._post(*event(CodeChanged(text)))
 
-    def _hello(self, request: GreetExplorer) -> Hello:
+    @request("hello")
+    def hello(self) -> Hello:
+        """Begin."""
         refs = self.references
         summary = refs.summary()
         found = None if known(refs) is None else self._noted()
@@ -183,6 +253,7 @@ class ExplorerController:
             None if found is None else found.severities,
             self.code,
             tuple(refs.arrays()[:ARRAYS_LISTED]),
+            tuple(data_variables(refs, VARIABLES_SHOWN)),
             self.part(VersionPicker).is_possible,
         )
 
@@ -193,31 +264,43 @@ class ExplorerController:
         severities = NoteCounts(counts["error"], counts["warning"], counts["info"])
         return Notes(notes(self.references), len(self.references.diagnostics), severities)
 
-    def _notes(self, request: SeekNotes) -> None:
-        def seek(report: JobReport) -> JobAnswer:
-            references = counted(self.references.count, "reference")
-            report(None, None, f"Checking {references}")
-            return self._noted(), []
+    @job("notes")
+    def notes(self, report: JobReport) -> Notes:
+        """Check the references of the set."""
+        references = counted(self.references.count, "reference")
+        report(None, None, f"Checking {references}")
+        return self._noted()
 
-        self._jobs.start(request, seek)
+    @request("notes.code")
+    def explain_code(self, code: str) -> NoteExplained:
+        """Tell what there is to know about the code of a note."""
+        return NoteExplained(code_page(code))
 
-    def _source(self, request: ShowSource) -> SourceLines:
-        return SourceLines(surroundings(self.references, request.pointer))
+    @request("source.show")
+    def show_source(
+        self,
+        pointer: str,  # Of the note
+    ) -> SourceLines:
+        """Show the source around a note."""
+        return SourceLines(surroundings(self.references, pointer))
 
-    def _show(self, request: ShowKey) -> KeyShown:
-        found = absent_item(self.references, request.path, self.policy)
+    @request("allow")
+    def allow(self, grant: str) -> None:
+        """Allow reading from a place."""
+        self.policy.grant(grant)
+
+    @request("key.show")
+    def show_key(self, path: str) -> KeyShown:
+        """Choose a path: also a chunk without a reference, or a rejected key."""
+        found = absent_item(self.references, path, self.policy)
         if found is None:
-            path = known_path(self.references, request.path)
+            path = known_path(self.references, path)
             found = item(self.references, path, self.policy)
         self.selection = found.path
         return KeyShown(found)
 
     def _read_elsewhere(self, array: str) -> None:
         self._post(*event(FailuresChanged(array)))
-
-    def _allow(self, request: AllowPlace) -> Done:
-        self.policy.grant(request.grant)
-        return Done()
 
 
 def _seen(message: Message) -> Message:

@@ -8,41 +8,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from refexplorer.core.errors import AccessError, LimitError, RefexplorerError
 from refexplorer.core.text import counted
-from refexplorer.io.earth.georeferencing import (
-    Georeference,
-    NoPlaceError,
-    array_folders,
-    georeference,
-)
-from refexplorer.io.earth.places import (
+from refexplorer.io.earth import (
     AxesPlaces,
     EarthPlaces,
+    Georeference,
     GridPlaces,
+    NoPlaceError,
     ProjectedPlaces,
+    array_folders,
+    georeference,
     parse_point,
 )
-from refexplorer.io.reading.readings import ChunkState
-from refexplorer.io.reading.selection import estimate_keys
+from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.selection import Estimate, estimate_keys
 from refexplorer.spec.references import Base64, Inline
+from refexplorer.views.geo.points import index_of, place_of_label, point_parts
 from refexplorer.views.preview.regions import chunks_touched, whole
 from refexplorer.views.preview.values import DecodedChunks, Decoding, load_array_libraries, physical
-from refexplorer.views.wire.answering import Operations, floats
+from refexplorer.views.wire.answering import Buffers, floats
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer.map_messages import (
-    EarthMap,
-    EarthShown,
-    FindOnEarth,
-    LandShown,
-    PointFound,
-    ShowEarth,
-    ShowLand,
-)
-from refexplorer.views.wire.jobs import JobAnswer, JobReport
-from refexplorer.views.wire.models import EstimateModel
+from refexplorer.views.wire.jobs import JobReport
+from refexplorer.views.wire.messages import Count
+from refexplorer.views.wire.operations import job
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -52,9 +44,7 @@ MOST = 2**23
 """Values of a coordinate: 2,900 by 2,900 of two dimensions, 64 MB each when decoded."""
 
 
-def missing_cost(
-    refs: ReferenceSet, found: Georeference, chunks: DecodedChunks
-) -> EstimateModel | None:
+def missing_cost(refs: ReferenceSet, found: Georeference, chunks: DecodedChunks) -> Estimate | None:
     """Return what reading the coordinates takes; None if all are in the set or here already."""
     keys: list[str] = []
     for side in (found.y, found.x):
@@ -71,8 +61,7 @@ def missing_cost(
         ]
     if all(isinstance(refs.get(key), Inline | Base64 | None) for key in keys):
         return None
-    told = estimate_keys(refs, keys)
-    return EstimateModel(told.bytes, told.requests, told.targets, told.label, told.chunks)
+    return estimate_keys(refs, keys)
 
 
 def places_of_array(found: Georeference, chunks: DecodedChunks, report: JobReport) -> EarthPlaces:
@@ -121,6 +110,47 @@ ARRAYS = 500
 """Arrays that are looked at to list those that have a place."""
 
 
+class EarthMap(Struct, frozen=True):
+    """Where on earth an array is; a mesh of points travels beside it."""
+
+    array: str
+    # ``none``: nothing says where it is. ``offer``: its coordinates are to be read.
+    state: Literal["none", "offer", "ask", "failed", "fetched"]
+    message: str | None
+    arrays: tuple[str, ...]  # The first that have a place
+    grant: str | None = None  # State ``ask``: what `allow` needs
+    estimate: Estimate | None = None  # State ``offer``: what reading the coordinates takes
+    source: str | None = None  # Which coordinates say where it is, in words
+    axes: tuple[int, int] | None = None  # The dimensions along which they run: down and across
+    # Along these, how many values there are in all and in a chunk
+    chunks: tuple[tuple[Count, Count], tuple[Count, Count]] | None = None
+
+
+class EarthShown(Struct, frozen=True):
+    """An array on the map of the earth."""
+
+    earth: EarthMap
+
+
+class PointFound(Struct, frozen=True):
+    """The value whose cell holds a point."""
+
+    # latitude, longitude: Null where an index or labels alone name the point
+    latitude: float | None
+    longitude: float | None
+    # index, key: Its place in the array, and its chunk; null if no cell holds the point
+    index: tuple[int, ...] | None
+    key: str | None
+    chunks: Count  # How many chunks hold the point, along all other dimensions
+    sentence: str
+
+
+class LandShown(Struct, frozen=True):
+    """The coastlines, in this detail."""
+
+    detail: Detail
+
+
 class MapController:
     """Answers what a map of the earth asks; keeps the places of the last array."""
 
@@ -129,12 +159,6 @@ class MapController:
         self._chunks = DecodedChunks(self._refs, context.targets, context.failure_log)
         self._listed: tuple[str, ...] | None = None
         self._kept: tuple[str, EarthPlaces] | None = None
-        start = context.jobs.in_turn
-        self.operations: Operations = {
-            ShowEarth: start(self._show),
-            FindOnEarth: start(self._find),
-            ShowLand: start(self._land),
-        }
 
     @property
     def listed(self) -> tuple[str, ...]:
@@ -153,25 +177,36 @@ class MapController:
             self._listed = tuple(path for *_, path in sorted(found))
         return self._listed
 
-    def _show(self, request: ShowEarth, report: JobReport) -> JobAnswer:
-        path = request.array
-        if path is None:
-            path = next(iter(self.listed), None)
+    @job(
+        "earth.show",
+        in_turn=True,
+        buffers="If `fetched`: the rows and the columns of a mesh, which are places in the array "
+        "between its values, and longitude and latitude of each pair, NaN off the earth; float64.",
+    )
+    def show(
+        self,
+        report: JobReport,
+        array: str | None = None,  # Null: the largest that has a place
+        # Start and stop along the two dimensions; null: all of them
+        window: tuple[tuple[int, int], tuple[int, int]] | None = None,
+        read: bool = False,  # Whether coordinates may be fetched that are not here
+    ) -> tuple[EarthShown, Buffers]:
+        """Say where on earth an array is."""
+        path = next(iter(self.listed), None) if array is None else array
         if path is None:
             sentence = "No array of this set says where on earth its values are."
             return EarthShown(EarthMap("", "none", sentence, ())), []
         blank = EarthMap(path, "none", None, self.listed)
-        array = self._array(path)
+        meta = self._array(path)
         try:
-            found = georeference(self._refs, array)
+            found = georeference(self._refs, meta)
             blank = replace(blank, axes=(found.rows, found.columns), source=found.sentence)
             cost = None if self._is_kept(path) else missing_cost(self._refs, found, self._chunks)
-            if cost is not None and not request.read:
+            if cost is not None and not read:
                 said = "The coordinates are not read yet."
                 return EarthShown(replace(blank, state="offer", message=said, estimate=cost)), []
-            places = self._places(array, found, report)
-            window = request.window and _inside(request.window, places.shape)
-            mesh = places.mesh(window)
+            places = self._places(meta, found, report)
+            mesh = places.mesh(window and _inside(window, places.shape))
         except AccessError as error:
             state = "ask" if error.grant else "failed"
             return EarthShown(
@@ -182,37 +217,57 @@ class MapController:
         except RefexplorerError as error:
             return EarthShown(replace(blank, state="failed", message=str(error))), []
         shown = replace(
-            blank, state="fetched", chunks=(_side(array, found.rows), _side(array, found.columns))
+            blank, state="fetched", chunks=(_side(meta, found.rows), _side(meta, found.columns))
         )
         columns = (mesh.rows, mesh.columns, mesh.longitude, mesh.latitude)
         return EarthShown(shown), [floats(each) for each in columns]
 
-    def _find(self, request: FindOnEarth, report: JobReport) -> JobAnswer:
-        array = self._array(request.array)
-        latitude, longitude = parse_point(request.text)
-        found = georeference(self._refs, array)
-        if not self._is_kept(array.path) and missing_cost(self._refs, found, self._chunks):
-            raise RefexplorerError("The coordinates are not read yet: show the map first.")
-        place = self._places(array, found, report).find(longitude, latitude)
-        said = f"{latitude:g}, {longitude:g}"
-        if place is None:
-            sentence = f"{said} is in no cell of {array.path or 'the root array'}."
-            return PointFound(latitude, longitude, None, None, 0, sentence), []
-        index = [0] * len(array.shape)
-        for axis, at in enumerate(request.index[: len(index)]):
-            index[axis] = min(max(at, 0), array.shape[axis] - 1)
-        index[found.rows], index[found.columns] = place
-        chunk = tuple(at // size for at, size in zip(index, array.chunks, strict=True))
-        others = math.prod(
-            size for axis, size in enumerate(array.grid) if axis not in (found.rows, found.columns)
-        )
-        key = array.chunk_key(chunk)
-        sentence = f"{said} is in {counted(others, 'chunk')} of {array.path or 'the root array'}"
+    @job("earth.find", in_turn=True)
+    def find(
+        self,
+        report: JobReport,
+        array: str,
+        text: str,  # Such as ``52.5N 13.4E, time=2021-05-18`` or ``[3, 40, 80]``
+        # Where along the dimensions that the text does not name; one number for each
+        index: tuple[int, ...] = (),
+    ) -> PointFound:
+        """Find the value at a point: a place on earth, labels of dimensions, or an index."""
+        meta = self._array(array)
+        name = array or "the root array"
+        if math.prod(meta.shape) == 0:
+            raise RefexplorerError(f"{name} has no values.")
+        given = (*index, *[0] * len(meta.shape))[: len(meta.shape)]
+        places = [min(max(at, 0), size - 1) for at, size in zip(given, meta.shape, strict=True)]
+        labels, rest = point_parts(text)
+        numbers = index_of(rest, meta)
+        point: tuple[float, float] | None = None
+        axes: tuple[int, ...] = ()
+        if numbers is not None:
+            places, axes = list(numbers), tuple(range(len(places)))
+        elif rest or not labels:
+            point = parse_point(rest)
+            found = georeference(self._refs, meta)
+            place = self._places(meta, found, report).find(point[1], point[0])
+            if place is None:
+                return PointFound(
+                    *point, None, None, 0, f"{_point_text(point)} is in no cell of {name}."
+                )
+            places[found.rows], places[found.columns] = place
+            axes = (found.rows, found.columns)
+        for label, at in labels.items():
+            axes += (place_of_label(self._refs, meta, label, at, self._chunks, places),)
+        key = meta.chunk_key(meta.chunk_at(places))
+        others = math.prod(size for axis, size in enumerate(meta.grid) if axis not in axes)
+        said = _point_text(point) if point is not None and not labels else text.strip()
+        sentence = f"{said} is in {counted(others, 'chunk')} of {name}"
         sentence += f", such as {key}." if others > 1 else f": {key}."
-        return PointFound(latitude, longitude, tuple(index), key, others, sentence), []
+        latitude, longitude = point or (None, None)
+        return PointFound(latitude, longitude, tuple(places), key, others, sentence)
 
-    def _land(self, request: ShowLand, report: JobReport) -> JobAnswer:
-        return LandShown(request.detail), [land(request.detail)]
+    @job("earth.land", in_turn=True, buffers="TopoJSON of world-atlas.")
+    def land(self, detail: Detail) -> tuple[LandShown, Buffers]:
+        """Get the land of Natural Earth, generalised for a scale of 1 to 110 or 50 million."""
+        return LandShown(detail), [land(detail)]
 
     def _is_kept(self, path: str) -> bool:
         return self._kept is not None and self._kept[0] == path
@@ -228,6 +283,10 @@ class MapController:
             return self._refs.array(path)
         except KeyError:
             raise RefexplorerError(f"There is no array at {path!r}.") from None
+
+
+def _point_text(point: tuple[float, float]) -> str:
+    return f"{point[0]:g}, {point[1]:g}"
 
 
 def _side(array: ArrayMeta, axis: int) -> tuple[int, int]:

@@ -11,22 +11,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from refexplorer.checks.states import UNREADABLE, LedgerState
 from refexplorer.core.errors import LimitError
-from refexplorer.io.decode.chunk_shapes import Index
-from refexplorer.refset.chunk_grid import DENSE_CHUNKS, ChunkReferences
+from refexplorer.core.limits import INT64_MAX
+from refexplorer.io.decode.sizes import Index
+from refexplorer.refset.chunk_grid import DENSE_CHUNKS, ChunkColumns, ChunkReferences
 from refexplorer.refset.contents import internals
-from refexplorer.refset.grid_cells import ChunkColumns
 from refexplorer.refset.summary import ArrayStates
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.keys import folders_above
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.views.wire.explorer.tree_messages import Badges, StateName
 from refexplorer.views.wire.failure_log import FailureLog
+from refexplorer.views.wire.messages import Count
 from refexplorer.views.wire.notes import known
 
 if TYPE_CHECKING:
@@ -34,7 +35,25 @@ if TYPE_CHECKING:
     from refexplorer.refset.targets import TargetIndex
     from refexplorer.verbs.referenceset import ReferenceSet
 
-_INT64 = 2**63 - 1
+
+StateName = Literal[
+    "referenced", "absent", "rejected", "failed", "unread", "differing", "overlapping"
+]
+"""A state of `HealthCounts`."""
+
+
+class Badges(Struct, frozen=True):
+    """What is wrong with a key, or with the arrays below a folder, as far as it is known."""
+
+    rejected: Count = 0
+    failed: Count = 0  # Chunks that could not be fetched or decoded when they were read
+    absent: Count = 0
+    # errors, warnings: Notes that name a key
+    errors: Count = 0
+    warnings: Count = 0
+    # overlapping, differing: As `HealthCounts` has them
+    overlapping: Count = 0
+    differing: Count = 0
 
 
 class Outcomes(NamedTuple):
@@ -100,30 +119,31 @@ class ChunkHealth:
     """What is known of the chunks of a set."""
 
     def __init__(self, refs: ReferenceSet, failure_log: FailureLog) -> None:
-        self._refs = refs
+        self.references = refs
         self._log = failure_log
         self._made: tuple[tuple[object, ...], HealthColumns] | None = None
         self._outcomes: dict[str, Outcomes] = {}
         self._marked: dict[tuple[str, str], np.ndarray] = {}
 
-    @property
-    def is_counted(self) -> bool:
-        """Whether the chunks of the set were counted, so that `columns` takes no time."""
-        return "array_states" in vars(internals(self._refs))
-
     def columns(self) -> HealthColumns:
         """Return the state of all arrays; their chunks are counted when first asked for."""
-        is_linted = known(self._refs) is not None
+        is_linted = known(self.references) is not None
         is_sorted = self._index is not None
-        now = (self._log.version, self._refs.audited, self._refs.verified, is_linted, is_sorted)
+        now = (
+            self._log.version,
+            self.references.audited,
+            self.references.verified,
+            is_linted,
+            is_sorted,
+        )
         if self._made is None or self._made[0] != now:
             self._outcomes, self._marked = {}, {}
             self._made = now, self._make()
         return self._made[1]
 
     def _make(self) -> HealthColumns:
-        states = internals(self._refs).array_states
-        audit = self._refs.audited
+        states = internals(self.references).array_states
+        audit = self.references.audited
         failed, read = [0] * len(states.arrays), [0] * len(states.arrays)
         for each in () if audit is None else audit.arrays:
             if each.path in states.places:
@@ -149,7 +169,7 @@ class ChunkHealth:
     @property
     def _index(self) -> TargetIndex | None:
         """The references by their targets, if something asked for them before."""
-        inside = internals(self._refs)
+        inside = internals(self.references)
         return inside.target_index if "target_index" in vars(inside) else None
 
     def _overlapping(self, states: ArrayStates) -> tuple[int, ...] | None:
@@ -171,7 +191,7 @@ class ChunkHealth:
 
     def differing(self, array: ArrayMeta) -> np.ndarray:
         """Return the numbers of the chunks that differ from their files, ascending."""
-        verified = self._refs.verified
+        verified = self.references.verified
         if verified is None:
             return np.empty(0, np.int64)
         found = verified.differing(array.path)
@@ -180,7 +200,7 @@ class ChunkHealth:
     def _differing(self, states: ArrayStates) -> tuple[int | None, ...]:
         """Count the chunks of each array that differ from their files, as the last `verify` did."""
         found: list[int | None] = [None] * len(states.arrays)
-        verified = self._refs.verified
+        verified = self.references.verified
         for each in () if verified is None else verified.arrays:
             if each.path in states.places and each.n_compared:
                 found[states.places[each.path]] = each.n_different
@@ -189,7 +209,7 @@ class ChunkHealth:
     def _noted_keys(self) -> dict[str, Severity]:
         # errors come first among them
         found: dict[str, Severity] = {}
-        for diagnostic in known(self._refs) or ():
+        for diagnostic in known(self.references) or ():
             if diagnostic.key is not None and diagnostic.severity is not Severity.INFO:
                 found.setdefault(diagnostic.key, diagnostic.severity)
         return found
@@ -201,7 +221,7 @@ class ChunkHealth:
 
         Those of one code that may be about other arrays count as one.
         """
-        if (diagnostics := known(self._refs)) is None:
+        if (diagnostics := known(self.references)) is None:
             return None, None
         counts = {severity: [0] * len(states.arrays) for severity in Severity}
         for diagnostic in diagnostics:
@@ -211,6 +231,19 @@ class ChunkHealth:
                 count = 1 if diagnostic.is_spread else diagnostic.count
                 counts[diagnostic.severity][states.places[path]] += count
         return tuple(counts[Severity.ERROR]), tuple(counts[Severity.WARNING])
+
+    def may_have(self, place: int, state: StateName) -> bool:
+        """Say whether an array may have chunks of a state, from the counts alone."""
+        columns = self.columns()
+        if state == "failed":
+            return columns.failed[place] > 0
+        if state == "unread":
+            return columns.unread(place) != 0
+        if state == "differing":
+            return bool(columns.differing[place])
+        if state == "overlapping":
+            return columns.overlapping is not None and columns.overlapping[place] > 0
+        return bool(columns.states.counts[place]._asdict()[state] != 0)
 
     def outcomes(self, array: ArrayMeta) -> Outcomes:
         """Return which chunks of an array failed, in this session or in the last audit.
@@ -224,7 +257,7 @@ class ChunkHealth:
     def _find_outcomes(self, array: ArrayMeta) -> Outcomes:
         failed = self._numbers(array, self._log.failed(array.path))
         read = self._numbers(array, self._log.read(array.path))
-        audit = self._refs.audited
+        audit = self.references.audited
         if audit is not None and array.chunk_count <= DENSE_CHUNKS:
             audited = _grid(audit, array).ravel()
             failed = np.union1d(failed, np.flatnonzero(np.isin(audited, [*UNREADABLE])))
@@ -232,10 +265,8 @@ class ChunkHealth:
         return Outcomes(failed, np.setdiff1d(read, failed))
 
     def badges(self, path: str) -> Badges | None:
-        """Return what is wrong at a path or below it; None where nothing is known to be."""
-        if not self.is_counted:
-            return None
-        columns, opened = self.columns(), internals(self._refs).opened
+        """Return what is wrong at a path or below it, by what was counted; None if nothing is."""
+        columns, opened = self.columns(), internals(self.references).opened
         folder = opened.tree.folder(path)
         if folder is not None:
             sums = columns.below(folder.number, folder.end)
@@ -278,7 +309,7 @@ class ChunkHealth:
         found = [
             array.chunk_number(index)
             for index in indices
-            if array.contains(index) and self._refs.get(array.chunk_key(index)) is not None
+            if array.contains(index) and self.references.get(array.chunk_key(index)) is not None
         ]
         return np.array(sorted(found), number_type(array))
 
@@ -290,7 +321,7 @@ def _holds(numbers: np.ndarray, number: int) -> bool:
 
 def number_type(array: ArrayMeta) -> type[np.int64] | type[object]:
     """Return the type of numbers of chunks: whole ones of Python where 64 bits are too few."""
-    return np.int64 if array.chunk_count <= _INT64 else object
+    return np.int64 if array.chunk_count <= INT64_MAX else object
 
 
 def _grid(audit: Report, array: ArrayMeta) -> np.ndarray:
@@ -333,22 +364,8 @@ def keys_in_state(
     """Return the keys of the chunks of a state; of all arrays, in their order, without a path."""
     states = health.columns().states
     places = range(len(states.arrays)) if path is None else [states.places[path]]
-    arrays = [states.arrays[place] for place in places if _may_have(health, place, state)]
+    arrays = [states.arrays[place] for place in places if health.may_have(place, state)]
     return StateKeys([(array, numbers_in_state(refs, health, state, array)) for array in arrays])
-
-
-def _may_have(health: ChunkHealth, place: int, state: StateName) -> bool:
-    """Say whether an array may have chunks of a state, from the counts alone."""
-    columns = health.columns()
-    if state == "failed":
-        return columns.failed[place] > 0
-    if state == "unread":
-        return columns.unread(place) != 0
-    if state == "differing":
-        return bool(columns.differing[place])
-    if state == "overlapping":
-        return columns.overlapping is not None and columns.overlapping[place] > 0
-    return bool(columns.states.counts[place]._asdict()[state] != 0)
 
 
 def numbers_in_state(
@@ -364,8 +381,8 @@ def numbers_in_state(
     grid = refs.chunk_grid(array.path)
     if not grid.complete:
         raise LimitError(
-            f"Too many chunks of `{array.path}` are generated to list those of one state; the map "
-            "of chunks shows them."
+            f"Too many chunks of {array.path_text()} are generated to list those of one state; "
+            "the map of chunks shows them."
         )
     if state == "rejected":
         return _numbers(grid, grid.left_out)
@@ -377,8 +394,9 @@ def numbers_in_state(
         return referenced
     if array.chunk_count > LISTED_CHUNKS:
         raise LimitError(
-            f"`{array.path}` has {array.chunk_count:,} chunks, more than the {LISTED_CHUNKS:,} of "
-            "which those without a reference are listed; the map of chunks shows them."
+            f"{array.path_text(True)} has {array.chunk_count:,} chunks, more than the "
+            f"{LISTED_CHUNKS:,} of which those without a reference are listed; the map of chunks "
+            "shows them."
         )
     there = np.concatenate([referenced, _numbers(grid, grid.left_out)])
     return np.setdiff1d(np.arange(array.chunk_count), there)

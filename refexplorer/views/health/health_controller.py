@@ -4,35 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from refexplorer.checks.engine import Manner, run
 from refexplorer.checks.files_look import FilesLook
 from refexplorer.checks.terms import CheckTerms, ReadTerms
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
-from refexplorer.io.decode.pipelines import shard_layout
+from refexplorer.io.decode.steps import shard_layout
 from refexplorer.refset.chunk_grid import StateCounts
 from refexplorer.refset.contents import internals
 from refexplorer.spec.codes import Severity
 from refexplorer.views.code.cells import code_of_verify
 from refexplorer.views.health.health import ChunkHealth, HealthColumns
-from refexplorer.views.health.time_axes import TimeRanges
-from refexplorer.views.wire.answering import Buffers, Operations
+from refexplorer.views.health.time_axes import TimeRange, TimeRanges
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer.health_messages import (
-    HealthCounts,
-    HealthPage,
-    HealthRow,
-    HealthRows,
-    HealthSort,
-    LastVerified,
-    SetVerified,
-    ShowVerified,
-    VerifiedFinding,
-    VerifySet,
-)
-from refexplorer.views.wire.jobs import STOPPED, JobAnswer, JobReport, go_on, unheard
+from refexplorer.views.wire.jobs import STOPPED, JobReport, go_on
+from refexplorer.views.wire.messages import Count
+from refexplorer.views.wire.operations import job, request
 
 if TYPE_CHECKING:
     from refexplorer.checks.engine import AuditProgress
@@ -57,27 +48,59 @@ def reading_of(refs: ReferenceSet, targets: Targets) -> ReadTerms:
     return reading.of(refs.source)
 
 
+class VerifiedFinding(Struct, frozen=True):
+    """A cause by which a set differs from some of its files."""
+
+    severity: Severity
+    code: str
+    message: str
+    array: str
+    key: str | None  # The metadata, or the first chunk; null if the set has no such key
+    # files, file_count: The first files, and how many there are
+    files: tuple[str, ...]
+    file_count: Count
+
+
+class SetVerified(Struct, frozen=True):
+    """What comparing a set with its files found."""
+
+    verdict: str
+    good: bool  # Whether references were compared and none differs
+    summary: tuple[str, ...]  # The counts, and what was not compared, as sentences
+    # findings, finding_count: The first findings, errors first, and how many there are
+    findings: tuple[VerifiedFinding, ...]
+    finding_count: Count
+    grants: tuple[str, ...]  # What `allow` needs for the files that were not read
+
+
+class LastVerified(Struct, frozen=True):
+    """What the last comparison with the files found; null if there was none."""
+
+    found: SetVerified | None
+
+
 class FilesCompared:
     """Answers what the overview asks about the files."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
         self._targets = context.targets
-        self._jobs = context.jobs
         self._did = context.did
-        self.operations: Operations = {VerifySet: self._verify, ShowVerified: self.last}
 
-    def last(self, request: ShowVerified) -> LastVerified:
-        """Answer ``verify.last``."""
+    @request("verify.last")
+    def last(self) -> LastVerified:
+        """Show the last comparison with the files, also one that Python made."""
         found = self._refs.verified
         return LastVerified(None if found is None else self._told(found))
 
-    def _verify(self, request: VerifySet) -> None:
-        self._did(code_of_verify(request.values, self._targets.policy.granted))
-        self._jobs.start(request, lambda report: self._compare(request, report))
-
-    def _compare(self, request: VerifySet, report: JobReport) -> tuple[SetVerified, Buffers]:
-        """Compare the set with the files that may be read."""
+    @job("verify")
+    def verify(
+        self,
+        report: JobReport,
+        values: bool,  # Whether ten chunks of each array are decoded and compared, too
+    ) -> SetVerified:
+        """Compare the set with what its files say; then `health.rows` knows what differs."""
+        self._did(code_of_verify(values, self._targets.policy.granted))
 
         def watch(progress: AuditProgress) -> bool:
             done, of = progress.audited, progress.total
@@ -87,16 +110,15 @@ class FilesCompared:
 
         refs, inside = self._refs, internals(self._refs)
         reading = replace(reading_of(refs, self._targets), left_out=())
-        values = "sample" if request.values else "none"
-        terms = CheckTerms.of_verb("verify --values" if request.values else "verify")
-        look = FilesLook(inside.opened, reading, terms, values)
+        terms = CheckTerms.of_verb("verify --values" if values else "verify")
+        look = FilesLook(inside.opened, reading, terms, "sample" if values else "none")
         manner = Manner(workers=WORKERS, watch=watch)
         name = refs.source.name
         found = run(name, inside.opened, inside.findings, reading, terms, look, manner)
         if found.counts.stopped:
             raise RefexplorerError(STOPPED)
         refs.verified = found
-        return self._told(found), []
+        return self._told(found)
 
     def _told(self, found: Report) -> SetVerified:
         ordered = sorted(found.findings, key=lambda each: _ORDER.index(each.severity))
@@ -128,6 +150,59 @@ ROWS = 1000
 _REPORTED = 100  # rows between two reports of progress
 
 
+HealthSort = Literal[
+    "trouble", "path", "bytes", "chunks", "referenced", "absent", "rejected", "failed", "unread",
+    "differing", "overlapping", "times",
+]  # fmt: skip
+"""What the health table is sorted by: all that is wrong together, or one of its columns."""
+
+
+class HealthCounts(Struct, frozen=True):
+    """Chunks by state; null where it is not known."""
+
+    chunks: Count  # Of the grid
+    referenced: Count | None
+    absent: Count | None  # Without a reference
+    rejected: Count | None  # With a reference that an error keeps out of the set
+    # Of those that were tried in this session or in the last audit; null if none was
+    failed: Count | None
+    unread: Count | None  # With a reference that was not tried
+    # Of those that the last verification compared with their files; null if it compared none
+    differing: Count | None
+    # Whose byte range shares bytes with another one; null until the references were sorted by
+    # their targets
+    overlapping: Count | None
+
+
+class HealthRow(Struct, frozen=True):
+    """An array in the health table."""
+
+    path: str
+    shape: tuple[Count, ...]
+    chunks: tuple[Count, ...]  # The shape of a chunk
+    dtype: str
+    bytes: Count | None  # Of all its references; null where it is not known
+    counts: HealthCounts
+    # errors, warnings: Notes that name it or a key of it; null until those of the whole set are
+    # known
+    errors: Count | None
+    warnings: Count | None
+    times: TimeRange
+    # inner_chunks, inner_count: Of an array of shards: the shape of the chunks in them, and how
+    # many there are in all; null for others
+    inner_chunks: tuple[Count, ...] | None = None
+    inner_count: Count | None = None
+
+
+class HealthPage(Struct, frozen=True):
+    """Some of the arrays, how many there are, and the sums over all of them."""
+
+    start: Count
+    total: Count
+    rows: tuple[HealthRow, ...]
+    sums: HealthCounts
+
+
 class HealthTable:
     """Answers what the table of arrays asks."""
 
@@ -135,22 +210,26 @@ class HealthTable:
         self._refs = context.references
         self._health = ChunkHealth(context.references, context.failure_log)
         self._times = TimeRanges(context.references)
-        self.operations: Operations = {HealthRows: context.jobs.in_turn(self.rows)}
 
-    def rows(self, request: HealthRows, report: JobReport = unheard) -> JobAnswer:
-        """Answer ``health.rows``."""
-        if not self._health.is_counted:
+    @job("health.rows", in_turn=True)
+    def rows(
+        self, report: JobReport, start: int, n: int, sort: HealthSort, descending: bool
+    ) -> HealthPage:
+        """List the arrays with their chunks by state; what is not known comes last."""
+        if not internals(self._refs).is_counted:
             arrays = counted(len(self._refs.arrays()), "array")
             go_on(report, None, None, f"Counting the chunks of {arrays}")
         columns = self._health.columns()
-        order = self._sorted(columns, request, report)
-        start, n = max(request.start, 0), min(max(request.n, 0), ROWS)
+        order = self._sorted(columns, sort, descending, report)
+        start, n = max(start, 0), min(max(n, 0), ROWS)
         rows = tuple(self._row(columns, place) for place in order[start : start + n])
-        return HealthPage(start, len(order), rows, total_of(columns)), []
+        return HealthPage(start, len(order), rows, total_of(columns))
 
-    def _sorted(self, columns: HealthColumns, request: HealthRows, report: JobReport) -> list[int]:
+    def _sorted(
+        self, columns: HealthColumns, sort: HealthSort, descending: bool, report: JobReport
+    ) -> list[int]:
         """Return the places of the arrays in an order; what is not known comes last."""
-        sort, descending, arrays = request.sort, request.descending, columns.states.arrays
+        arrays = columns.states.arrays
         if sort != "times":
             return sorted_places(columns, sort, descending)
         firsts = []

@@ -5,24 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from refexplorer.checks.compare.cf import is_time, times
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.formats.datafiles.data_file import Unread
-from refexplorer.io.decode.chunk_shapes import region
+from refexplorer.io.decode.sizes import region
 from refexplorer.io.decode.steps import error_text, steps
 from refexplorer.io.reading.cf import decode_as_xarray
-from refexplorer.io.reading.readings import ChunkState
+from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.refset.contents import internals
 from refexplorer.spec.keys import folders_above
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.values import cache_of
-from refexplorer.views.wire.explorer.health_messages import TimeRange
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -42,6 +42,17 @@ class TimeAxis:
     axis: int | None
     # Microseconds since 1970, shape ``(n,)`` float64; NaN where a value or its chunk is missing
     times: np.ndarray
+
+
+class TimeRange(Struct, frozen=True):
+    """The time that an array covers."""
+
+    # first, last: ISO dates; null where it is not known
+    first: str | None
+    last: str | None
+    # What they are from: a time coordinate, or the dates in the names of targets
+    source: Literal["coordinate", "names"] | None
+    said: str  # One sentence: where they are from, or why they are not known
 
 
 class UnknownTimesError(RefexplorerError):
@@ -142,9 +153,9 @@ class TimeAxes:
             )
         values = reference.data
         try:
-            for step in steps(coordinate, self._refs.limits):
+            for step in steps(coordinate.chunk_array(index), self._refs.limits):
                 values = step.run(values)
-            return np.asarray(values).reshape(coordinate.chunks)
+            return np.asarray(values).reshape(coordinate.chunk_shape(index))
         except Exception as error:  # codecs raise what they like
             raise UnknownTimesError(
                 f"The coordinate `{path}` cannot be decoded: {error_text(error)}"

@@ -6,22 +6,23 @@ import json
 import math
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from refexplorer.core.errors import shorten
 from refexplorer.core.masking import secrets_among, without
 from refexplorer.formats.json.positions import Positions
-from refexplorer.io.access.policy import AccessPolicy
-from refexplorer.io.decode.chunk_shapes import is_small, region
-from refexplorer.io.decode.pipelines import shard_layout
+from refexplorer.io.access import AccessPolicy
+from refexplorer.io.decode.sizes import is_small, region
+from refexplorer.io.decode.steps import shard_layout
 from refexplorer.refset.contents import internals
 from refexplorer.spec.keys import NodeType
-from refexplorer.spec.references import Base64, Inline, Range, Reference, Url
+from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
 from refexplorer.views.code.cells import code
-from refexplorer.views.wire.explorer.key_messages import ArrayItem, ChunkItem, PathItem
-from refexplorer.views.wire.notes import note, notes_about
+from refexplorer.views.wire.messages import Count
+from refexplorer.views.wire.notes import Note, note, notes_about
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -32,6 +33,67 @@ RAW_SHOWN = 4096  # characters of a reference as it is written
 ATTRIBUTES = 300
 """Attributes that are listed; how many there are is said."""
 _ATTRIBUTE_SHOWN = 2000  # characters of an attribute
+
+
+class ArrayItem(Struct, frozen=True):
+    """An array, from its metadata alone."""
+
+    path: str
+    shape: tuple[Count, ...]
+    chunks: tuple[Count, ...]
+    grid: tuple[Count, ...]
+    dtype: str
+    codecs: tuple[str, ...]
+    fill: Any
+    dimensions: tuple[str, ...] | None
+    zarr_format: int
+    attributes: tuple[tuple[str, str], ...]  # The first: each name with its value as JSON text
+    attribute_count: int
+    chunk_count: Count
+    present: Count | None  # Chunks with a reference; null where it is not known, as is the next
+    rejected: Count | None  # Chunks whose reference an error keeps out of the set
+    bytes: Count | None  # Null where it is not known
+    small: bool  # Whether the whole may be read at once
+    # The shape of the inner chunks, if its chunks are shards whose index can be read; else
+    # null
+    inner_chunks: tuple[Count, ...] | None = None
+    inner_count: Count | None = None  # How many of them there are in all shards; null as above
+
+
+class ChunkItem(Struct, frozen=True):
+    """One chunk of an array; its shape is cut at the edge of the array."""
+
+    array: str
+    index: tuple[Count, ...]
+    shape: tuple[Count, ...]
+
+
+class PathItem(Struct, frozen=True):
+    """All that is known of a path without a request."""
+
+    path: str
+    name: str
+    type: NodeType
+    code: str  # Python for it
+    kind: Kind | None = None
+    raw: str | None = None  # V0 JSON text; cut
+    url: str | None = None
+    offset: Count | None = None
+    length: Count | None = None
+    resolved: str | None = None  # Where a relative URL leads
+    text: str | None = None  # Of inline data; the first 64 kB
+    text_total: int = 0  # Characters of the whole text
+    origin: str | None = None
+    size: Count | None = None
+    notes: tuple[Note, ...] | None = None  # Null until those of the whole set are known
+    array: ArrayItem | None = None  # It, or the array that a chunk belongs to
+    chunk: ChunkItem | None = None
+
+
+class KeyShown(Struct, frozen=True):
+    """The details of a path."""
+
+    item: PathItem
 
 
 def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> PathItem:

@@ -3,44 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from refexplorer.core.errors import AccessError, RefexplorerError
 from refexplorer.core.masking import without
 from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.failures import rejection_text
-from refexplorer.io.fetch.many import Advance, FetchProgress, fetch_many
+from refexplorer.io.fetch.many import Advance, fetch_many
 from refexplorer.io.fetch.targets import inline_bytes
-from refexplorer.io.reading.readings import ChunkState
+from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.io.reading.trace import Trace, trace_key
 from refexplorer.spec.references import Base64, Inline, Range, Url
 from refexplorer.views.code.cells import PictureLook, cell
-from refexplorer.views.editor.editor_rows import steps_of
+from refexplorer.views.editor.editor_rows import Derived, steps_of
 from refexplorer.views.preview.regions import parse
 from refexplorer.views.preview.values import load_array_libraries
-from refexplorer.views.wire.answering import Operations, floats
+from refexplorer.views.wire.answering import Buffers, floats
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer.key_messages import (
-    BytesPage,
-    BytesReply,
-    Code,
-    ExplainKey,
-    KeyExplained,
-    KeyTraced,
-    ReadBytes,
-    ReadShard,
-    ShardModel,
-    ShardShown,
-    StepModel,
-    TraceKey,
-    TraceReply,
-    WriteCell,
-    WriteCode,
-)
-from refexplorer.views.wire.jobs import JobAnswer, JobReport
-from refexplorer.views.wire.messages import Request
+from refexplorer.views.wire.jobs import JobReport
+from refexplorer.views.wire.messages import Count, ReadOutcome, Real
+from refexplorer.views.wire.operations import job
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -54,7 +39,67 @@ _VALUE_CHARS = 40  # characters of a value
 _FORM_CHARS = 120
 """Of the text of a step: that of an inline reference has no end."""
 
-Ask = Callable[[Any, Advance], JobAnswer]
+
+class KeyExplained(Struct, frozen=True):
+    """How a key came about; places in the text are null."""
+
+    origin: str
+    steps: tuple[Derived, ...]
+
+
+class BytesPage(Struct, frozen=True):
+    """A page of raw bytes, which travel beside it as a buffer, or why there are none."""
+
+    state: ReadOutcome
+    start: int  # Where the page begins, in bytes
+    total: Count | None  # All bytes of the key; null where that is not known
+    message: str | None = None
+    grant: str | None = None  # State ``ask``: what `allow` needs
+
+
+class StepModel(Struct, frozen=True):
+    """One step of reading and decoding a key."""
+
+    name: str
+    size: Count | None
+    seconds: float  # Of processor time; of the raw bytes until they came
+    head: str  # The first bytes, as hexadecimal digits
+    form: str  # Dtype and shape, or the reference as JSON
+    message: str | None  # Why it failed: then it is the last one
+
+
+class TraceReply(Struct, frozen=True):
+    """The steps of reading and decoding a key, or why it was not read."""
+
+    state: ReadOutcome
+    steps: tuple[StepModel, ...]
+    message: str | None = None
+    grant: str | None = None  # State ``ask``: what `allow` needs
+    values: tuple[str, ...] = ()  # The first, as text
+
+
+class ShardModel(Struct, frozen=True):
+    """A shard as its index describes it, or why that was not read."""
+
+    state: ReadOutcome
+    message: str | None = None
+    grant: str | None = None  # State ``ask``: what `allow` needs
+    grid: tuple[Count, ...] = ()  # Inner chunks along each dimension
+    chunks: tuple[Count, ...] = ()  # The shape of an inner chunk
+    count: Count = 0  # How many inner chunks there are, empty ones among them
+    # How many read as the fill value since the shard has none; null if that is not known
+    empty: Count | None = None
+    size: Count | None = None  # Bytes of the shard; null if that is not known
+    start: Count | None = None  # Where it begins in its target; null without a target
+    beyond: Count = 0  # How many reach past its end: the index is wrong
+    # Whether their byte ranges travel beside the answer; there are too many otherwise
+    listed: bool = False
+
+
+class Code(Struct, frozen=True):
+    """Python."""
+
+    code: str
 
 
 class KeyDetails:
@@ -63,62 +108,48 @@ class KeyDetails:
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
         self._targets = context.targets
-        self._jobs = context.jobs
 
-    @property
-    def operations(self) -> Operations:
-        """The method that answers each request."""
-        asks: dict[type[Request], Ask] = {
-            ExplainKey: self._explain,
-            ReadBytes: self._bytes,
-            TraceKey: self._trace,
-            WriteCode: self._code,
-            ReadShard: self._shard,
-            WriteCell: self._cell,
-        }
-        return {kind: partial(self._start, ask) for kind, ask in asks.items()}
-
-    def _start(self, ask: Ask, request: Request) -> None:
-        def answered(report: JobReport) -> JobAnswer:
-            def advance(now: FetchProgress) -> bool:
-                return report(now.bytes, now.byte_count, str(now))
-
-            return ask(request, advance)
-
-        self._jobs.start(request, answered)
-
-    def _explain(self, request: ExplainKey, advance: Advance) -> JobAnswer:
-        trace = self._refs.explain(self._key(request.path))
+    @job("key.explain")
+    def explain(self, path: str) -> KeyExplained:
+        """Explain a key."""
+        trace = self._refs.explain(self._key(path))
         seen = partial(without, secrets=trace.secrets)
-        return KeyExplained(str(trace.origin), steps_of(trace, seen=seen)), []
+        return KeyExplained(str(trace.origin), steps_of(trace, seen=seen))
 
-    def _code(self, request: WriteCode, advance: Advance) -> JobAnswer:
-        text = self._allowed().code(request.path)
-        return Code(self._without_folder(text)), []
+    @job("key.code")
+    def write_code(self, path: str) -> Code:
+        """Write Python for a key with fsspec, Zarr and xarray alone, as ``refs.code(path)``."""
+        return Code(self._without_folder(self._allowed().code(path)))
 
-    def _cell(self, request: WriteCell, advance: Advance) -> JobAnswer:
+    @job("code.cell")
+    def write_cell(
+        self,
+        library: Literal["xarray", "hvplot", "zarr", "fsspec"],
+        array: str,
+        slices: tuple[str, ...],  # One for each dimension; an index for those that are not drawn
+        # ``heatmap``, ``channel``, ``line``, ``lines``, ``table`` or ``statistics``
+        mode: str = "heatmap",
+        # scheme, low, high: The colours, and the numbers between which they are; null: the values'
+        scheme: str = "viridis",
+        low: Real | None = None,
+        high: Real | None = None,
+        # scale, times: What of the CF conventions is applied
+        scale: bool = True,
+        times: bool = True,
+        bar: Literal["linear", "log", "symlog"] = "linear",
+        upward: bool = False,  # Whether the first row is at the bottom, as where latitudes rise
+    ) -> Code:
+        """Write a cell of a notebook that makes the picture of a part of an array again."""
         try:
-            array = self._refs.array(request.array)
+            meta = self._refs.array(array)
         except KeyError:
-            raise RefexplorerError(f"There is no array at {request.array!r}.") from None
-        places = parse(array, request.slices)
+            raise RefexplorerError(f"There is no array at {array!r}.") from None
         parts = tuple(
             place.start if ":" not in text else (place.start, place.stop, place.step)
-            for text, place in zip(request.slices, places, strict=True)
+            for text, place in zip(slices, parse(meta, slices), strict=True)
         )
-        limits = request.low, request.high
-        look = PictureLook(
-            parts,
-            request.mode,
-            request.scheme,
-            limits,
-            request.scale,
-            request.times,
-            request.bar,
-            request.upward,
-        )
-        text = cell(self._allowed(), array, look, request.library)
-        return Code(self._without_folder(text)), []
+        look = PictureLook(parts, mode, scheme, (low, high), scale, times, bar, upward)
+        return Code(self._without_folder(cell(self._allowed(), meta, look, library)))
 
     def _allowed(self) -> ReferenceSet:
         """Return the set with what code may name: on a page for others no local folder."""
@@ -134,17 +165,21 @@ class KeyDetails:
             text = text.replace(folder + os.sep, "").replace(folder, ".")
         return text
 
-    def _bytes(self, request: ReadBytes, advance: Advance) -> JobAnswer:
-        key = self._key(request.path)
-        start, n = max(request.start, 0), min(max(request.n, 1), PAGE)
+    @job("key.bytes", buffers="The bytes, if they were fetched.")
+    def read_bytes(
+        self, report: JobReport, path: str, start: int, n: int
+    ) -> tuple[BytesPage, Buffers]:
+        """Read bytes of a key, at most 65,536; of a whole file its size is asked first."""
+        key = self._key(path)
+        start, n = max(start, 0), min(max(n, 1), PAGE)
         try:
-            total, data = self._page(key, start, n, advance)
+            total, data = self._page(key, start, n, _advance(report))
         except AccessError as error:
             state = "ask" if error.grant else "failed"
-            return BytesReply(BytesPage(state, start, None, error.fact, error.grant or None)), []
+            return BytesPage(state, start, None, error.fact, error.grant or None), []
         except RefexplorerError as error:
-            return BytesReply(BytesPage("failed", start, None, str(error))), []
-        return BytesReply(BytesPage("fetched", start, total)), [data]
+            return BytesPage("failed", start, None, str(error)), []
+        return BytesPage("fetched", start, total), [data]
 
     def _page(self, key: str, start: int, n: int, advance: Advance) -> tuple[int, bytes]:
         """Return how many bytes a key has, and those of a page."""
@@ -170,26 +205,39 @@ class KeyDetails:
             )
         return size
 
-    def _trace(self, request: TraceKey, advance: Advance) -> JobAnswer:
+    @job("key.trace")
+    def trace(
+        self,
+        report: JobReport,
+        path: str,
+        # The index of an inner chunk in the grid of the shard; null reads all of the key
+        inner: tuple[int, ...] | None = None,
+    ) -> TraceReply:
+        """Read and decode a key step by step; without a reference the first step is the last."""
         load_array_libraries()
-        key = request.path
         try:
-            found = trace_key(self._refs, key, self._targets, request.inner, advance)
+            found = trace_key(self._refs, path, self._targets, inner, _advance(report))
         except KeyError:
-            raise RefexplorerError(f"The set has nothing at {key!r}.") from None
+            raise RefexplorerError(f"The set has nothing at {path!r}.") from None
         except AccessError as error:
             state = "ask" if error.grant else ChunkState.FAILED
-            return KeyTraced(TraceReply(state, (), error.fact, error.grant or None)), []
-        return _traced(found), []
+            return TraceReply(state, (), error.fact, error.grant or None)
+        return _traced(found)
 
-    def _shard(self, request: ReadShard, advance: Advance) -> JobAnswer:
+    @job(
+        "key.shard",
+        buffers="If `listed`: offset and length in the shard of each inner chunk, in the order of "
+        "the grid; -1 and 0 for empty ones.",
+    )
+    def read_shard(self, report: JobReport, path: str) -> tuple[ShardModel, Buffers]:
+        """Read the index of a shard, in one request for a byte range."""
         try:
-            found = trace_key(self._refs, request.path, self._targets, ..., advance).shard
+            found = trace_key(self._refs, path, self._targets, ..., _advance(report)).shard
         except KeyError:
-            raise RefexplorerError(f"The set has nothing at {request.path!r}.") from None
+            raise RefexplorerError(f"The set has nothing at {path!r}.") from None
         except AccessError as error:
             state = "ask" if error.grant else "failed"
-            return ShardShown(ShardModel(state, error.fact, error.grant or None)), []
+            return ShardModel(state, error.fact, error.grant or None), []
         assert found is not None
         listed = found.offsets is not None and found.count <= INNER_LISTED
         start = getattr(found.reference, "offset", None if found.reference is None else 0)
@@ -207,7 +255,7 @@ class KeyDetails:
             listed,
         )
         columns = (found.offsets, found.lengths) if listed else ()
-        return ShardShown(model), [floats(each.reshape(-1)) for each in columns if each is not None]
+        return model, [floats(each.reshape(-1)) for each in columns if each is not None]
 
     def _key(self, key: str) -> str:
         try:
@@ -219,7 +267,12 @@ class KeyDetails:
         return key
 
 
-def _traced(found: Trace) -> KeyTraced:
+def _advance(report: JobReport) -> Advance:
+    """Return what reports the bytes of a fetch."""
+    return lambda now: report(now.bytes, now.byte_count, str(now))
+
+
+def _traced(found: Trace) -> TraceReply:
     steps = tuple(
         StepModel(
             each.name,
@@ -233,4 +286,4 @@ def _traced(found: Trace) -> KeyTraced:
     )
     flat = [] if found.values is None else found.values.reshape(-1)[:_VALUES_SHOWN].tolist()
     values = tuple(str(value)[:_VALUE_CHARS] for value in flat)
-    return KeyTraced(TraceReply(str(found.state), steps, found.message, None, values))
+    return TraceReply(str(found.state), steps, found.message, None, values)

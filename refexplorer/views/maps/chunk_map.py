@@ -5,31 +5,25 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
-from dataclasses import replace as copied
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from msgspec.structs import replace
+from msgspec import Struct
 
 from refexplorer.checks.states import UNREADABLE
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
-from refexplorer.io.decode.chunk_shapes import Index
-from refexplorer.refset.chunk_grid import DENSE_CHUNKS, STATES, ChunkReferences
-from refexplorer.refset.grid_cells import GridView, reduce
+from refexplorer.io.decode.sizes import Index
+from refexplorer.refset.chunk_grid import DENSE_CHUNKS, STATES, ChunkReferences, GridView, reduce
 from refexplorer.refset.moves import CHANGES
 from refexplorer.verbs.differing import MARKS, Difference
-from refexplorer.views.wire.answering import Buffers, Operations, floats
+from refexplorer.views.wire.answering import Buffers, floats
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer.chunks_messages import Grid, GridMap, MapTarget, ShowGrid
-from refexplorer.views.wire.explorer.compare_messages import (
-    ChangeKind,
-    Changes,
-    ChangesMap,
-    ShowChanges,
-)
 from refexplorer.views.wire.failure_log import FailureLog
-from refexplorer.views.wire.jobs import JobAnswer, JobReport, go_on, unheard
+from refexplorer.views.wire.jobs import JobReport, go_on
+from refexplorer.views.wire.messages import Count
+from refexplorer.views.wire.operations import job
 
 if TYPE_CHECKING:
     pass
@@ -40,6 +34,48 @@ ARRAYS_LISTED = 500  # arrays that the menu lists
 _STEPS = 3  # steps of the progress that is reported
 
 
+WindowSpan = tuple[Count, Count]
+"""Start and stop."""
+
+
+class MapTarget(Struct, frozen=True):
+    """A target in a map of chunks, with the number that its colour goes by."""
+
+    url: str | None
+    number: int
+
+
+class Grid(Struct, frozen=True):
+    """A picture of the chunks of an array, or of a part of them."""
+
+    array: str
+    arrays: tuple[str, ...]  # Those to choose from; cut
+    grid: tuple[Count, ...]  # Chunks along each dimension
+    dimensions: tuple[str, ...]
+    # key_start, separator: A chunk's key is ``key_start`` and its index joined by the separator
+    key_start: str
+    separator: str
+    axes: tuple[int, ...]  # Those that are drawn, at most two
+    window: tuple[WindowSpan, ...]  # Along each dimension, in chunks
+    steps: tuple[Count, ...]  # Chunks in a cell, for each drawn axis
+    rows: int
+    columns: int
+    # What a chunk can be. The last is ``failed``: in this session, in the last audit, or
+    # rejected.
+    states: tuple[str, ...]
+    counts: tuple[Count, ...]  # Chunks of each state
+    targets: tuple[MapTarget, ...]
+    target_count: int
+    outside: Count  # Keys of chunks that the grid does not have
+    sampled: bool  # Whether of generated chunks only one in each cell was looked at
+
+
+class GridMap(Struct, frozen=True):
+    """The map of chunks; null if the set has no arrays."""
+
+    map: Grid | None
+
+
 class ChunkMap:
     """Answers what a map of chunks asks; keeps the grid of the last array."""
 
@@ -48,15 +84,31 @@ class ChunkMap:
         self._other: ChunkMap | None = None
         self._refs = context.references
         self._failure_log = context.failure_log
-        self.operations: Operations = {ShowGrid: context.jobs.in_turn(self.show)}
         self._kept: tuple[str, ChunkReferences] | None = None
 
-    def show(self, request: ShowGrid, report: JobReport = unheard) -> tuple[GridMap, Buffers]:
-        """Answer ``grid.show``; ``map`` is None if the set has no arrays."""
-        if request.before:
-            return self._before().show(replace(request, before=False), report)
+    @job(
+        "grid.show",
+        in_turn=True,
+        buffers="float64 in C order: chunks of each state (states x rows x columns); then for each "
+        "cell (rows x columns) the target of most chunks (place in `targets`, or -1), the least "
+        "offset (or -1), bytes (or -1: not known, a whole file is among them), and how many "
+        "targets there are.",
+    )
+    def show(
+        self,
+        report: JobReport,
+        array: str | None = None,  # Null: the one of most chunks
+        axes: tuple[int, ...] | None = None,  # The drawn ones: rows, columns
+        # Along each dimension, in chunks; null: everything
+        window: tuple[tuple[int, int], ...] | None = None,
+        # Of the set that this one is compared with, as for an array that is no longer there
+        before: bool = False,
+    ) -> tuple[GridMap, Buffers]:
+        """Draw the chunks of an array."""
+        if before:
+            return self._before().show(report, array, axes, window)
         go_on(report, 0, _STEPS, "Looking for the array with the most chunks")
-        path = self._largest() if request.array is None else request.array
+        path = self._largest() if array is None else array
         if path is None:
             return GridMap(None), []
         grid = self._grid(path)
@@ -64,7 +116,7 @@ class ChunkMap:
         go_on(report, 1, _STEPS, f"Looking up {present}")
         outside = len(grid.outside)
         go_on(report, 2, _STEPS, f"Counting {present}")
-        view = grid.view(request.axes, request.window, CELLS)
+        view = grid.view(axes, window, CELLS)
         codes, places = np.unique(view.targets, return_inverse=True)
         places = places.reshape(view.shape) - int(-1 in codes)
         counts = self._counts(grid, view)
@@ -81,7 +133,7 @@ class ChunkMap:
             raise RefexplorerError("There is no set to compare with: choose one in Compare.")
         if self._other is None or self._other._refs is not other:
             log = FailureLog()
-            self._other = ChunkMap(copied(self._context, references=other, failure_log=log))
+            self._other = ChunkMap(replace(self._context, references=other, failure_log=log))
         return self._other
 
     def _largest(self) -> str | None:
@@ -201,6 +253,29 @@ WORDS = {
 }
 
 
+class ChangeKind(Struct, frozen=True):
+    """One change: its letter, what it is called, and how many keys of the set it became of."""
+
+    name: str
+    mark: str
+    words: str
+    keys: Count
+
+
+class Changes(Struct, frozen=True):
+    """What became of the chunks of a picture."""
+
+    array: str
+    window: tuple[WindowSpan, ...]
+    kinds: tuple[ChangeKind, ...]
+
+
+class ChangesMap(Struct, frozen=True):
+    """The changes; null if there is nothing to compare with."""
+
+    changes: Changes | None
+
+
 class ChangesOfChunks:
     """Draws what became of chunks since the set that is compared with."""
 
@@ -208,22 +283,25 @@ class ChangesOfChunks:
         self._comparison = context.comparison
         self._lock = threading.Lock()
         self._kept: tuple[Difference, str, np.ndarray] | None = None
-        self.operations: Operations = {
-            ShowChanges: lambda request: context.jobs.start(
-                request, lambda report: self._show(request, report)
-            ),
-        }
 
-    def _show(self, request: ShowChanges, report: JobReport) -> JobAnswer:
+    @job("changes.show", buffers="Chunks of each kind (kinds x rows x columns), float64, C order.")
+    def show(
+        self,
+        report: JobReport,
+        array: str,
+        axes: tuple[int, ...],
+        window: tuple[tuple[int, int], ...],
+        steps: tuple[int, ...],
+    ) -> tuple[ChangesMap, Buffers]:
+        """Draw what became of the chunks of a picture; its fields are those of `Grid`."""
         report(None, None, "Comparing the keys of both sets")
         found = self._comparison.difference()
         if found is None:
             return ChangesMap(None), []
         kinds = kinds_of(found)
         codes = [CHANGES.index(kind.name) for kind in kinds]
-        grid, window = self._grid(found, request.array), request.window
-        cells = changes_in_cells(grid, window, request.axes, request.steps, codes)
-        return ChangesMap(Changes(request.array, tuple(window), kinds)), [floats(cells)]
+        cells = changes_in_cells(self._grid(found, array), window, axes, steps, codes)
+        return ChangesMap(Changes(array, window, kinds)), [floats(cells)]
 
     def _grid(self, found: Difference, path: str) -> np.ndarray:
         with self._lock:

@@ -5,116 +5,30 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.formats.columns.arrow import flags_of, numbers_of, text_column
-from refexplorer.io.decode.chunk_shapes import chunks_along
 from refexplorer.refset.contents import internals
-from refexplorer.refset.patterns import GLOB_MARKS, Matcher
+from refexplorer.refset.search import GLOB_MARKS, Matcher
 from refexplorer.refset.targets import folders_of
-from refexplorer.views.health.time_axes import TimeAxes, TimeAxis, UnknownTimesError
+from refexplorer.views.maps.target_dates import DateFinder, TargetDates, bins_of
 from refexplorer.views.preview.regions import parse
-from refexplorer.views.preview.values import cache_of
-from refexplorer.views.wire.explorer.targets_messages import (
-    DateBin,
-    TargetDates,
-    TargetFold,
-    TargetQuery,
-    TargetRow,
-)
+from refexplorer.views.wire.messages import Count, Real, named
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from refexplorer.refset.targets import TargetIndex
-    from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
-
-_NONE = np.datetime64("NaT", "s")
-
-
-@dataclass(frozen=True, eq=False)
-class DatedTargets:
-    """n targets, in the order of the index."""
-
-    dates: np.ndarray  # The first time in each, datetime64[s]; NaT where nothing tells it
-    is_coordinate: np.ndarray  # Whether a time coordinate told it, bool
-
-
-class DateFinder:
-    """Finds the dates of the targets of a set, anew once a coordinate was read."""
-
-    def __init__(self, refs: ReferenceSet) -> None:
-        self._refs = refs
-        self._axes = TimeAxes(refs)
-        self._cache = cache_of(refs)
-        self._found: tuple[int | None, DatedTargets] | None = None
-
-    def find(self) -> DatedTargets:
-        """Return the dates; the same object as long as nothing more is known."""
-        if self._found is None or self._found[0] not in (None, self._cache.size):
-            size = self._cache.size
-            dated, is_final = self._make()
-            self._found = None if is_final else size, dated
-        return self._found[1]
-
-    def _make(self) -> tuple[DatedTargets, bool]:
-        """Return the dates, and whether reading more would not change them."""
-        index, is_final = internals(self._refs).target_index, True
-        codes = {url: code for code, url in enumerate(index.urls)}
-        found = np.full(len(codes), np.nan)
-        for path in self._refs.arrays():
-            if not np.isnan(found).any():
-                is_final = True
-                break
-            array = self._refs.array(path)
-            try:
-                axis = self._axes.of(array)
-            except UnknownTimesError:
-                is_final = False
-                continue
-            if axis is not None:
-                self._date(array, axis, codes, found)
-        dates = np.full(len(codes), _NONE)
-        is_known = ~np.isnan(found)
-        dates[is_known] = (found[is_known] // 10**6).astype(np.int64).astype("datetime64[s]")
-        dates[~is_known] = index.dates[~is_known]
-        if len(np.unique(dates[~np.isnat(dates)])) < 2:  # a single date tells nothing
-            dates[:], is_known = _NONE, np.zeros(len(codes), np.bool_)
-        return DatedTargets(dates, is_known), is_final
-
-    def _date(
-        self, array: ArrayMeta, axis: TimeAxis, codes: dict[str | None, int], found: np.ndarray
-    ) -> None:
-        """Date the targets of an array that have no date yet."""
-        grid = self._refs.chunk_grid(array.path)
-        if not grid.complete:
-            return
-        chunks = grid.chunks
-        has = chunks.targets >= 0
-        places = np.array([codes.get(url, -1) for url in grid.urls], np.int64)
-        targets = places[chunks.targets[has]]
-        if axis.axis is None:
-            times = np.full(len(targets), axis.times[0])
-        else:
-            starts = np.arange(0, len(axis.times), array.chunks[axis.axis])
-            firsts = np.fmin.reduceat(axis.times, starts) if len(starts) else starts
-            times = firsts[chunks.indices[has, axis.axis].astype(np.int64)]
-        told = np.full(len(found), np.nan)
-        known = targets >= 0
-        np.fmin.at(told, targets[known], times[known])
-        np.copyto(found, told, where=np.isnan(found))
-
 
 LISTED = 200_000
 """Most targets of one list."""
-BINS = 120  # bars of the timeline
 _CHUNKS = 1_000_000  # chunks along one dimension of a selection, each a number in memory
 _ARRAYS_NAMED = 4  # arrays that a row names
 
@@ -129,6 +43,68 @@ class Known(NamedTuple):
 
 UNKNOWN = Known(None, "unknown", None)
 FINE = ("good", "unknown")
+
+
+TargetWord = Annotated[
+    str,
+    named(
+        "TargetWord",
+        "unknown", "good", "not written", "short", "unreachable", "not allowed", "damaged",
+        "changed",
+    ),
+]  # fmt: skip
+"""``unknown``: not checked; ``good``: it answered, and no compared range is past its end."""
+
+
+class TargetFold(Struct, frozen=True):
+    """A folder or a host in the table of targets."""
+
+    name: str  # What its targets begin with; empty for those that are given by a name alone
+    targets: Count
+    lost: Count  # Targets with problems: missing, changed, failed or too short
+    open: bool  # Whether its targets are listed below it
+
+
+class TargetRow(Struct, frozen=True):
+    """A target in the table of targets; size and state are known after it was checked."""
+
+    url: str | None  # Null: the reader names it
+    ranges: Count
+    whole: Count  # Keys that refer to all of it
+    bytes: Count  # That are referred to, each counted once
+    end: Count  # Of the last range
+    arrays: tuple[str | None, ...]  # The first; null stands for other keys
+    array_count: int
+    size: Count | None  # Of the whole target; null until it is known
+    state: TargetWord
+    message: str | None
+    # Of an Icechunk repository: a file of its own, or one that it refers to; else null
+    kind: Annotated[str, named("TargetKind", "native", "virtual")] | None = None
+    # The first time in it, by a time coordinate, else the date in its name, as text
+    date: str | None = None
+    # Of a row that stands for several targets, whose numbers are their sums; null of a target
+    fold: TargetFold | None = None
+
+
+class TargetQuery(Struct, frozen=True):
+    """Which targets are listed, and in which order."""
+
+    array: str | None = None  # Null: those of all keys, else only those of an array
+    # Null: those of all of the array, else only those that a part of it needs; one text for each
+    # dimension
+    slices: tuple[str, ...] | None = None
+    find: str = ""  # Only those whose name has this text in it, or matches it as a glob
+    state: TargetWord | None = None  # Only those of a state
+    # since, until: Only those with a date from here up to and without there; milliseconds since
+    # 1970
+    since: Real | None = None
+    until: Real | None = None
+    # The column; ``set``: in the order in which the set first names them
+    sort: Literal["set", "name", "ranges", "bytes", "share", "size", "state", "date"] = "set"
+    descending: bool = False
+    # ``folder`` or ``host``: rows of those, each with its targets below it while it is in `open`
+    fold: Literal["none", "folder", "host"] = "none"
+    open: tuple[str, ...] = ()
 
 
 class TargetListing:
@@ -182,7 +158,7 @@ class TargetListing:
         seconds = dates[has].astype(np.int64)
         lost = np.isin(self._states[codes][has], FINE, invert=True)
         by_coordinate = int(dated.is_coordinate[codes].sum())
-        bins = tuple(_bins(seconds, lost))
+        bins = tuple(bins_of(seconds, lost))
         ends = (float(seconds.min()) * 1000, float(seconds.max()) * 1000) if len(seconds) else None
         return TargetDates(bins, len(seconds), len(codes), by_coordinate, ends)
 
@@ -272,8 +248,8 @@ class TargetListing:
                 f"Too many chunks of `{path}` are generated to list the targets of a part of it."
             )
         places, needed = parse(array, query.slices), np.ones(len(grid.chunks), np.bool_)
-        for axis, (along, chunk) in enumerate(zip(places, array.chunks, strict=True)):
-            number, chunks = chunks_along(along, chunk)
+        for axis, (along, part) in enumerate(zip(array.axes, places, strict=True)):
+            number, chunks = along.touched(part)
             if number > _CHUNKS:
                 raise LimitError(f"This part has values of {number:,} chunks along one dimension.")
             needed &= np.isin(grid.chunks.indices[:, axis], np.fromiter(chunks, np.int64, number))
@@ -382,45 +358,3 @@ def _places(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 def _shown(date: np.datetime64) -> str:
     """Return a date without a time of midnight, and without seconds that are none."""
     return str(date).removesuffix("T00:00:00").replace("T", " ").removesuffix(":00")
-
-
-_STEPS = (
-    [("s", n) for n in (1, 2, 5, 10, 15, 30)]
-    + [("m", n) for n in (1, 2, 5, 10, 15, 30)]
-    + [("h", n) for n in (1, 2, 3, 6, 12)]
-    + [("D", n) for n in (1, 2, 5, 10)]
-    + [("M", n) for n in (1, 3, 6)]
-    + [("Y", n) for n in (1, 2, 5, 10, 20, 50, 100, 200, 500)]
-)
-_DECADES = 1970 % 100
-"""Years before numpy's first at which a century begins, so that periods begin at round years."""
-_LENGTHS = {"s": 1, "m": 60, "h": 3_600, "D": 86_400, "M": 31 * 86_400, "Y": 366 * 86_400}
-"""Seconds that a unit has at most."""
-
-
-def _bins(seconds: np.ndarray, lost: np.ndarray) -> list[DateBin]:
-    """Count dates by periods, as long as dates mostly are apart: an empty one is a gap.
-
-    They are longer where they would be more than `BINS`.
-    """
-    if not len(seconds):
-        return []
-    ends = np.array([seconds.min(), seconds.max()]).astype("datetime64[s]")
-    apart = np.median(np.diff(np.unique(seconds))) if ends[0] < ends[1] else 1
-    for unit, n in _STEPS:
-        shift = _DECADES if unit == "Y" else 0
-        first, last = ends.astype(f"datetime64[{unit}]").astype(np.int64) + shift
-        # counted before they are made: of seconds there would be a thousand million
-        if last // n - first // n < BINS and n * _LENGTHS[unit] >= apart:
-            break
-    numbers = np.arange(first // n, last // n + 2)
-    edges = (
-        (numbers * n - shift).astype(f"datetime64[{unit}]").astype("datetime64[s]").astype(np.int64)
-    )
-    places = np.searchsorted(edges, seconds, side="right") - 1
-    counts = np.bincount(places, minlength=len(edges) - 1)
-    bad = np.bincount(places[lost], minlength=len(edges) - 1)
-    return [
-        DateBin(float(edges[i] * 1000), float(edges[i + 1] * 1000), int(counts[i]), int(bad[i]))
-        for i in range(len(edges) - 1)
-    ]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow.compute as pc
-from msgspec import UNSET
+from msgspec import UNSET, Struct, UnsetType
 
 from refexplorer.checks.engine import AuditProgress, Manner, run
 from refexplorer.checks.states import FileState
@@ -21,28 +21,13 @@ from refexplorer.refset.contents import internals
 from refexplorer.refset.target_layout import TargetLayout, TargetRange
 from refexplorer.views.code.cells import code_of_check
 from refexplorer.views.health.health_controller import WORKERS, reading_of
-from refexplorer.views.maps.target_listing import Known, TargetListing
-from refexplorer.views.wire.answering import Buffers, Operations, floats
+from refexplorer.views.maps.target_dates import TargetDates
+from refexplorer.views.maps.target_listing import Known, TargetListing, TargetQuery, TargetRow
+from refexplorer.views.wire.answering import Buffers, floats
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer.targets_messages import (
-    CheckTargets,
-    DateTargets,
-    Layout,
-    ListTargets,
-    MapArray,
-    MapRange,
-    ShowTarget,
-    SumTargets,
-    TargetDates,
-    TargetList,
-    TargetPage,
-    TargetPlace,
-    TargetReply,
-    TargetRows,
-    TargetsChecked,
-    TargetsSummary,
-)
-from refexplorer.views.wire.jobs import JobReport, go_on, unheard
+from refexplorer.views.wire.jobs import JobReport, go_on
+from refexplorer.views.wire.messages import Count
+from refexplorer.views.wire.operations import job
 
 if TYPE_CHECKING:
     from refexplorer.checks.report import Report
@@ -60,53 +45,144 @@ _PLACE = r"(?s)^([A-Za-z][A-Za-z0-9+.-]*://[^/]*)?.*$"
 """A protocol with its host, which is all that is told of a URL here."""
 
 
+class TargetPage(Struct, frozen=True):
+    """Some of the rows of the table of targets, how many there are, and how many targets."""
+
+    start: Count
+    total: Count
+    rows: tuple[TargetRow, ...]
+    targets: Count
+
+
+class TargetPlace(Struct, frozen=True):
+    """A host, or what else URLs begin with, and how many targets are there."""
+
+    place: str  # Such as ``s3://bucket``; empty for paths
+    targets: Count
+
+
+class TargetsSummary(Struct, frozen=True):
+    """The targets in numbers."""
+
+    total: Count
+    # places, place_count: Those of most targets, and how many there are
+    places: tuple[TargetPlace, ...]
+    place_count: Count
+    checked: Count  # Targets of which a check or an audit told the state
+    # lost, lost_count: The first whose state is not ``good``, and how many there are
+    lost: tuple[TargetRow, ...]
+    lost_count: Count
+    unlisted: Count  # Generated keys that were not evaluated: they may have other targets
+
+
+class TargetList(Struct, frozen=True):
+    """All targets of a query as text, which travels beside it."""
+
+    name: str  # For a file
+    # targets, total: How many are in it, and how many there are
+    targets: Count
+    total: Count
+
+
+class MapArray(Struct, frozen=True):
+    """An array in a map of a target, with the number that its colour goes by."""
+
+    path: str | None  # Null: other keys
+    number: int
+
+
+class MapRange(Struct, frozen=True):
+    """A byte range of a target; `array` is a place in `Layout.arrays`."""
+
+    key: str
+    array: int
+    offset: Count
+    length: Count
+
+
+class Layout(Struct, frozen=True):
+    """A target and a window of it, in bytes."""
+
+    url: str | None  # Null: the reader names it
+    start: Count
+    stop: Count
+    end: Count
+    ranges: Count
+    # whole, whole_keys: How many keys refer to all of it, and the first of them
+    whole: Count
+    whole_keys: tuple[str, ...]
+    bytes: Count  # That are referred to, each counted once
+    gaps: Count
+    gap_bytes: Count
+    # shared, shared_bytes: Intervals that more than one range has, and their bytes
+    shared: Count
+    shared_bytes: Count
+    arrays: tuple[MapArray, ...]
+    # The ranges of the window; null where there are too many to list
+    shown: tuple[MapRange, ...] | None
+    unlisted: Count  # Generated keys that were not evaluated
+
+
+class TargetReply(Struct, frozen=True):
+    """The map of a target; null if the set has no targets."""
+
+    layout: Layout | None
+
+
+class TargetsChecked(Struct, frozen=True):
+    """The result of a check."""
+
+    summary: str
+    grants: tuple[str, ...]  # What `allow` needs for the targets that were not asked
+
+
+_ALL = TargetQuery()
+
+
 class TargetMapView:
     """Answers what the table and the map of targets ask."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
         self._targets = context.targets
-        self._jobs = context.jobs
         self._did = context.did
-        self.operations: Operations = {
-            TargetRows: self._jobs.in_turn(self.rows),
-            ListTargets: self._jobs.in_turn(self.list),
-            DateTargets: self._jobs.in_turn(self.dates),
-            SumTargets: self._jobs.in_turn(self.summary),
-            ShowTarget: self._jobs.in_turn(self.show),
-            CheckTargets: self._check,
-        }
         self._checked: dict[str | None, Known] = {}
         self._all_known: dict[str | None, Known] = {}
         self._listing = TargetListing(self._refs, self._known)
         self._audit: tuple[Report, dict[str | None, Known]] | None = None
 
-    def rows(self, request: TargetRows, report: JobReport = unheard) -> tuple[TargetPage, Buffers]:
-        """Answer ``targets.rows``."""
+    @job("targets.rows", in_turn=True)
+    def rows(self, report: JobReport, start: int, n: int, query: TargetQuery = _ALL) -> TargetPage:
+        """List targets."""
         self._sort(report)
-        start, n = max(request.start, 0), min(max(request.n, 0), ROWS)
-        rows, total, targets = self._listing.rows(request.query, start, n)
-        return TargetPage(start, total, tuple(rows), targets), []
+        start, n = max(start, 0), min(max(n, 0), ROWS)
+        rows, total, targets = self._listing.rows(query, start, n)
+        return TargetPage(start, total, tuple(rows), targets)
 
-    def list(self, request: ListTargets, report: JobReport = unheard) -> tuple[TargetList, Buffers]:
-        """Answer ``targets.list``."""
+    @job("targets.list", in_turn=True, buffers="UTF-8.")
+    def list(
+        self,
+        report: JobReport,
+        query: TargetQuery,
+        # ``text``: one name on each line; ``csv``: with what is known of each
+        form: Literal["text", "csv"],
+    ) -> tuple[TargetList, Buffers]:
+        """Write the targets of a query as a list of names, or as a table."""
         self._sort(report)
-        text, written, total = self._listing.text(request.query, request.form)
-        ending = "csv" if request.form == "csv" else "txt"
+        text, written, total = self._listing.text(query, form)
+        ending = "csv" if form == "csv" else "txt"
         name = f"{self._refs.source.name}.targets.{ending}"
         return TargetList(name, written, total), [text.encode(errors="replace")]
 
-    def dates(
-        self, request: DateTargets, report: JobReport = unheard
-    ) -> tuple[TargetDates, Buffers]:
-        """Answer ``targets.dates``."""
+    @job("targets.dates", in_turn=True)
+    def dates(self, report: JobReport, query: TargetQuery = _ALL) -> TargetDates:
+        """Count the targets of a query by date."""
         self._sort(report)
-        return self._listing.periods(request.query), []
+        return self._listing.periods(query)
 
-    def summary(
-        self, request: SumTargets, report: JobReport = unheard
-    ) -> tuple[TargetsSummary, Buffers]:
-        """Answer ``targets.summary``."""
+    @job("targets.summary", in_turn=True)
+    def summary(self, report: JobReport) -> TargetsSummary:
+        """Count the targets by their places, and tell which of them have problems."""
         self._sort(report)
         index = internals(self._refs).target_index
         places = _places(index.names)
@@ -121,7 +197,7 @@ class TargetMapView:
             rows,
             len(lost),
             index.unlisted,
-        ), []
+        )
 
     def _known(self) -> Mapping[str | None, Known]:
         """Return what the last audit and the last check found of each target."""
@@ -131,12 +207,10 @@ class TargetMapView:
             self._all_known = {**self._audit[1], **self._checked}
         return self._all_known
 
-    def _check(self, request: CheckTargets) -> None:
+    @job("targets.check")
+    def check(self, report: JobReport) -> TargetsChecked:
+        """Ask each target for its size; then `targets.rows` knows sizes and states."""
         self._did(code_of_check(self._targets.policy.granted))
-        self._jobs.start(request, self._ask_all)
-
-    def _ask_all(self, report: JobReport) -> tuple[TargetsChecked, Buffers]:
-        """Ask each target that may be read for its size."""
 
         def watch(progress: AuditProgress) -> bool:
             done, of = progress.audited, progress.total
@@ -156,9 +230,7 @@ class TargetMapView:
         self._checked |= found
         self._all_known = {**self._all_known, **found}
         text = f"{checked.headline.text}. {' '.join(checked.summary)}"
-        return TargetsChecked(
-            text[:1].upper() + text[1:], checked.counts.grants[:_GRANTS_NAMED]
-        ), []
+        return TargetsChecked(text[:1].upper() + text[1:], checked.counts.grants[:_GRANTS_NAMED])
 
     def _known_by(self, checked: Report) -> dict[str | None, Known]:
         """Return what a report says of each target."""
@@ -177,14 +249,27 @@ class TargetMapView:
         internals(self._refs).target_index  # noqa: B018  sorted when first asked for
         go_on(report, 1, 2, "Sorted")
 
-    def show(self, request: ShowTarget, report: JobReport = unheard) -> tuple[TargetReply, Buffers]:
-        """Answer ``target.show``; ``layout`` is None if the set has no targets."""
+    @job(
+        "target.show",
+        in_turn=True,
+        buffers="float64: edges of n bins (n + 1); then for each bin the bytes covered, those "
+        "covered twice, ranges that begin there, and the array of most bytes (place in `arrays`, "
+        "or -1).",
+    )
+    def show(
+        self,
+        report: JobReport,
+        # Null is the target that the reader names; left out: the first one
+        url: str | UnsetType | None = UNSET,
+        window: tuple[int, int] | None = None,  # In bytes; null: everything
+    ) -> tuple[TargetReply, Buffers]:
+        """Draw which bytes of a target are referred to."""
         self._sort(report)
         first = self._refs.targets(0, 1)
         if not first:
             return TargetReply(None), []
-        layout = self._layout(first[0].url if request.url is UNSET else request.url)
-        start, stop = _window(request.window, layout.end)
+        layout = self._layout(first[0].url if url is UNSET else url)
+        start, stop = _window(window, layout.end)
         bins = layout.bins(start, stop, BINS)
         arrays = (bins.edges, bins.covered, bins.shared, bins.ranges, bins.arrays)
         return TargetReply(self._model(layout, start, stop)), [floats(each) for each in arrays]

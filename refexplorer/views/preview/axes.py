@@ -6,13 +6,15 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.io.decode.chunk_shapes import POINTER, is_small
-from refexplorer.io.reading.readings import ChunkState
+from refexplorer.io.decode.sizes import POINTER, is_small
+from refexplorer.io.earth import Direction, is_along
+from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.regions import (
     Labels,
@@ -30,14 +32,27 @@ from refexplorer.views.preview.values import (
     physical,
     value_text,
 )
-from refexplorer.views.wire.explorer.data_messages import Coordinate
+from refexplorer.views.wire.messages import Real
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
+DIRECTIONS: tuple[Direction, ...] = ("latitude", "longitude")
 _COORDINATE_CHUNKS = 8  # larger coordinates are not fetched for the labels of an axis
 _COORDINATE_BYTES = 2**20  # the same, in decoded bytes
+
+
+class Coordinate(Struct, frozen=True):
+    """The positions along one dimension."""
+
+    name: str
+    values: tuple[Real, ...] | None  # Null where they are not known without more reads
+    times: bool = False  # Whether they are milliseconds since 1970
+    # In place of values that float64 cannot express, such as integers above 2^53; else null
+    texts: tuple[str, ...] | None = None
+    # Whether they are degrees of latitude or longitude, so that coasts can be drawn
+    along: Literal["latitude", "longitude"] | None = None
 
 
 def sides_of(refs: ReferenceSet, array: ArrayMeta) -> Iterator[ArrayMeta | None]:
@@ -144,7 +159,8 @@ def _along(
         # 0.1, not 0.10000000149011612
         numbers = meant.decoded.astype(str).astype("<f8")
     shown = numbers[first] if size == 1 else numbers[first] / 2 + numbers[last] / 2
-    return Coordinate(name, tuple(map(float, shown)), meant.times, texts)
+    along = next((each for each in DIRECTIONS if is_along(each, side)), None)
+    return Coordinate(name, tuple(map(float, shown)), meant.times, texts, along)
 
 
 def ends_of(part: range, size: int) -> tuple[list[int], list[int]]:
@@ -178,9 +194,8 @@ def first_look(refs: ReferenceSet, array: ArrayMeta, budget: int | None = None) 
     if colours is not None:
         places[colours] = range(array.shape[colours])
     for axis, numbers, (first, last) in zip(shown, outer, window, strict=True):
-        step = array.chunks[axis]
-        chunks = numbers[first:last]
-        places[axis] = range(chunks[0] * step, min(chunks[-1] * step + step, array.shape[axis]))
+        along, chunks = array.axes[axis], numbers[first:last]
+        places[axis] = range(along.part(chunks[0]).start, along.part(chunks[-1]).stop)
     return tuple(places)
 
 
@@ -194,7 +209,7 @@ def _cost(refs: ReferenceSet, array: ArrayMeta, key: str) -> int:
     reference = refs.get(key)
     if reference is None or isinstance(reference, Inline | Base64):
         return 0
-    decoded = math.prod(array.chunks) * (array.itemsize or POINTER)
+    decoded = math.prod(array.chunks) * (array.itemsize or POINTER)  # of the largest
     return decoded if reference.size is None else reference.size
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from time import monotonic
@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec.structs import replace
 
-from refexplorer.core.text import escape
-from refexplorer.io.decode.chunk_shapes import Index, overlap, place_count
-from refexplorer.io.reading.readings import ChunkState, Reading, overall
-from refexplorer.views.preview.axes import coordinates_of
+from refexplorer.io.decode.sizes import Index, overlap, place_count
+from refexplorer.io.reading.chunks import ChunkState, Reading, overall
+from refexplorer.views.preview.axes import Coordinate, coordinates_of
+from refexplorer.views.preview.reading_model import ReadingModel, counts_of, lost_of, triples
 from refexplorer.views.preview.regions import (
     PICTURE_CHUNKS,
     Region,
     channels_of,
     chunks_touched,
     names_of,
-    slices,
 )
 from refexplorer.views.preview.values import (
     DecodedChunks,
@@ -33,13 +32,6 @@ from refexplorer.views.preview.values import (
     physical,
     type_name,
     value_text,
-)
-from refexplorer.views.wire.explorer.data_messages import (
-    ChunkCounts,
-    Coordinate,
-    Flag,
-    LostChunks,
-    ReadingModel,
 )
 from refexplorer.views.wire.jobs import JobReport
 
@@ -200,82 +192,6 @@ class PictureBlocks:
             places.append(middles[inside] - side.start)
         if cells:
             self._cells[np.ix_(*cells)] = part[np.ix_(*places)]
-
-
-_FLAGS = 64  # entries of a legend; with more the values are a scale
-_NAME = 80  # characters of a meaning: a file may hold any text
-
-
-def triples(places: Region) -> tuple[tuple[int, int, int], ...]:
-    """Return start, stop and step along each dimension."""
-    return tuple((part.start, part.stop, part.step) for part in places)
-
-
-def counts_of(states: Mapping[Index, ChunkState]) -> ChunkCounts:
-    """Count chunks by state."""
-    found = list(states.values())
-    return ChunkCounts(*(found.count(state) for state in ChunkState))
-
-
-def lost_of(states: Mapping[Index, ChunkState]) -> Iterator[LostChunks]:
-    """Yield the chunks that were not fetched, those of one state in a row together."""
-    lost = sorted(
-        (index, state) for index, state in states.items() if state is not ChunkState.FETCHED
-    )
-    first: Index = ()
-    state, count = ChunkState.FETCHED, 0
-    for index, found in lost:
-        if count and state is found and index == (*first[:-1], first[-1] + count):
-            count += 1
-            continue
-        if count:
-            yield LostChunks(first, count, state)
-        first, state, count = index, found, 1
-    if count:
-        yield LostChunks(first, count, state)
-
-
-def blank_reading(array: ArrayMeta, places: Region) -> ReadingModel:
-    """Return what is known of a reading before it is begun."""
-    units = array.attributes.get("units")
-    name = array.attributes.get("long_name", array.path.rpartition("/")[2])
-    return ReadingModel(
-        state="failed",
-        array=array.path,
-        slices=slices(array, places),
-        region=triples(places),
-        chunk_shape=array.chunks,
-        key_start=array.folder + array.prefix if array.shape else array.chunk_key(()),
-        separator=array.separator,
-        shape=(),
-        dtype=array.dtype,
-        dimensions=names_of(array),
-        units=units if isinstance(units, str) else None,
-        name=name if isinstance(name, str) else array.path,
-        times=False,
-        minimum=None,
-        maximum=None,
-        missing=0,
-        seconds=0.0,
-        message=None,
-        grant=None,
-        coordinates=(),
-        chunks=ChunkCounts(0, 0, 0),
-        lost=(),
-        flags=tuple(_flags(array)),
-        channels=channels_of(array),
-    )
-
-
-def _flags(array: ArrayMeta) -> Iterator[Flag]:
-    """Yield the flags of an array; none where values and meanings are not as many."""
-    values, meanings = array.attributes.get("flag_values"), array.attributes.get("flag_meanings")
-    names = meanings.split() if isinstance(meanings, str) else []
-    numbers = values if isinstance(values, list) else []
-    if len(names) == len(numbers) <= _FLAGS:
-        for value, name in zip(numbers, names, strict=True):
-            if isinstance(value, int | float):
-                yield Flag(float(value), escape(name, _NAME))
 
 
 TellCells = Callable[[ReadingModel, list[Box], bytes], None]

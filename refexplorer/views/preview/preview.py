@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from refexplorer.core.errors import AccessError, RefexplorerError
-from refexplorer.io.decode.chunk_shapes import WHOLE_CHUNKS, place_count
-from refexplorer.io.reading.readings import ChunkState, Reading
-from refexplorer.io.reading.selection import estimate_keys
+from refexplorer.io.decode.sizes import WHOLE_CHUNKS, Index, place_count
+from refexplorer.io.reading.chunks import ChunkState, Reading
+from refexplorer.io.reading.selection import Estimate, estimate_keys
 from refexplorer.io.reading.trace_value import trace_value
-from refexplorer.spec.references import Base64, Inline, Range
+from refexplorer.spec.references import Base64, Inline, Kind, Range
 from refexplorer.views.code.cells import code_of_slices
 from refexplorer.views.preview.axes import coordinates_of, first_look, labels_of, sides_of
 from refexplorer.views.preview.netcdf import Cells, netcdf
-from refexplorer.views.preview.picture import (
-    Box,
-    Picture,
-    TellCells,
+from refexplorer.views.preview.picture import Box, Picture, TellCells, is_pictured, untold
+from refexplorer.views.preview.reading_model import (
+    ReadingModel,
     blank_reading,
     counts_of,
-    is_pictured,
     lost_of,
     triples,
-    untold,
 )
 from refexplorer.views.preview.regions import (
     PICTURE_CHUNKS,
@@ -38,8 +36,10 @@ from refexplorer.views.preview.regions import (
     of_chunk,
     parse,
     places_of,
-    slices,
     whole,
+)
+from refexplorer.views.preview.regions import (
+    slices as slices_text,
 )
 from refexplorer.views.preview.values import (
     DecodedChunks,
@@ -57,36 +57,38 @@ from refexplorer.views.preview.values import (
     type_name,
     value_text,
 )
-from refexplorer.views.wire.answering import Operations
+from refexplorer.views.wire.answering import Buffers
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer.data_messages import (
-    CellsCame,
-    FindValue,
-    PartSaved,
-    Plan,
-    Planned,
-    PlanSlice,
-    ReadAhead,
-    ReadChunk,
-    ReadingModel,
-    ReadValue,
-    SavePart,
-    TraceValue,
-    ValuePlace,
-    ValueStep,
-    ValueText,
-    ValueTraced,
-    WasRead,
-    WasReadAhead,
-)
-from refexplorer.views.wire.jobs import JobAnswer, JobReport, unheard
-from refexplorer.views.wire.models import EstimateModel
+from refexplorer.views.wire.jobs import JobReport, unheard
+from refexplorer.views.wire.messages import Count, Event
+from refexplorer.views.wire.operations import job, request
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
-_FORGOTTEN = EstimateModel(0, 0, (), "Show what was read before")
+_FORGOTTEN = Estimate(0, 0, (), "Show what was read before")
+
+
+class Plan(Struct, frozen=True):
+    """A part of an array, and what reading it takes."""
+
+    array: str
+    dimensions: tuple[str, ...]
+    sizes: tuple[Count, ...]
+    slices: tuple[str, ...]  # One for each dimension, as Python writes them: ``3``, ``0:10:2``
+    shape: tuple[Count, ...]
+    chunk_count: int
+    estimate: Estimate  # What is here already costs nothing
+    # kept, kept_most: Bytes of decoded chunks that are kept for all views of the set, and how
+    # many may be
+    kept: Count = 0
+    kept_most: Count = 0
+    # Bytes that the first look at an array of the set fetches, where nobody chose others
+    budget: Count = 0
+    # What has to be allowed before it may be read, such as ``s3://bucket``; empty where this page
+    # may not read it at all; null where it may be read by now, so that a picture need not ask
+    grant: str | None = None
 
 
 def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks) -> Plan:
@@ -96,19 +98,14 @@ def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedCh
         array.path,
         names_of(array),
         array.shape,
-        slices(array, places),
+        slices_text(array, places),
         tuple(map(place_count, places)),
         sum(1 for _ in chunks_touched(array, places, _most(array))),
-        _estimate(refs, keys) if keys else _FORGOTTEN,
+        estimate_keys(refs, keys) if keys else _FORGOTTEN,
         chunks.cache.size,
         chunks.cache.most,
         refs.limits.picture_bytes,
     )
-
-
-def _estimate(refs: ReferenceSet, keys: Iterable[str]) -> EstimateModel:
-    found = estimate_keys(refs, keys)
-    return EstimateModel(found.bytes, found.requests, found.targets, found.label, found.chunks)
 
 
 def keys_to_read(
@@ -213,8 +210,76 @@ def _thinned(array: ArrayMeta, places: Region) -> str | None:
     return f"Shown: {', '.join(along)}." if along else None
 
 
+class Planned(Struct, frozen=True):
+    """The cost of a read."""
+
+    plan: Plan
+
+
+class WasRead(Struct, frozen=True):
+    """The values that were read."""
+
+    reading: ReadingModel
+
+
+class CellsCame(Event, frozen=True, tag="cells"):
+    """Cells of a reading that is not done yet; their values travel beside it, box after box."""
+
+    job: str  # The id of the request
+    reading: ReadingModel  # What is known so far
+    # Start and end of the cells along each dimension
+    boxes: tuple[tuple[tuple[int, int], ...], ...]
+
+
+class WasReadAhead(Struct, frozen=True):
+    """What is kept now."""
+
+    kept: Count  # In bytes
+    parts: int  # How many of the parts fitted into the budget
+
+
+class PartSaved(Struct, frozen=True):
+    """A file of values; it travels beside the answer."""
+
+    name: str
+
+
+class ValuePlace(Struct, frozen=True):
+    """Where the bytes of a value are."""
+
+    key: str
+    kind: Kind | None  # Of the reference; null where there is none
+    url: str | None
+    # offset, length: Of the byte range in the target; null for all of it
+    offset: Count | None
+    length: Count | None
+
+
+class ValueText(Struct, frozen=True):
+    """A value with every digit of its type; null if its chunk would have to be fetched."""
+
+    text: str | None
+
+
+class ValueStep(Struct, frozen=True):
+    """One step from a chunk to a value."""
+
+    name: str  # As of `refexplorer.TraceStep`
+    text: str  # One sentence
+    is_broken: bool = False  # Whether it fails, so that there is none after it
+
+
+class ValueTraced(Struct, frozen=True):
+    """The reason for a value, in a sentence, and the steps that lead to it."""
+
+    sentence: str
+    steps: tuple[ValueStep, ...]
+
+
 class PreviewReader:
     """Reads parts of the arrays of one set."""
+
+    events = (CellsCame,)
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
@@ -223,35 +288,49 @@ class PreviewReader:
         self._did = context.did
         self.chunks = DecodedChunks(self._refs, context.targets, context.failure_log)
         self.last: tuple[ReadingModel, bytes | None] | None = None
-        self.operations: Operations = {
-            PlanSlice: self._plan,
-            ReadChunk: self._read,
-            ReadAhead: self._read_ahead,
-            SavePart: self._save,
-            FindValue: self._find,
-            ReadValue: self._read_value,
-            TraceValue: self._explain,
-        }
 
-    def _plan(self, request: PlanSlice) -> Planned:
-        array = self._array(request.array)
-        if request.index is None and request.slices is None:
-            places = first_look(self._refs, array, request.budget)
+    @request("slice.plan")
+    def plan(
+        self,
+        array: str,
+        slices: tuple[str, ...] | None = None,  # One for each dimension: ``3`` or ``0:10:2``
+        index: tuple[int, ...] | None = None,  # Of a chunk
+        budget: int | None = None,  # Bytes of what is shown first; null for that of the set
+        # Whether the part is on screen, although it was not read: the front end had it
+        shown: bool = False,
+    ) -> Planned:
+        """Say what reading a part takes; without slices and index, of what is shown first."""
+        meta = self._array(array)
+        if index is None and slices is None:
+            places = first_look(self._refs, meta, budget)
             # it takes a while, and who looks at an array is about to read it
             self._jobs.aside(load_array_libraries)
         else:
-            places = self._asked(array, request)
-        found = plan(self._refs, array, places, self.chunks)
+            places = self._asked(meta, slices, index)
+        found = plan(self._refs, meta, places, self.chunks)
         if any(target.startswith("http") for target in found.estimate.targets):
             self._jobs.aside(load_http)
-        if request.shown:
-            self._show(array, places, is_here=found.estimate.bytes == 0)
-        return Planned(found)
+        if shown:
+            self._show(meta, places, is_here=found.estimate.bytes == 0)
+        return Planned(replace(found, grant=self._grant(meta, places)))
+
+    def _grant(self, array: ArrayMeta, places: Region) -> str | None:
+        """Return what has to be allowed before a part may be read; None if nothing has to."""
+        try:
+            for key in keys_to_read(self._refs, array, places, self.chunks):
+                reference = self._refs.get(key)
+                if reference is not None and not isinstance(reference, Inline | Base64):
+                    self._targets.wanted(key, reference)
+        except AccessError as error:
+            return error.grant
+        except RefexplorerError:  # what is wrong is said where it is read
+            return None
+        return None
 
     def _show(self, array: ArrayMeta, places: Region, is_here: bool) -> None:
         """Keep what a front end shows that had it already."""
         granted = self._targets.policy.granted
-        self._did(code_of_slices(self._refs, array.path, slices(array, places), granted))
+        self._did(code_of_slices(self._refs, array.path, slices_text(array, places), granted))
         if is_here:
 
             def keep() -> None:
@@ -260,25 +339,41 @@ class PreviewReader:
 
             self._jobs.aside(keep)
 
-    def _read(self, request: ReadChunk) -> None:
-        array = self._array(request.array)
-        named = slices(array, self._asked(array, request))
-        if not request.ahead:
-            self._did(code_of_slices(self._refs, array.path, named, self._targets.policy.granted))
-        self._jobs.start(request, lambda report: self._reading(request, report))
-
-    def _reading(self, request: ReadChunk, report: JobReport) -> JobAnswer:
+    @job(
+        "chunk.read",
+        buffers="The values, float64 in C order; none of text and structured values. Where float64 "
+        "cannot express them all, a second buffer has them as 64-bit integers: unsigned for "
+        "``uint64``, ticks of the unit for times.",
+    )
+    def read(
+        self,
+        number: str,
+        report: JobReport,
+        array: str,
+        slices: tuple[str, ...] | None = None,  # One for each dimension: ``3`` or ``0:10:2``
+        index: tuple[int, ...] | None = None,  # Of a chunk
+        # scale, times: What of the CF conventions is applied
+        scale: bool = True,
+        times: bool = True,
+        # Of structured values; null for the first with numbers, empty for all as text
+        field: str | None = None,
+        ahead: bool = False,  # Whether nobody looks at it yet: no code is made of it
+    ) -> tuple[WasRead, Buffers]:
+        """Read a part of an array; without slices and index, the whole."""
+        meta = self._array(array)
+        places = self._asked(meta, slices, index)
+        if not ahead:
+            named, granted = slices_text(meta, places), self._targets.policy.granted
+            self._did(code_of_slices(self._refs, array, named, granted))
         load_array_libraries()
-        array = self._array(request.array)
-        places = self._asked(array, request)
-        decoding = Decoding(request.scale, request.times, request.field)
+        decoding = Decoding(scale, times, field)
 
         def tell(so_far: ReadingModel, boxes: list[Box], values: bytes) -> None:
             named = tuple(tuple((side.start, side.stop) for side in box) for box in boxes)
-            self._jobs.tell(CellsCame(str(request.id), so_far, named), [values])
+            self._jobs.tell(CellsCame(str(number), so_far, named), [values])
 
-        reading, buffers = preview(self._refs, array, places, self.chunks, decoding, report, tell)
-        if not request.ahead:
+        reading, buffers = preview(self._refs, meta, places, self.chunks, decoding, report, tell)
+        if not ahead:
             self.last = reading, next(iter(buffers), None)
         return WasRead(reading), buffers
 
@@ -311,65 +406,92 @@ class PreviewReader:
             return True
         return self._targets.wanted(key, reference).place.protocol == "file"
 
-    def _read_ahead(self, request: ReadAhead) -> None:
-        self._jobs.start(request, lambda report: self._reading_ahead(request, report))
-
-    def _reading_ahead(self, request: ReadAhead, report: JobReport) -> JobAnswer:
-        """Read what fits into the budget; what fails is said when it is asked for."""
+    @job("chunk.ahead")
+    def read_ahead(
+        self,
+        report: JobReport,
+        array: str,
+        # Slices of each part, in the order in which they will be asked for
+        parts: tuple[tuple[str, ...], ...],
+        budget: int,  # Bytes to fetch; the parts after those that fit are left
+    ) -> WasReadAhead:
+        """Read parts that will be asked for soon, and keep their chunks; failures come then."""
         load_array_libraries()
-        array = self._array(request.array)
-        left, done = request.budget, 0
-        for part in request.parts:
-            places = self._places(array, part)
-            cost = plan(self._refs, array, places, self.chunks).estimate.bytes
+        meta = self._array(array)
+        left, done = budget, 0
+        for part in parts:
+            places = self._places(meta, part)
+            cost = plan(self._refs, meta, places, self.chunks).estimate.bytes
             if cost is None or cost > left:
                 break
             left -= cost
-            for _ in self.chunks.each(array, list(chunks_touched(array, places)), report):
+            for _ in self.chunks.each(meta, list(chunks_touched(meta, places)), report):
                 pass
             done += 1
-        return WasReadAhead(self.chunks.cache.size, done), []
+        return WasReadAhead(self.chunks.cache.size, done)
 
-    def _save(self, request: SavePart) -> None:
-        self._jobs.start(request, lambda report: self._saving(request, report))
-
-    def _saving(self, request: SavePart, report: JobReport) -> JobAnswer:
+    @job("slice.save", buffers="The bytes of the file.")
+    def save(
+        self,
+        report: JobReport,
+        array: str,
+        slices: tuple[str, ...],
+        # NetCDF has the values as they are stored, with attributes and coordinates; CSV and npy
+        # have them decoded, in their own data type
+        form: Literal["netcdf", "csv", "npy"] = "netcdf",
+        # Of CSV and npy: the dimensions of the table or array, in this order; one place is read
+        # along all others
+        axes: tuple[int, ...] = (),
+        # scale, times, field: Of CSV and npy: as for ``chunk.read``
+        scale: bool = True,
+        times: bool = True,
+        field: str | None = None,
+    ) -> tuple[PartSaved, Buffers]:
+        """Write every value of a part of an array to a file."""
         load_array_libraries()
-        array = self._array(request.array)
-        places = self._places(array, request.slices)
-        name = array.path.replace("/", "_") or "values"
-        if request.form == "netcdf":
-            data = netcdf(self._refs, array, places, self.chunks, report)
+        meta = self._array(array)
+        places = self._places(meta, slices)
+        name = meta.path.replace("/", "_") or "values"
+        if form == "netcdf":
+            data = netcdf(self._refs, meta, places, self.chunks, report)
             return PartSaved(f"{name}.nc"), [data]
-        decoding = Decoding(request.scale, request.times, request.field)
-        cells = Cells(self._refs, array, places, request.axes, decoding)
-        write = cells.csv if request.form == "csv" else cells.npy
-        return PartSaved(f"{name}.{request.form}"), [write(self.chunks, report)]
+        cells = Cells(self._refs, meta, places, axes, Decoding(scale, times, field))
+        write = cells.csv if form == "csv" else cells.npy
+        return PartSaved(f"{name}.{form}"), [write(self.chunks, report)]
 
-    def _read_value(self, request: ReadValue) -> None:
-        self._jobs.start(request, lambda report: self._reading_value(request, report))
-
-    def _reading_value(self, request: ReadValue, report: JobReport) -> JobAnswer:
-        array = self._array(request.array)
-        self._require_place(array, request.index)
-        index = tuple(at // size for at, size in zip(request.index, array.chunks, strict=True))
-        if not self.chunks.holds(array.path, index):
-            return ValueText(None), []
-        found = self.chunks.read(array, tuple(range(at, at + 1) for at in request.index), report)
+    @job("value.read")
+    def read_value(
+        self,
+        report: JobReport,
+        array: str,
+        index: tuple[int, ...],  # The place of the value, one number for each dimension
+        # scale, times, field: As for ``chunk.read``
+        scale: bool = True,
+        times: bool = True,
+        field: str | None = None,
+    ) -> ValueText:
+        """Read one value whose chunk was decoded before: of a picture whose cells are means."""
+        meta = self._array(array)
+        if not self.chunks.holds(meta.path, self._chunk_of(meta, index)):
+            return ValueText(None)
+        found = self.chunks.read(meta, tuple(range(at, at + 1) for at in index), report)
         if found.state is not ChunkState.FETCHED:
-            return ValueText(None), []
-        decoding = Decoding(request.scale, request.times, request.field)
-        meant, _ = shown_of(array, found, decoding)
+            return ValueText(None)
+        meant, _ = shown_of(meta, found, Decoding(scale, times, field))
         value = np.asarray(meant.decoded).reshape(-1)[0]
         is_missing = meant.numbers is not None and bool(np.isnan(meant.numbers).all())
         is_masked = is_missing and np.asarray(value).dtype.kind in "iub"
-        return ValueText("NaN" if is_masked else value_text(value)), []
+        return ValueText("NaN" if is_masked else value_text(value))
 
-    def _find(self, request: FindValue) -> ValuePlace:
-        array = self._array(request.array)
-        self._require_place(array, request.index)
-        index = tuple(at // size for at, size in zip(request.index, array.chunks, strict=True))
-        key = array.chunk_key(index)
+    @request("value.place")
+    def find(
+        self,
+        array: str,
+        index: tuple[int, ...],  # A place for each dimension
+    ) -> ValuePlace:
+        """Say where the bytes of a value are."""
+        meta = self._array(array)
+        key = meta.chunk_key(self._chunk_of(meta, index))
         found = self._refs.get(key)
         if found is None:
             return ValuePlace(key, None, None, None, None)
@@ -378,22 +500,28 @@ class PreviewReader:
             return ValuePlace(key, found.kind, url, found.offset, found.length)
         return ValuePlace(key, found.kind, url, None, None)
 
-    def _require_place(self, array: ArrayMeta, index: Sequence[int]) -> None:
+    def _chunk_of(self, array: ArrayMeta, index: Sequence[int]) -> Index:
+        """Return the chunk that a value is in."""
         is_inside = len(index) == len(array.shape) and all(
             0 <= at < size for at, size in zip(index, array.shape, strict=True)
         )
         if not is_inside:
             raise RefexplorerError(f"{array.path} has no place {list(index)}.")
+        return array.chunk_at(index)
 
-    def _explain(self, request: TraceValue) -> None:
-        self._jobs.start(request, lambda report: self._explaining(request))
-
-    def _explaining(self, request: TraceValue) -> JobAnswer:
+    @job("value.why")
+    def explain(
+        self,
+        array: str,
+        index: tuple[int, ...],  # The place of the value, one number for each dimension
+    ) -> ValueTraced:
+        """Tell why a value of an array is what it is; its chunk is read."""
         load_xarray()
-        array = self._array(request.array)
-        found = trace_value(self._refs, array.path, request.index, self._targets)
-        steps = tuple(ValueStep(step.name, step.text) for step in found.seen().steps)
-        return ValueTraced(str(found.sentence), steps), []
+        found = trace_value(self._refs, self._array(array).path, index, self._targets)
+        steps = tuple(
+            ValueStep(step.name, step.text, step.message is not None) for step in found.seen().steps
+        )
+        return ValueTraced(str(found.sentence), steps)
 
     def _array(self, path: str) -> ArrayMeta:
         try:
@@ -401,10 +529,10 @@ class PreviewReader:
         except KeyError:
             raise RefexplorerError(f"There is no array at {path!r}.") from None
 
-    def _asked(self, array: ArrayMeta, request: PlanSlice | ReadChunk) -> Region:
-        if request.slices is not None:
-            return self._places(array, request.slices)
-        return whole(array) if request.index is None else of_chunk(array, request.index)
+    def _asked(self, array: ArrayMeta, texts: Sequence[str] | None, index: Index | None) -> Region:
+        if texts is not None:
+            return self._places(array, texts)
+        return whole(array) if index is None else of_chunk(array, index)
 
     def _places(self, array: ArrayMeta, texts: Sequence[str]) -> Region:
         def named(axis: int, text: str) -> range:

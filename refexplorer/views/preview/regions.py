@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refexplorer.core.errors import LimitError, RefexplorerError
-from refexplorer.io.decode.chunk_shapes import (
+from refexplorer.io.decode.sizes import (
     WHOLE_CHUNKS,
     Index,
-    chunks_along,
     place_count,
     region,
 )
@@ -225,7 +224,7 @@ def names_of(array: ArrayMeta) -> tuple[str, ...]:
 
 def chunks_touched(array: ArrayMeta, places: Region, most: int = WHOLE_CHUNKS) -> Iterator[Index]:
     """Yield the index of each chunk that a region has values of, C order."""
-    found = [chunks_along(each, chunk) for each, chunk in zip(places, array.chunks, strict=True)]
+    found = [axis.touched(each) for axis, each in zip(array.axes, places, strict=True)]
     count = math.prod(number for number, _ in found)
     if count > most:
         raise LimitError(

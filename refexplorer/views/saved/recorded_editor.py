@@ -11,57 +11,36 @@ from refexplorer.spec.codes import CODES
 from refexplorer.views.editor.editor_controller import ROWS, EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import Exercise
-from refexplorer.views.saved.recorder import Packer, Recorder, defaults_of
+from refexplorer.views.saved.recorder import Packer, Recorder
 from refexplorer.views.wire.answering import Message
-from refexplorer.views.wire.editor.editor_messages import (
-    Edit,
-    GreetEditor,
-    SeekRemarks,
-    SeekStart,
-    WriteV0,
-)
-from refexplorer.views.wire.editor.exercise_messages import ShowHint, Solve
-from refexplorer.views.wire.editor.row_messages import Explain, SeekUses, ShowRows
-from refexplorer.views.wire.editor.rule_messages import (
-    AskReaders,
-    AskRules,
-    ExplainCode,
-    SeekRule,
-    SeekRulesAt,
-)
-from refexplorer.views.wire.messages import tag_of
 
 _PLACES = 2_000
 """Of the text, which light up their rows and their rules."""
-ASKED = (
-    AskReaders, AskRules, Explain, ExplainCode, GreetEditor, SeekRemarks, SeekRule, SeekRulesAt,
-    SeekStart, SeekUses, ShowRows, WriteV0,
-)  # fmt: skip
 
 
 def record_editor(controller: EditorController, facts: Message) -> str:
     """Ask a controller that nobody else uses, and pack what it answers."""
     packer = Packer()
     recorder = Recorder(controller, packer)
-    hello, _ = recorder.keep(GreetEditor())
+    hello, _ = recorder.keep("hello")
     if hello.get("window") is not None:
         raise RefexplorerError("The text is too long for the editor to show it as a whole.")
     if controller.references is None:
         raise RefexplorerError(f"The text makes no keys: {controller.sentence}")
-    notes, _ = recorder.keep(SeekRemarks())
+    notes, _ = recorder.keep("notes")
     for code in {note["code"] for note in notes["notes"]}:
-        recorder.keep(ExplainCode(code))
+        recorder.keep("code", code=code)
     rows = keep_text(recorder, controller.document)
-    recorder.keep(SeekStart())
-    recorder.keep(WriteV0())
-    recorder.keep(WriteV0(sure=True))
+    recorder.keep("start")
+    recorder.keep("v0")
+    recorder.keep("v0", sure=True)
     content = {
         **facts,
         "document": controller.document,
         "part": _part(int(hello["total"]), len(rows[""]["rows"])),
         "rows": rows,
         "answers": recorder.answers,
-        "defaults": {tag_of(kind): defaults_of(kind) for kind in ASKED},
+        "defaults": recorder.defaults,
     }
     return packer.packed(content)
 
@@ -70,24 +49,24 @@ def keep_text(
     recorder: Recorder, text: str, shown: int = ROWS, explained: int = ROWS
 ) -> dict[str, Message]:
     """Keep what may be asked of a text that is open, and return its rows by their reader."""
-    readers, _ = recorder.keep(AskReaders())
+    readers, _ = recorder.keep("readers")
     names = ["", *(each["name"] for each in readers.get("readers", ()) if "name" in each)]
     rows = {name: _rows(recorder, name, shown) for name in names}
     for row in rows[""]["rows"][:explained]:
-        recorder.keep(Explain(row["key"]))
-    rules, _ = recorder.keep(AskRules())
+        recorder.keep("explain", key=row["key"])
+    rules, _ = recorder.keep("rules")
     for rule in rules["rules"]:
-        recorder.keep(SeekRule(rule["name"]))
+        recorder.keep("rules.places", name=rule["name"])
     for number, pointer in enumerate(_pointers(text)):
         if number == _PLACES:
             break
-        recorder.keep(SeekUses(pointer))
-        recorder.keep(SeekRulesAt(pointer))
+        recorder.keep("uses", pointer=pointer)
+        recorder.keep("rules.at", pointer=pointer)
     return rows
 
 
 def _rows(recorder: Recorder, reader: str, number: int) -> Message:
-    found, _ = recorder.ask(ShowRows(start=0, n=number, reader=reader))
+    found, _ = recorder.ask("rows", start=0, n=number, reader=reader)
     return found
 
 
@@ -139,7 +118,7 @@ def record_exercise(exercise: Exercise, facts: Message) -> str:
         "document": exercise.start,
         "part": _exercise_part(len(states)),
         "answers": {},
-        "defaults": {tag_of(kind): defaults_of(kind) for kind in ASKED},
+        "defaults": Recorder(_controller(exercise), packer).defaults,
         "states": states,
         "solution": exercise.solution,
         "uncounted": _uncounted(exercise),
@@ -150,19 +129,19 @@ def record_exercise(exercise: Exercise, facts: Message) -> str:
 def _judged(exercise: Exercise, text: str, packer: Packer) -> Message:
     """Return what is said of one text, at each stage of help."""
     recorder = Recorder(_controller(exercise), packer)
-    recorder.keep(GreetEditor())
-    reply, _ = recorder.ask(Edit(text))
+    recorder.keep("hello")
+    reply, _ = recorder.ask("edit", document=text)
     rows = keep_text(recorder, text, _SHOWN, _EXPLAINED)
     stages: list[Message] = []
     told: Message = reply
     while True:
-        notes, _ = recorder.ask(SeekRemarks())
+        notes, _ = recorder.ask("notes")
         for code in {note["code"] for note in notes["notes"]} & CODES.keys():
-            recorder.keep(ExplainCode(code))
+            recorder.keep("code", code=code)
         stages.append({"task": told["task"], "result": told["result"], "notes": notes})
         if told["task"]["ask"] is None:
             break
-        told, _ = recorder.ask(ShowHint())
+        told, _ = recorder.ask("hint")
     answers = recorder.answers
     return {"document": text, "reply": reply, "stages": stages, "rows": rows, "answers": answers}
 
@@ -171,8 +150,8 @@ def _uncounted(exercise: Exercise) -> str:
     """Return what is said of a right answer once the solution was shown."""
     controller = _controller(exercise)
     recorder = Recorder(controller, Packer())
-    recorder.ask(Solve())
-    reply, _ = recorder.ask(Edit(exercise.solution))
+    recorder.ask("solution")
+    reply, _ = recorder.ask("edit", document=exercise.solution)
     said: dict[str, Any] = reply["result"]
     return str(said["sentence"])
 

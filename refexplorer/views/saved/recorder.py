@@ -5,15 +5,15 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, Protocol
 
 import msgspec
 
 from refexplorer.views.wire.answering import Buffers, Message
 from refexplorer.views.wire.json_form import to_wire
-from refexplorer.views.wire.messages import Request
+from refexplorer.views.wire.operations import Bound, question
 
 _LEVEL = 6
 """Level 9 takes four times as long for 2.5 % less."""
@@ -59,6 +59,11 @@ class Answers(Protocol):
 
     post: Callable[[Message, Buffers], None]
 
+    @property
+    def answers(self) -> Bound:
+        """What answers each request."""
+        ...
+
     def handle(
         self, message: Message, buffers: Buffers | None = None
     ) -> list[tuple[Message, Buffers]]:
@@ -76,17 +81,17 @@ class Recorder:
         controller.post = lambda message, buffers: self._posted.append((message, buffers))
         self.answers: dict[str, Message] = {}
 
-    def ask(self, request: Request) -> tuple[Message, Buffers]:
-        """Return an answer."""
+    def ask(self, request: str, /, **fields: Any) -> tuple[Message, Buffers]:
+        """Return the answer to a request, by its name and fields."""
         self._posted.clear()
-        answers = self._controller.handle({**to_wire(request), "id": _ID})
+        answers = self._controller.handle({**question(request, **fields), "id": _ID})
         reply, buffers = next(each for each in (*answers, *self._posted) if "ev" not in each[0])
         return {name: value for name, value in reply.items() if name != "id"}, buffers
 
-    def keep(self, request: Request) -> tuple[Message, Buffers]:
+    def keep(self, request: str, /, **fields: Any) -> tuple[Message, Buffers]:
         """Return an answer, and keep it with its buffers."""
-        reply, buffers = self.ask(request)
-        self.answers[name_of(request)] = self.placed(reply, buffers)
+        reply, buffers = self.ask(request, **fields)
+        self.answers[self.name_of(request, **fields)] = self.placed(reply, buffers)
         return reply, buffers
 
     def placed(self, reply: Message, buffers: Buffers) -> Message:
@@ -94,28 +99,37 @@ class Recorder:
         kept = {**reply, "buffers": [self._packer.place(each) for each in buffers]}
         return kept if buffers else reply
 
+    def name_of(self, request: str, /, **fields: Any) -> str:
+        """Return what tells a request from others."""
+        message = question(request, **fields)
+        return name_of(message, self.defaults[message["op"]])
 
-def name_of(request: Request) -> str:
-    """Return what tells a request from others: all that it says but its id, and no defaults.
+    @cached_property
+    def defaults(self) -> dict[str, dict[str, Any]]:
+        """The values of the fields that requests need not have, by the name of the request."""
+        return defaults_of(self._controller.answers)
+
+
+def name_of(message: Message, defaults: Mapping[str, Any]) -> str:
+    """Return what tells a request from others: its fields that are not their defaults.
 
     `nameOf` in `frontend/src/saved/replay.ts` does the same.
     """
-    defaults = defaults_of(type(request))
     said = {
         name: value
-        for name, value in to_wire(request).items()
-        if name not in defaults or value != defaults[name]
+        for name, value in message.items()
+        if name != "id" and (name not in defaults or value != defaults[name])
     }
     return json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-@cache
-def defaults_of(kind: type[Request]) -> dict[str, Any]:
-    """Return the values of the fields that a request need not have."""
-    fields = msgspec.structs.fields(kind)
-    given = ((field.encode_name, field.default) for field in fields)
+def defaults_of(answers: Bound) -> dict[str, dict[str, Any]]:
+    """Return the fields that requests need not have, by the name of the request."""
     return {
-        name: to_wire(value)
-        for name, value in given
-        if value is not msgspec.NODEFAULT and value is not msgspec.UNSET
+        name: {
+            field.encode_name: to_wire(field.default)
+            for field in msgspec.structs.fields(operation.asks)
+            if field.default not in (msgspec.NODEFAULT, msgspec.UNSET)
+        }
+        for name, (operation, _) in answers.items()
     }

@@ -8,41 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
+from refexplorer.views.health.health import StateName
+from refexplorer.views.health.health_controller import HealthSort
+from refexplorer.views.maps.target_listing import TargetQuery
 from refexplorer.views.registry import described
-from refexplorer.views.saved.recorder import Packer, Recorder, defaults_of, name_of
+from refexplorer.views.saved.recorder import Packer, Recorder
 from refexplorer.views.tree.tree_controller import ROWS
 from refexplorer.views.wire.answering import Message
-from refexplorer.views.wire.explorer.chunks_messages import ShowGrid
-from refexplorer.views.wire.explorer.cost_messages import ShowCost, ShowTouches
-from refexplorer.views.wire.explorer.data_messages import PlanSlice, ReadChunk
-from refexplorer.views.wire.explorer.explorer_messages import GreetExplorer, SeekNotes, ShowSource
-from refexplorer.views.wire.explorer.health_messages import HealthRows, HealthSort, ShowVerified
-from refexplorer.views.wire.explorer.key_messages import (
-    ExplainKey,
-    ReadBytes,
-    ShowKey,
-    TraceKey,
-    WriteCode,
-)
-from refexplorer.views.wire.explorer.map_messages import ShowEarth, ShowLand
-from refexplorer.views.wire.explorer.overview_messages import Describe
-from refexplorer.views.wire.explorer.targets_messages import (
-    CheckTargets,
-    ShowTarget,
-    SumTargets,
-    TargetQuery,
-    TargetRows,
-)
-from refexplorer.views.wire.explorer.tree_messages import (
-    StateName,
-    TreeOnly,
-    TreeReveal,
-    TreeRows,
-    TreeState,
-    TreeToggle,
-)
-from refexplorer.views.wire.explorer.version_messages import ListVersions
-from refexplorer.views.wire.messages import tag_of
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -82,7 +54,7 @@ def record_tree(recorder: Recorder, most: int, most_of_level: int) -> RecordedTr
         tree.rows += count
         folders += [row["path"] for row in rows if row["type"] != "key" and int(row["children"])]
         if path:
-            recorder.ask(TreeToggle(path=path, open=False))
+            recorder.ask("tree.toggle", path=path, open=False)
     return tree
 
 
@@ -92,9 +64,9 @@ def _open(recorder: Recorder, path: str) -> tuple[int, int]:
     What is below it is closed: the folders above it alone were opened since the last look.
     """
     if not path:
-        return 0, int(recorder.ask(TreeRows(start=0, n=0))[0]["total"])
-    closed, _ = recorder.ask(TreeReveal(path=path))
-    opened, _ = recorder.ask(TreeToggle(path=path, open=True))
+        return 0, int(recorder.ask("tree.rows", start=0, n=0)[0]["total"])
+    closed, _ = recorder.ask("tree.reveal", path=path)
+    opened, _ = recorder.ask("tree.toggle", path=path, open=True)
     return int(opened["index"]) + 1, int(opened["total"]) - int(closed["total"])
 
 
@@ -105,7 +77,7 @@ def _without(row: Message, name: str) -> Message:
 def _rows(recorder: Recorder, first: int, count: int) -> Iterator[Message]:
     for start in range(first, first + count, ROWS):
         n = min(ROWS, first + count - start)
-        yield from recorder.ask(TreeRows(start=start, n=n))[0]["rows"]
+        yield from recorder.ask("tree.rows", start=start, n=n)[0]["rows"]
 
 
 _LEAST_OF_LEVEL = 20  # rows of a folder that a page keeps, however many arrays share it
@@ -190,23 +162,23 @@ def record(
     recorder = Recorder(controller, recording.packer)
     refs = controller.references
     if check_targets:
-        recorder.keep(CheckTargets())
-    recorder.keep(SeekNotes())
+        recorder.keep("targets.check")
+    recorder.keep("notes")
     controller.selection = ""  # so that the code is that of the set
-    hello, _ = recorder.keep(GreetExplorer())
+    hello, _ = recorder.keep("hello")
     wanted = {path: None if part is None else tuple(part) for path, part in read}
     _record_values(recorder, refs, wanted)
-    recorder.keep(Describe())
-    recorder.keep(ShowVerified())
-    recorder.keep(ListVersions())
+    recorder.keep("overview")
+    recorder.keep("verify.last")
+    recorder.keep("versions.list")
     for path in (None, *refs.arrays()[:_GRIDS]):
-        recorder.keep(ShowCost(array=path))
+        recorder.keep("cost.show", array=path)
     # A set of so many keys has more rows, of groups and arrays.
     most, of_level = (sys.maxsize,) * 2 if refs.count <= keys else (keys, _share(refs, keys))
     recording.tree = record_tree(recorder, most, of_level)
-    recorder.ask(TreeOnly(what="trouble"))
+    recorder.ask("tree.only", what="trouble")
     recording.trouble = record_tree(recorder, keys, max(keys // 10, of_level))
-    recorder.ask(TreeOnly(what=None))
+    recorder.ask("tree.only", what=None)
     recording.health = _record_health(recorder)
     recording.states, listed = _record_states(recorder, recording.health["rows"], keys)
     recording.targets = _record_targets(recorder, refs)
@@ -214,14 +186,14 @@ def record(
     recording.earth = _record_earth(recorder, refs, wanted, recording.packer)
     _record_costs(recorder, refs)
     for each in hello.get("notes") or ():
-        recorder.keep(ShowSource(pointer=each["pointer"]))
+        recorder.keep("source.show", pointer=each["pointer"])
     noted = [each["key"] for each in hello.get("notes") or () if each["key"] is not None]
     paths = dict.fromkeys(["", *recording.tree.paths, *recording.trouble.paths, *listed, *noted])
     # In the order of the set, in which a search finds them.
     ordered = sorted(paths, key=lambda path: refs.number(path) if path in refs else -1)
     _record_items(recorder, recording, ordered, report)
     recording.answers = recorder.answers
-    recording.defaults = {tag_of(kind): defaults_of(kind) for kind in controller.operations}
+    recording.defaults = recorder.defaults
     return recording
 
 
@@ -235,7 +207,7 @@ def _record_values(
 ) -> None:
     """Read what was asked for, and what takes no request."""
     for path in refs.arrays()[:_ARRAYS]:
-        plan, _ = recorder.keep(PlanSlice(array=path))
+        plan, _ = recorder.keep("slice.plan", array=path)
         if "error" in plan:
             continue
         estimate = plan["plan"]["estimate"]
@@ -245,27 +217,26 @@ def _record_values(
 
 
 def _record_reading(recorder: Recorder, path: str, slices: tuple[str, ...]) -> None:
-    _, buffers = recorder.keep(ReadChunk(array=path, slices=slices))
+    _, buffers = recorder.keep("chunk.read", array=path, slices=slices)
     if sum(map(len, buffers)) <= _READ_ALL_WAYS:
         for scale, times in ((True, False), (False, True), (False, False)):
-            recorder.keep(ReadChunk(array=path, slices=slices, scale=scale, times=times))
+            recorder.keep("chunk.read", array=path, slices=slices, scale=scale, times=times)
     # Asked again, since what is here by now costs nothing.
-    recorder.keep(PlanSlice(array=path))
-    recorder.keep(PlanSlice(array=path, slices=slices))
+    recorder.keep("slice.plan", array=path)
+    recorder.keep("slice.plan", array=path, slices=slices)
 
 
 def _record_health(recorder: Recorder) -> dict[str, Any]:
     """Return the rows of the table by path, its sums, and the order of each sorting."""
-    recorder.ask(SumTargets())  # which ranges overlap, and the dates in names, are known by it
-    first = HealthRows(start=0, n=_ARRAYS, sort="path", descending=False)
-    page, _ = recorder.ask(first)
+    recorder.ask("targets.summary")  # it tells which ranges overlap, and the dates in names
+    page, _ = recorder.ask("health.rows", start=0, n=_ARRAYS, sort="path", descending=False)
     rows = page["rows"]
     places = {row["path"]: place for place, row in enumerate(rows)}
     orders = {}
     for sort in get_args(HealthSort):
         for descending in (False, True):
-            asked = HealthRows(start=0, n=_ARRAYS, sort=sort, descending=descending)
-            found = recorder.ask(asked)[0]["rows"]
+            how = {"sort": sort, "descending": descending}
+            found = recorder.ask("health.rows", start=0, n=_ARRAYS, **how)[0]["rows"]
             order = [places[row["path"]] for row in found if row["path"] in places]
             orders[f"{sort} {str(descending).lower()}"] = order
     return {"rows": rows, "total": page["total"], "sums": page["sums"], "orders": orders}
@@ -285,17 +256,17 @@ def _record_states(
             continue
         of_arrays = [row["path"] for row in rows if int(row["counts"][state] or 0)]
         for array in (None, *of_arrays) if of_arrays else ():
-            found, _ = recorder.ask(TreeState(state=state, array=array))
+            found, _ = recorder.ask("tree.state", state=state, array=array)
             if "error" in found or len(listed) >= most:
                 continue
-            page, _ = recorder.ask(TreeRows(start=0, n=_LISTED))
+            page, _ = recorder.ask("tree.rows", start=0, n=_LISTED)
             kept = [_as_found(row) for row in page["rows"]]
             states[f"{state} {'' if array is None else 'of ' + array}"] = {
                 "total": found["total"],
                 "rows": kept,
             }
             listed |= dict.fromkeys(row["path"] for row in kept)
-    recorder.ask(TreeReveal(path=""))  # which ends the listing
+    recorder.ask("tree.reveal", path="")  # which ends the listing
     return states, list(listed)
 
 
@@ -307,16 +278,16 @@ def _as_found(row: Message) -> Message:
 
 def _record_targets(recorder: Recorder, refs: ReferenceSet) -> dict[str, Any]:
     """Return the rows of the table of targets, and their places in it for each array."""
-    recorder.keep(SumTargets())
+    recorder.keep("targets.summary")
     rows, total = _pages(recorder, None)
     places = {row["url"]: place for place, row in enumerate(rows)}
     of_arrays = {}
     for path in refs.arrays()[:_ARRAYS]:
         found, count = _pages(recorder, path)
         of_arrays[path] = [places[row["url"]] for row in found if row["url"] in places], count
-    recorder.keep(ShowTarget())
+    recorder.keep("target.show")
     for row in rows[:_STRIPS]:
-        recorder.keep(ShowTarget(url=row["url"]))
+        recorder.keep("target.show", url=row["url"])
     return {"rows": rows, "total": total, "arrays": of_arrays}
 
 
@@ -324,7 +295,9 @@ def _pages(recorder: Recorder, array: str | None) -> tuple[list[Message], int]:
     """Return the first targets, and how many there are."""
     rows: list[Message] = []
     while True:
-        page, _ = recorder.ask(TargetRows(start=len(rows), n=_PAGE, query=TargetQuery(array=array)))
+        page, _ = recorder.ask(
+            "targets.rows", start=len(rows), n=_PAGE, query=TargetQuery(array=array)
+        )
         rows += page["rows"]
         if not page["rows"] or len(rows) >= min(int(page["total"]), _TARGETS):
             return rows, int(page["total"])
@@ -332,51 +305,51 @@ def _pages(recorder: Recorder, array: str | None) -> tuple[list[Message], int]:
 
 def _record_maps(recorder: Recorder, refs: ReferenceSet, packer: Packer) -> None:
     """Draw the chunks of arrays, as many as there is room for."""
-    recorder.keep(ShowGrid())
+    recorder.keep("grid.show")
     before = packer.size
     for path in refs.arrays()[:_GRIDS]:
         if packer.size - before < _MAP_BYTES:
-            recorder.keep(ShowGrid(array=path))
+            recorder.keep("grid.show", array=path)
 
 
 def _record_earth(
     recorder: Recorder, refs: ReferenceSet, wanted: Collection[str], packer: Packer
 ) -> dict[str, Any]:
     """Say where on earth arrays are; coordinates are read of those whose values were asked for."""
-    nowhere, _ = recorder.ask(ShowEarth())
+    nowhere, _ = recorder.ask("earth.show")
     listed = nowhere["earth"]["arrays"]
     shown: dict[str, Message] = {} if listed else {"": nowhere}
     before = packer.size
     for path in dict.fromkeys([*listed[:_GRIDS], *refs.arrays()[:_GRIDS]]):
         if packer.size - before > _MESH_BYTES:
             break
-        answer, buffers = recorder.ask(ShowEarth(array=path, read=path in wanted))
+        answer, buffers = recorder.ask("earth.show", array=path, read=path in wanted)
         earth = {**answer["earth"], "arrays": ()}  # the same of all
         shown[path] = recorder.placed({"earth": earth}, buffers)
         if buffers:
             _record_grid_of_map(recorder, path, tuple(earth["axes"]))
     if listed:
-        recorder.keep(ShowLand(detail="110m"))
-        recorder.ask(ShowEarth())  # which is what is shown where no script runs
+        recorder.keep("earth.land", detail="110m")
+        recorder.ask("earth.show")  # which is what is shown where no script runs
     return {"arrays": listed, "shown": shown}
 
 
 def _record_grid_of_map(recorder: Recorder, path: str, axes: tuple[int, ...]) -> None:
     """Draw the chunks along the dimensions of the map, where the first ones are others."""
-    drawn = recorder.answers.get(name_of(ShowGrid(array=path)), {}).get("map") or {}
+    drawn = recorder.answers.get(recorder.name_of("grid.show", array=path), {}).get("map") or {}
     if tuple(drawn.get("axes", ())) != axes:
-        recorder.keep(ShowGrid(array=path, axes=axes))
+        recorder.keep("grid.show", array=path, axes=axes)
 
 
 def _record_costs(recorder: Recorder, refs: ReferenceSet) -> None:
     """Tell what reading costs, of the first arrays; the page computes times of other places."""
     for path in (None, *refs.arrays()[:_COSTS]):
-        found, _ = recorder.keep(ShowCost(array=path))
+        found, _ = recorder.keep("cost.show", array=path)
         array = found.get("array")
         if array is not None:
             for bar in found["bars"]:
                 if bar["path"] == array and bar["name"] != "open":
-                    recorder.keep(ShowTouches(array=array, access=bar["name"]))
+                    recorder.keep("cost.touches", array=array, access=bar["name"])
 
 
 def _record_items(
@@ -388,22 +361,22 @@ def _record_items(
     traces, before = 0, recording.packer.size
     for number, path in enumerate(paths):
         report(number, len(paths))
-        shown, _ = recorder.ask(ShowKey(path=path))
+        shown, _ = recorder.ask("key.show", path=path)
         if "error" in shown:
             recording.items.append([path, shown["error"]])
             continue
         item = {name: value for name, value in shown["item"].items() if value is not None}
         if item.get("array") is not None:
             item["array"] = _place(arrays, recording.arrays, item["array"]["path"], item["array"])
-        explained = None if item.get("kind") is None else recorder.ask(ExplainKey(path=path))[0]
-        code = recorder.ask(WriteCode(path=path))[0]
+        explained = None if item.get("kind") is None else recorder.ask("key.explain", path=path)[0]
+        code = recorder.ask("key.code", path=path)[0]
         text = str(code.get("code", "")).replace(repr(path), "\0")
         told = _place(codes, recording.codes, text, text) if "code" in code else code
         recording.items.append([path, item, explained, told])
         if item.get("kind") in HELD and recording.packer.size - before < _HELD_BYTES:
-            recorder.keep(ReadBytes(path=path, start=0, n=_BLOCK))
+            recorder.keep("key.bytes", path=path, start=0, n=_BLOCK)
             if "chunk" in item and traces < _TRACES:
-                recorder.keep(TraceKey(path=path))
+                recorder.keep("key.trace", path=path)
                 traces += 1
     report(len(paths), len(paths))
 

@@ -11,25 +11,50 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from refexplorer.core.errors import RefexplorerError, SpecError
+from refexplorer.formats.documents import CURLY, ODD_SPACES, last_open
 from refexplorer.formats.json.positions import TEXT
-from refexplorer.formats.json.text import CURLY, ODD_SPACES, last_open
 from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.findings import pointer
 from refexplorer.views.text.positions import TextPositions
-from refexplorer.views.wire.editor.editor_messages import Change, EditorDiagnostic, Fix
-from refexplorer.views.wire.models import Note
-from refexplorer.views.wire.notes import SHOWN, note
+from refexplorer.views.wire.messages import SENT_AS
+from refexplorer.views.wire.notes import SHOWN, Note, note
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
+
 
 TextEdit = tuple[int, int, str]
 """Offsets of the characters to replace, end exclusive, and what to write in their place."""
 _TOKEN = re.compile(rf"{TEXT}|[{{}}\[\]]", re.DOTALL)
 _PYTHON = {"True": "true", "False": "false", "None": "null", "undefined": "null"}
+
+
+class Change(Struct, frozen=True, rename=SENT_AS):
+    """A piece of the text, and what to write in its place."""
+
+    from_: int
+    to: int
+    insert: str
+
+
+class Fix(Struct, frozen=True):
+    """A way to mend what a diagnostic is about; all changes are of the same text."""
+
+    label: str
+    changes: tuple[Change, ...]
+
+
+class EditorDiagnostic(Note, frozen=True, rename=SENT_AS):
+    """A note with its place in the text, end exclusive."""
+
+    from_: int
+    to: int
+    fixes: tuple[Fix, ...]
+    # The name of the rule of the specification that it is about; null where there is none
+    rule: str | None
 
 
 def _outside(pattern: str) -> re.Pattern[str]:

@@ -7,11 +7,12 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import Struct
+
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import size_text
 from refexplorer.formats.json.positions import TEXT, Positions, Span
 from refexplorer.spec.findings import pointer as pointer_to
-from refexplorer.views.wire.editor.editor_messages import Window
 
 LONGEST = 20_000_000
 """Characters of a text that is formatted."""
@@ -22,6 +23,16 @@ Member = tuple[str, "JsonPart"]
 """What stands before a value, such as its name, and the value."""
 JsonPart = str | tuple[str, list[Member]]
 """A token, or an opening bracket with what is in it."""
+
+
+class Window(Struct, frozen=True):
+    """The lines of a large document that are shown, and not edited."""
+
+    # start, stop: Offsets of its characters in the document
+    start: int
+    stop: int
+    first: int  # Its first line, from 1
+    sentence: str  # What is shown, of how much
 
 
 def formatted(text: str) -> str:

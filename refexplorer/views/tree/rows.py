@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from refexplorer.core.errors import LimitError, shorten
 from refexplorer.formats.columns.chunk_names import natural
@@ -23,12 +24,19 @@ from refexplorer.refset.moves import CHANGES
 from refexplorer.refset.targets import TargetIndex
 from refexplorer.refset.tree import Folder, Node
 from refexplorer.spec.keys import NodeType, folders_above, prefix
+from refexplorer.spec.references import Kind
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.verbs.differing import Difference
-from refexplorer.views.health.health import ChunkHealth, number_type, numbers_in_state
+from refexplorer.views.health.health import (
+    Badges,
+    ChunkHealth,
+    StateName,
+    number_type,
+    numbers_in_state,
+)
 from refexplorer.views.key.inspector import origin_of
 from refexplorer.views.maps.chunk_map import WORDS
-from refexplorer.views.wire.explorer.tree_messages import Row, RowChanges, StateName
+from refexplorer.views.wire.messages import Count
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -37,6 +45,42 @@ REMOVED = "removed"
 _ADDED = CHANGES.index("added")
 _REMOVED = CHANGES.index(REMOVED)
 _CHANGED = [place for place, name in enumerate(CHANGES) if name not in ("same", "added", REMOVED)]
+
+
+class RowChanges(Struct, frozen=True):
+    """What became of a key, or of the keys below a folder, since the set it is compared with."""
+
+    added: Count
+    removed: Count
+    changed: Count
+    words: str | None = None  # The change of a key; null of a folder
+
+
+class Row(Struct, frozen=True):
+    """A visible row of the tree, or a result of a search."""
+
+    path: str
+    name: str
+    depth: int
+    type: NodeType
+    kind: Kind | None  # Null for what is no key
+    size: Count | None
+    target: str | None  # Cut
+    # ``refs`` or the gen item; ``absent`` for a chunk without a reference, ``rejected`` for a
+    # rejected key, ``removed`` for one that only the set has that this one is compared with
+    origin: str | None
+    children: Count
+    open: bool
+    position: Count  # Among its siblings, from 1
+    siblings: Count
+    form: str | None = None  # Shape and data type of an array
+    label: str | None = None  # Long name and units of an array, as far as it has them
+    # The chunks of an array along its first dimension, a letter for each part; null until its
+    # chunks are counted
+    strip: str | None = None
+    badges: Badges | None = None  # Null where nothing wrong is known
+    cause: str | None = None  # Why a chunk failed, or a key is rejected
+    changes: RowChanges | None = None  # Null where nothing changed, or nothing is compared
 
 
 class ChangedKeys:

@@ -5,25 +5,30 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
-from refexplorer.core.errors import LimitError, RefexplorerError
+from refexplorer.core.errors import LimitError, RefexplorerError, shorten
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.arrow import text_column
 from refexplorer.refset.contents import internals
-from refexplorer.refset.patterns import GLOB_MARKS, Matcher
+from refexplorer.refset.search import GLOB_MARKS, Matcher
 from refexplorer.spec.keys import NodeType
+from refexplorer.spec.references import Kind
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.cells import code_of_search
-from refexplorer.views.health.health import ChunkHealth, keys_in_state
+from refexplorer.views.health.health import Badges, ChunkHealth, StateName, keys_in_state
+from refexplorer.views.health.strips import strip_of, strips_of
 from refexplorer.views.key.inspector import REJECTED
+from refexplorer.views.tree.order import ScienceOrder
 from refexplorer.views.tree.rows import (
-    AllKeys,
     ChangedKeys,
     ChangeMarks,
+    Row,
+    RowChanges,
     TargetKeys,
     TreeListing,
     TroubleKeys,
@@ -31,24 +36,10 @@ from refexplorer.views.tree.rows import (
     node_of,
     row,
 )
-from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer.tree_messages import (
-    Badges,
-    KeysFound,
-    Row,
-    RowChanges,
-    TreeChange,
-    TreeFind,
-    TreeOnly,
-    TreePage,
-    TreeReveal,
-    TreeRows,
-    TreeState,
-    TreeTarget,
-    TreeToggle,
-)
-from refexplorer.views.wire.jobs import JobAnswer, JobReport, go_on
+from refexplorer.views.wire.jobs import JobReport, go_on
+from refexplorer.views.wire.messages import Count
+from refexplorer.views.wire.operations import job, request
 
 if TYPE_CHECKING:
     from refexplorer.verbs.differing import Difference
@@ -98,30 +89,50 @@ ROWS = 1000
 """Most rows that one answer carries."""
 
 
+class TreePage(Struct, frozen=True):
+    """Some of the rows, and how many there are."""
+
+    start: Count
+    total: Count
+    rows: tuple[Row, ...]
+
+
+class TreeChange(Struct, frozen=True):
+    """How many rows there are now, and where the one that was asked for is; -1: nowhere."""
+
+    total: Count
+    index: Count
+
+
+class KeysFound(Struct, frozen=True):
+    """How many keys were found, and whether there may be more."""
+
+    total: Count
+    capped: bool
+    in_targets: Count = 0  # Of these, the keys of which only the target matches; they come last
+
+
+class StripsShown(Struct, frozen=True):
+    """The strip of each dimension of an array, as `Row.strip`."""
+
+    strips: tuple[str, ...]
+
+
 class TreeController:
     """Answers what the tree and its search ask."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
-        self._opened = internals(self._refs).opened
+        self._internals = internals(self._refs)
         self._log = context.failure_log
         self._lock = context.lock
         self._did = context.did
         self._comparison = context.comparison
         self._marks: tuple[Difference, ChangeMarks] | None = None
         context.comparison.changed.append(self._compared)
-        self._tree = VisibleTree(AllKeys(self._refs))
+        self._tree = VisibleTree(ScienceOrder(self._refs))
         self._health = ChunkHealth(self._refs, context.failure_log)
         self._found: Sequence[str] | None = None
-        self.operations: Operations = {
-            TreeRows: self._rows,
-            TreeToggle: self._toggle,
-            TreeReveal: self._reveal,
-            TreeFind: self._find,
-            TreeTarget: context.jobs.in_turn(self._list_target),
-            TreeState: context.jobs.in_turn(self._list_state),
-            TreeOnly: context.jobs.in_turn(self._only),
-        }
 
     def window(self, start: int, n: int) -> tuple[list[Row], int]:
         """Return rows of the tree, or of the search while one is on, and how many there are."""
@@ -134,11 +145,14 @@ class TreeController:
 
     def _told(self, row: Row) -> Row:
         """Add to a row what is known of an array, and what is wrong with it."""
-        array = self._opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
-        form = None if array is None else form_of(array)
-        badges = self._health.badges(row.path)
+        inside = self._internals
+        array = inside.opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
+        if array is not None:
+            strip = strip_of(self._health, array) if inside.is_counted else None
+            row = replace(row, form=form_of(array), label=label_of(array), strip=strip)
+        badges = self._health.badges(row.path) if inside.is_counted else None
         cause, changes = self._cause(row, badges), self._changes(row)
-        return replace(row, form=form, badges=badges, cause=cause, changes=changes)
+        return replace(row, badges=badges, cause=cause, changes=changes)
 
     def _changes(self, row: Row) -> RowChanges | None:
         """Return what became of a row, if the difference was looked for already."""
@@ -152,7 +166,7 @@ class TreeController:
         """Show everything again where only the changes since another set were shown."""
         with self._lock:
             if isinstance(self._tree.listing, ChangedKeys):
-                self._tree.show(AllKeys(self._refs))
+                self._tree.show(ScienceOrder(self._refs))
 
     def _cause(self, row: Row, badges: Badges | None) -> str | None:
         if row.origin == REJECTED:
@@ -169,26 +183,46 @@ class TreeController:
         nodes = [(at, node_of(self._refs, path, path)) for at, path in paths]
         return [row(node, 0, False, at, len(found)) for at, node in nodes]
 
-    def _rows(self, request: TreeRows) -> TreePage:
-        start, n = max(request.start, 0), min(max(request.n, 0), ROWS)
+    @request("tree.rows")
+    def rows(self, start: int, n: int) -> TreePage:
+        """Show rows of the flattened tree, or of the search while one is on."""
+        start, n = max(start, 0), min(max(n, 0), ROWS)
         rows, total = self.window(start, n)
         return TreePage(start, total, tuple(rows))
 
-    def _toggle(self, request: TreeToggle) -> TreeChange:
-        index = self._tree.toggle(known_path(self._refs, request.path), request.open)
+    @request("tree.toggle")
+    def toggle(self, path: str, open: bool) -> TreeChange:  # noqa: A002  as it is sent
+        """Open or close a folder."""
+        index = self._tree.toggle(known_path(self._refs, path), open)
         return TreeChange(self._tree.total, index)
 
-    def _reveal(self, request: TreeReveal) -> TreeChange:
+    @request("tree.reveal")
+    def reveal(self, path: str) -> TreeChange:
+        """Open what is above a path, and end a search."""
         self._found = None
-        index = self._tree.reveal(request.path)
+        index = self._tree.reveal(path)
         return TreeChange(self._tree.total, index)
 
-    def _find(self, request: TreeFind) -> KeysFound:
-        text, kinds = request.text, request.kinds
+    @request("tree.strips")
+    def strips(self, array: str) -> StripsShown:
+        """Return the chunks of an array along each of its dimensions."""
+        meta = self._internals.opened.arrays.get(array)
+        if meta is None or not self._internals.is_counted:
+            return StripsShown(())
+        return StripsShown(tuple(strips_of(self._health, meta)))
+
+    @request("tree.find")
+    def find(
+        self,
+        text: str,
+        # A ``glob`` without a wildcard is looked for as a substring
+        mode: Literal["substring", "glob", "regex"],
+        kinds: tuple[Kind, ...],
+    ) -> KeysFound:
+        """Search keys and targets; without text and kinds the search ends."""
         if not text and not kinds:
             self._found = None
             return KeysFound(self._tree.total, False)
-        mode: str = request.mode
         if not text or (mode == "glob" and GLOB_MARKS.search(text) is None):
             mode = "substring"
         matches = self._refs.find(text, mode=mode, kind=kinds or None, targets=True)
@@ -199,37 +233,59 @@ class TreeController:
         self._did(code_of_search(text, mode, kinds, in_targets > 0))
         return KeysFound(len(found), capped, in_targets)
 
-    def _list_state(self, request: TreeState, report: JobReport) -> JobAnswer:
-        if request.array is not None and request.array not in self._refs.arrays():
-            raise RefexplorerError(f"There is no array at {request.array!r}.")
+    @job("tree.state", in_turn=True)
+    def list_state(
+        self,
+        report: JobReport,
+        state: StateName,
+        array: str | None,  # Null: those of all arrays
+    ) -> KeysFound:
+        """Have the chunks of a state as rows, as the results of a search."""
+        if array is not None and array not in self._refs.arrays():
+            raise RefexplorerError(f"There is no array at {array!r}.")
         go_on(report, None, None, "Listing chunks")
-        found = keys_in_state(self._refs, self._health, request.state, request.array)
-        with self._lock:
-            self._found = found
-        return KeysFound(len(found), False), []
+        return self._listed(keys_in_state(self._refs, self._health, state, array))
 
-    def _list_target(self, request: TreeTarget, report: JobReport) -> JobAnswer:
+    @job("tree.target", in_turn=True)
+    def list_target(
+        self,
+        report: JobReport,
+        url: str | None,  # Null is the target that the reader names
+    ) -> KeysFound:
+        """Have the keys that refer to a target as rows, as the results of a search."""
         references = counted(self._refs.count, "reference")
         go_on(report, None, None, f"Sorting {references} by their targets")
         try:
             index = internals(self._refs).target_index
-            found = TargetKeys(index, index.named(request.url))
+            found = TargetKeys(index, index.named(url))
         except KeyError:
-            raise RefexplorerError(f"No reference has the target {request.url!r}.") from None
+            raise RefexplorerError(f"No reference has the target {url!r}.") from None
+        return self._listed(found)
+
+    def _listed(self, found: Sequence[str]) -> KeysFound:
         with self._lock:
             self._found = found
-        return KeysFound(len(found), False), []
+        return KeysFound(len(found), False)
 
-    def _only(self, request: TreeOnly, report: JobReport) -> JobAnswer:
-        listing = self._listing(request, report)
+    @job("tree.only", in_turn=True)
+    def show_only(
+        self,
+        report: JobReport,
+        # ``trouble``: what is wrong, with the chunks that are not there. ``changes``: what
+        # differs from the set that this one is compared with, also what is no longer there. Null:
+        # everything.
+        what: Literal["trouble", "changes"] | None,
+    ) -> TreeChange:
+        """Have only some keys as rows, or everything again."""
+        listing = self._listing(what, report)
         with self._lock:
             self._tree.show(listing)
-        return TreeChange(self._tree.total, -1), []
+        return TreeChange(self._tree.total, -1)
 
-    def _listing(self, request: TreeOnly, report: JobReport) -> TreeListing:
-        if request.what is None:
-            return AllKeys(self._refs)
-        if request.what == "trouble":
+    def _listing(self, what: str | None, report: JobReport) -> TreeListing:
+        if what is None:
+            return ScienceOrder(self._refs)
+        if what == "trouble":
             go_on(report, None, None, "Looking for what is wrong")
             internals(self._refs).target_index  # noqa: B018  which ranges overlap is known by it
             return TroubleKeys(self._refs, self._health)
@@ -244,6 +300,17 @@ def form_of(array: ArrayMeta) -> str:
     """Return shape and data type in a few characters."""
     lengths = " \N{MULTIPLICATION SIGN} ".join(f"{length:,}" for length in array.shape)
     return f"{lengths} {array.dtype}".strip()
+
+
+def label_of(array: ArrayMeta) -> str | None:
+    """Return the long name of an array and its units, or what of them it has."""
+    attributes = array.attributes
+    names = (attributes.get("long_name"), attributes.get("standard_name"))
+    name = next((each for each in names if isinstance(each, str) and each), "")
+    units = attributes.get("units")
+    has_units = isinstance(units, str) and units not in ("", "1") and " since " not in units
+    parts = [name.replace("_", " "), f"({units})" if has_units else ""]
+    return shorten(" ".join(filter(None, parts))) or None
 
 
 def known_path(refs: ReferenceSet, path: str) -> str:

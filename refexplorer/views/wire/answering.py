@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import is_out_of_memory, memory_message
 from refexplorer.core.masking import masked_text
-from refexplorer.views.wire.json_form import from_wire, to_wire
-from refexplorer.views.wire.messages import Event, Request, tag_of
+from refexplorer.views.wire.json_form import to_wire
+from refexplorer.views.wire.messages import Event
 
 Message = dict[str, Any]
 """The JSON form of a request, an answer or an event."""
 Buffers = list[bytes]
 Post = Callable[[Message, Buffers], None]
 """Sends a message to every view; may be called from any thread."""
-Operations = Mapping[type[Request], Callable[[Any], Struct | None]]
-"""What answers each request: at once, or with None, and then the answer is posted later."""
 _LARGEST = int(sys.float_info.max)
 
 
@@ -29,36 +26,9 @@ def nowhere(message: Message, buffers: Buffers) -> None:
     """Post to nobody: what a controller does until a host gives it a `Post`."""
 
 
-def answer(operations: Operations, message: object) -> list[tuple[Message, Buffers]]:
-    """Run the operation that a message asks for; what is no message is ignored."""
-    if not isinstance(message, dict):
-        return []
-    try:
-        request = read(operations, message)
-        reply = operations[type(request)](request)
-        return [] if reply is None else [(answered(request, reply), [])]
-    except Exception as error:
-        return [(failure(message.get("id"), error), [])]
-
-
-def read(operations: Operations, message: Mapping[str, Any]) -> Request:
-    """Return a message as the request that it is.
-
-    Raises
-    ------
-    RefexplorerError
-        If there is no such operation, or the message is not as its model says.
-    """
-    name = message.get("op")
-    for kind in operations:
-        if tag_of(kind) == name:
-            return from_wire(message, kind)
-    raise RefexplorerError(f"There is no operation {name!r}.")
-
-
-def answered(request: Request, reply: Struct) -> Message:
-    """Return the answer to a request."""
-    return {"id": request.id, **to_wire(reply)}
+def answered(number: object, reply: object) -> Message:
+    """Return the answer to the request of an id."""
+    return {"id": number, **to_wire(reply)}
 
 
 def event(said: Event) -> tuple[Message, Buffers]:

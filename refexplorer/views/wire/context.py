@@ -9,22 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.views.compared import Comparison
-from refexplorer.views.wire.answering import Operations, nowhere
+from refexplorer.views.wire.answering import nowhere
 from refexplorer.views.wire.failure_log import FailureLog
 from refexplorer.views.wire.jobs import Jobs
 
 if TYPE_CHECKING:
     from refexplorer.formats.icechunk.history import RepositoryListing
     from refexplorer.verbs.referenceset import ReferenceSet
-
-
-class PartController(Protocol):
-    """Answers what one view asks; made with a `ViewContext`."""
-
-    @property
-    def operations(self) -> Operations:
-        """The method that answers each request; no other controller answers the same."""
-        ...
 
 
 class RepositoryVersions(Protocol):

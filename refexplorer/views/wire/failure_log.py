@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakMethod
 
-from refexplorer.io.decode.chunk_shapes import Index
+from refexplorer.io.decode.sizes import Index
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.fetch.background import stoppable
 from refexplorer.views.wire.answering import Buffers, Post, answered, event, failure
-from refexplorer.views.wire.messages import Cancel, Done, Event, JobProgress, Request
+from refexplorer.views.wire.messages import Done, Event, JobProgress
+from refexplorer.views.wire.operations import request
 
 JobReport = Callable[[int | None, int | None, str], bool]
 """Called with what is done, how much there is (None: not known), and both in words; False stops."""
@@ -23,7 +23,6 @@ JobAnswer = tuple[Struct, Buffers]
 """A reply, and what travels beside it."""
 Watched = Callable[[JobReport], JobAnswer]
 """Answers a request, and reports on the way."""
-Draw = Callable[[Any, JobReport], JobAnswer]
 MOST_RUNNING = 8
 """Jobs of one view that run at a time; a page has at most three views."""
 MOST_IN_PROCESS = 64
@@ -54,15 +53,16 @@ def go_on(report: JobReport, done: int | None, of: int | None, label: str) -> No
 class _Job:
     """Work for a request; for none if nobody waits for what it does."""
 
-    request: Request | None
+    number: str | None
     work: Watched
     is_in_turn: bool = False
+    is_heard: bool = True
     context: Context = field(default_factory=copy_context)
     stop: threading.Event = field(default_factory=threading.Event)
 
     @property
     def id(self) -> str:
-        return "" if self.request is None else str(self.request.id)
+        return str(self.number)
 
 
 class _Slots:
@@ -120,6 +120,8 @@ class Jobs:
         Run it in the thread that asks instead.
     """
 
+    events = (JobProgress,)
+
     def __init__(self, post: Post, at_once: bool = False) -> None:
         self._post = post
         self._at_once = at_once
@@ -132,27 +134,15 @@ class Jobs:
         """Say something of a job that is not done, with what travels beside it."""
         self._post(event(said)[0], buffers)
 
-    def start(self, request: Request, work: Watched) -> None:
-        """Answer a request later.
+    def start(self, number: str | None, work: Watched, is_in_turn: bool = False) -> None:
+        """Answer the request of an id later; in turn when those before it are done.
 
         Raises
         ------
         RefexplorerError
             If too many wait already.
         """
-        self._add(_Job(request, work))
-
-    def start_in_turn(self, request: Request, work: Watched) -> None:
-        """Answer a request later, when those before it are done: they use the same memory."""
-        self._add(_Job(request, work, is_in_turn=True))
-
-    def in_turn(self, draw: Draw) -> Callable[[Request], None]:
-        """Return the operation that runs `draw` in turn."""
-
-        def start(request: Request) -> None:
-            self.start_in_turn(request, lambda report: draw(request, report))
-
-        return start
+        self._add(_Job(number, work, is_in_turn=is_in_turn))
 
     def aside(self, work: Callable[[], object]) -> None:
         """Do what nobody waits for, unless there is enough to do."""
@@ -162,17 +152,20 @@ class Jobs:
             return Done(), []
 
         if not (self._waiting or self._at_once):
-            self._add(_Job(None, done))
+            self._add(_Job(None, done, is_heard=False))
 
-    def cancel(self, request: Cancel) -> Done:
-        """Answer ``cancel``, and what is stopped: nobody waits until it has come to a halt."""
+    @request("cancel")
+    def cancel(
+        self,
+        job: str,  # The id of the request
+    ) -> None:
+        """Stop what was asked for; that request is answered at once, with an error."""
         with self._lock:
             jobs = [*self._waiting, *self._running]
-            found = [job for job in jobs if job.id == request.job and not job.stop.is_set()]
+            found = [each for each in jobs if each.id == job and not each.stop.is_set()]
             self._stop(found)
-        if found and request.job:
-            self._post(failure(request.job, RefexplorerError(STOPPED)), [])
-        return Done()
+        if found and job:  # nobody waits until it has come to a halt
+            self._post(failure(job, RefexplorerError(STOPPED)), [])
 
     def close(self) -> None:
         """Stop all; there is nobody any more who could ask for more."""
@@ -200,7 +193,7 @@ class Jobs:
         self.start_next()
         with self._lock:
             has_to_wait = job in self._waiting
-        if has_to_wait and job.request is not None:
+        if has_to_wait and job.is_heard:
             self._post(*event(JobProgress(job.id, None, None, "Waiting for earlier requests")))
 
     def _next(self) -> _Job | None:
@@ -249,7 +242,7 @@ class Jobs:
             job = self._next()
 
     def _run(self, job: _Job) -> None:
-        request, stop = job.request, job.stop
+        stop = job.stop
 
         def report(done: int | None, of: int | None, label: str) -> bool:
             if not stop.is_set():
@@ -259,8 +252,8 @@ class Jobs:
         try:
             with stoppable(lambda: not stop.is_set()):
                 reply, buffers = job.work(report)
-            answer = {} if request is None else answered(request, reply)
+            answer = answered(job.number, reply)
         except Exception as error:
-            answer, buffers = failure(job.id, error), []
-        if request is not None and not stop.is_set():
+            answer, buffers = failure(job.number, error), []
+        if job.is_heard and not stop.is_set():
             self._post(answer, buffers)

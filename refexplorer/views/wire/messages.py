@@ -1,14 +1,12 @@
-"""The kinds of messages: requests, each with its reply, events, and types that both use.
+"""The kinds of messages, and types that they use.
 
-A message is described once, by its model: the checks of what comes in, the types of the front
-end and the page that describes the protocol are all made from the models. What a field holds is
-said under ``Attributes`` of a model's docstring; `refexplorer.views.wire.schema` reads it there.
+What a field holds is said in a comment beside or above it: `refexplorer.hosts.schema` reads it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
@@ -41,25 +39,16 @@ OTHERS: Mapping[str, Mapping[str, object]] = {
 Bytes = Annotated[bytes, named("Bytes")]
 Count = Annotated[int, named("Count")]
 Real = Annotated[float, named("Real")]
+ReadOutcome = Annotated[str, named("ReadOutcome", "fetched", "fill", "failed", "ask")]
+"""How a read came out; ``ask``: it may not be read until ``grant`` is allowed."""
+SENT_AS = {"from_": "from"}
+"""Names of fields that Python keeps for itself."""
 
 
 class Request(Struct, frozen=True, kw_only=True, tag_field="op", forbid_unknown_fields=True):
-    """What the front end asks; the name of the operation is the tag of its class.
+    """What the front end asks; the name of the operation is the tag of its class."""
 
-    Attributes
-    ----------
-    id
-        ``"<view>:<number>"``: the answer carries the same.
-    """
-
-    reply: ClassVar[type[Struct] | None] = None
-    """What the answer holds; None: it is not answered."""
-    is_later: ClassVar[bool] = False
-    """Whether it is answered from a thread, after events ``progress``."""
-    buffers: ClassVar[str] = ""
-    """What travels beside the answer."""
-
-    id: str | None = None
+    id: str | None = None  # ``"<view>:<number>"``: the answer carries the same
 
 
 class Event(Struct, frozen=True, tag_field="ev"):
@@ -70,43 +59,20 @@ class Done(Struct, frozen=True):
     """It was done; there is nothing to tell."""
 
 
-class Cancel(Request, frozen=True, tag="cancel"):
-    """Stop what was asked for; that request is answered at once, with an error.
-
-    Attributes
-    ----------
-    job
-        The id of the request.
-    """
-
-    reply = Done
-
-    job: str
-
-
 class JobProgress(Event, frozen=True, tag="progress"):
-    """How far a request is that is answered later.
+    """How far a request is that is answered later."""
 
-    Attributes
-    ----------
-    id
-        Of the request.
-    done, of
-        What is done, and how much there is; null where that is not known.
-    label
-        Both in words.
-    """
-
-    id: str
+    id: str  # Of the request
+    # done, of: What is done, and how much there is; null where that is not known
     done: int | None
     of: int | None
-    label: str
+    label: str  # Both in words
 
 
 class SourceChanged(Event, frozen=True, tag="opened"):
     """Python shows something else: everything is to be asked for again."""
 
 
-def tag_of(kind: type[Request | Event]) -> str:
-    """Return the name of an operation or an event."""
+def tag_of(kind: type[Event]) -> str:
+    """Return the name of an event."""
     return str(kind.__struct_config__.tag)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from refexplorer.core.errors import shorten
 from refexplorer.refset.contents import internals
-from refexplorer.spec.codes import CODES
+from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.keys import folders_above
-from refexplorer.views.wire.models import Note
+from refexplorer.views.wire.messages import Count
 
 if TYPE_CHECKING:
     from refexplorer.spec.findings import Finding
@@ -18,6 +20,21 @@ SHOWN = 200
 """Notes that one answer carries; their full number travels beside them."""
 SOON = 100_000
 """Keys of a set that is gone through at once; what is odd about a larger one is said later."""
+
+
+class Note(Struct, frozen=True):
+    """A diagnostic."""
+
+    code: str
+    severity: Severity
+    meaning: str  # What all diagnostics of the code have in common
+    message: str
+    hint: str | None
+    pointer: str  # Into the document; cut
+    line: int | None
+    column: int | None
+    count: Count
+    key: str | None  # What of the tree is nearest to the place; a rejected key itself
 
 
 def known(refs: ReferenceSet) -> tuple[Finding, ...] | None:

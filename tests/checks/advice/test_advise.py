@@ -15,7 +15,7 @@ from refexplorer.checks.advice.connections import OURS
 from refexplorer.checks.advice.requests import Reads
 from refexplorer.checks.advice.selections import part_of, tasks_of
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.io.fetch.ranges import RangeOfKey, merged
+from refexplorer.io.fetch.targets import RangeOfKey, merged
 from tests.helpers.costly_sets import costly_sets
 
 URL = "https://host.example/f"
@@ -186,7 +186,7 @@ def test_a_gen_of_a_million_million_keys_is_told_by_arithmetic() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_merging_is_that_of_the_reader_itself(seed: int) -> None:
     """Of random ranges, some inside others: against our `merged`."""
-    from refexplorer.io.access.urls import Place
+    from refexplorer.io.access import Place
 
     rng = random.Random(seed)
     scale = rng.choice([10**4, 10**6, 10**7])

@@ -14,7 +14,7 @@ import refexplorer as rx
 from refexplorer.checks.advice import requests as running_reads
 from refexplorer.checks.advice.connections import OURS, PLACES, READERS, MergeRules
 from refexplorer.refset import chunk_grid
-from refexplorer.refset.grid_cells import ChunkColumns
+from refexplorer.refset.chunk_grid import ChunkColumns
 
 PLAIN = {"zarr_format": 2, "compressor": None, "filters": None, "order": "C", "fill_value": 0}
 PLACE = PLACES["object-store"]

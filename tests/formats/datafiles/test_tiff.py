@@ -16,7 +16,7 @@ import tifffile
 from refexplorer.core.limits import Limits
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.datafiles.tiff import TiffFile
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.opening import open_native
 from tests.helpers.file_codecs import decoded

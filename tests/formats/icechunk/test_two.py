@@ -18,7 +18,7 @@ import zstandard
 from zarr.core.buffer import cpu
 
 import refexplorer as rx
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.verbs.opening import open_guarded
 from tests.formats.icechunk.building import moment, targets_of, write
 from tests.formats.icechunk.icechunk_two import COUNT, ZIP

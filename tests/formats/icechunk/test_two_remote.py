@@ -15,7 +15,7 @@ from moto.server import ThreadedMotoServer
 import refexplorer as rx
 from refexplorer.formats.icechunk.facts import storage_of
 from refexplorer.hosts.page.library import Library
-from refexplorer.io.access.policy import InternetPolicy
+from refexplorer.io.access import InternetPolicy
 from refexplorer.verbs.opening import open_guarded
 from tests.formats.icechunk.building import targets_of, write
 from tests.helpers.commands import run

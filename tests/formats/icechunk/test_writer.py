@@ -86,6 +86,30 @@ def test_it_opens_again_as_the_same_references(source: Path) -> None:
     assert "g/x/c/1/0" not in again
 
 
+def test_chunks_of_varying_lengths_are_written(source: Path) -> None:
+    refs = json.loads(source.read_text())
+    (source.parent / "data/g.bin").write_bytes(VALUES.tobytes())
+    lengths = {"kind": "inline", "chunk_shapes": [[1, 3], 6]}
+    refs["y/zarr.json"] = metadata(
+        [4, 6], [], chunk_grid={"name": "rectilinear", "configuration": lengths}
+    )
+    refs |= {"y/c/0/0": ["data/g.bin", 0, 24], "y/c/1/0": ["data/g.bin", 24, 72]}
+    source.write_text(json.dumps(refs))
+    target = source.with_name("made.icechunk")
+    rx.convert(source, target)
+    again = rx.open_references(target).allowing(str(source.parent))
+    np.testing.assert_array_equal(np.asarray(again.read("y")), VALUES)
+    opened = icechunk.Repository.open(
+        icechunk.local_filesystem_storage(str(target)),
+        authorize_virtual_chunk_access={
+            f"file://{source.parent}/data/": icechunk.credentials.LocalFileSystemAccess
+        },
+    )
+    with zarr.config.set({"array.rectilinear_chunks": True}):
+        root: Any = zarr.open_group(opened.readonly_session("main").store, mode="r")
+        np.testing.assert_array_equal(root["y"][:], VALUES)
+
+
 def test_overwriting_is_one_more_commit(source: Path) -> None:
     target = source.with_name("made.icechunk")
     rx.convert(source, target)

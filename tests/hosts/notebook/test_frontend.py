@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.building import build_hook
+from tests.helpers.building import ROOT, build_hook
 
 FRONTEND = Path(__file__).parents[3] / "refexplorer" / "frontend"
 UNITS = Path(__file__).parent / "frontend"
@@ -19,8 +19,11 @@ pytest.importorskip("hatchling", reason="the build hook installs the npm package
 
 @pytest.fixture(scope="module", autouse=True)
 def _npm_packages() -> None:
-    """Install what only checks the front end, too: a build does without."""
-    build_hook().install(FRONTEND, development=True)
+    """Make what only checks the front end, too: a build does without packages and types for it."""
+    hook = build_hook()
+    hook.install(FRONTEND, development=True)
+    hook.describe_messages(ROOT)
+    hook.build(ROOT)
 
 
 def run(*arguments: str) -> str:

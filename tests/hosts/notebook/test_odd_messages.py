@@ -8,9 +8,8 @@ import pytest
 
 import refexplorer as rx
 from refexplorer import demo
-from refexplorer.hosts.page.components import ExplorerView
 from refexplorer.hosts.page.library import Library
-from refexplorer.hosts.page.page import ServedPage
+from refexplorer.hosts.page.page import ExplorerView, ServedPage
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 

@@ -12,9 +12,9 @@ from msgspec import Struct
 import refexplorer as rx
 from refexplorer import demo
 from refexplorer.hosts.notebook.widgets import ReferencesWidget
-from refexplorer.hosts.page.components import ExplorerView
 from refexplorer.hosts.page.library import Library
-from refexplorer.hosts.page.page import Address, ServedPage
+from refexplorer.hosts.page.page import Address, ExplorerView, ServedPage
+from refexplorer.hosts.schema import schema
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import (
     EXPLORER,
@@ -22,11 +22,9 @@ from refexplorer.views.registry import (
     SCREENS,
     ExplorerPart,
 )
-from refexplorer.views.wire.answering import Operations
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer import explorer_messages
-from refexplorer.views.wire.messages import Count, Request, tag_of
-from refexplorer.views.wire.schema import schema
+from refexplorer.views.wire.messages import Count
+from refexplorer.views.wire.operations import bound, operations, request
 from tests.helpers import wire
 
 FRONTEND = Path(rx.__file__).parent / "frontend" / "src"
@@ -39,30 +37,25 @@ class Heads(Struct, frozen=True):
     count: Count
 
 
-class CountHeads(Request, frozen=True, tag="census.count"):
-    """Count the keys."""
-
-    reply = Heads
-
-
 class Census:
-    """What a newcomer writes: the controller of a view, and its messages."""
+    """What a newcomer writes: the controller of a view."""
 
     def __init__(self, context: ViewContext) -> None:
-        self.count = context.references.count
-        self.operations: Operations = {CountHeads: self._count}
+        self._count = context.references.count
 
-    def _count(self, request: CountHeads) -> Heads:
-        return Heads(self.count)
+    @request("census.count")
+    def count(self) -> Heads:
+        """Count the keys."""
+        return Heads(self._count)
 
 
 @pytest.fixture
 def census(monkeypatch: pytest.MonkeyPatch) -> Iterator[ExplorerPart]:
-    monkeypatch.setattr(explorer_messages, "CountHeads", CountHeads, raising=False)
-    monkeypatch.setitem(wire.SCHEMA, "definitions", schema()["definitions"])
-    monkeypatch.setitem(wire.REQUESTS, "Explorer/census.count", CountHeads)
     part = ExplorerPart("census", "Census", "All heads", (Census,))
     PARTS.append(part)
+    monkeypatch.setitem(wire.SCHEMA, "definitions", schema()["definitions"])
+    for each in operations(Census):
+        monkeypatch.setitem(wire.REQUESTS, f"Explorer/{each.name}", each)
     yield part
     PARTS.remove(part)
 
@@ -85,7 +78,7 @@ def test_a_record_and_a_controller_are_all_that_python_needs_of_a_view(
         pass
 
     widget = CensusWidget(refs)
-    record = {"name": "census", "label": "Census", "title": "All heads", "tab": True}
+    record = {"name": "census", "label": "Census", "title": "All heads", "look": True}
     assert widget.part == "census"
     assert widget.parts[-1] == record
     assert ExplorerView(refs).parts[-1] == record
@@ -94,15 +87,18 @@ def test_a_record_and_a_controller_are_all_that_python_needs_of_a_view(
 
 def test_a_view_that_is_not_there_has_no_place() -> None:
     assert Address.read("source=a.json&view=census").view == ""
-    assert Address.read("source=a.json&view=overview").view == ""  # the first tab has no name
+    assert Address.read("source=a.json&view=data").view == ""  # the first look has no name
+    assert Address.read("source=a.json&view=key").view == ""  # which is shown beside all of them
     with pytest.raises(KeyError):
         type("CensusWidget", (ReferencesWidget,), {}, part="census")
 
 
-def test_every_part_has_its_component() -> None:
+def test_every_look_and_widget_has_its_component() -> None:
     source = (FRONTEND / "explorer" / "parts.tsx").read_text(encoding="utf-8")
     table = source.partition("export const PARTS")[2].partition("};")[0]
-    assert re.findall(r"^  (\w+): \w+,$", table, re.MULTILINE) == NAMES, "in the same order"
+    assert re.findall(r"^  (\w+): \w+,$", table, re.MULTILINE) == [
+        part.name for part in PARTS if part.look or part.alone
+    ], "in the same order"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -114,7 +110,7 @@ def test_every_part_has_label_and_controllers(name: str, references: rx.Referenc
     assert part.title
     for make in part.controllers:
         assert isinstance(make, type)
-        assert controller.part(make).operations
+        assert bound([controller.part(make)])
 
 
 def test_no_request_has_two_controllers(references: rx.ReferenceSet) -> None:
@@ -122,7 +118,7 @@ def test_no_request_has_two_controllers(references: rx.ReferenceSet) -> None:
     makers = [make for part in PARTS for make in part.controllers if isinstance(make, type)]
     names: list[str] = []
     for make in makers:
-        names += map(tag_of, controller.part(make).operations)
+        names += bound([controller.part(make)])
     assert len(names) == len(set(names))
     assert not {"hello", "key.show", "notes", "source.show", "allow", "cancel"} & set(names)
 
@@ -134,7 +130,7 @@ def test_every_request_of_the_front_end_is_answered(references: rx.ReferenceSet)
     text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     asked = set(re.findall(r'"([a-z]+[.][a-z]+)"', text))
     assert {"tree.rows", "grid.show", "chunk.read", "compare.with", "key.bytes"} <= asked
-    answered = {*map(tag_of, ExplorerController(references).operations)}
+    answered = {*ExplorerController(references).answers}
     assert (
         asked - {"refexplorer.layout", "refexplorer.compared"} <= answered
     )  # which is what the browser keeps

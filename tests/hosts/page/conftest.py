@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from refexplorer.hosts.page.components import Frame
+from refexplorer.hosts.page.page import Frame
 from tests.helpers.wire import sent_by
 
 

@@ -23,14 +23,11 @@ from hypothesis import strategies as st
 
 from refexplorer.core.errors import AccessError, FetchError, RefexplorerError, SourceError
 from refexplorer.core.limits import DEFAULT_LIMITS
-from refexplorer.hosts.page.components import ExplorerView
 from refexplorer.hosts.page.library import Library
 from refexplorer.hosts.page.openings import Openings
-from refexplorer.hosts.page.page import ServedPage
-from refexplorer.io.access.policy import AccessPolicy
-from refexplorer.io.access.urls import parse
-from refexplorer.io.fetch.local import open_resolved
-from refexplorer.io.fetch.targets import Targets
+from refexplorer.hosts.page.page import ExplorerView, ServedPage
+from refexplorer.io.access import AccessPolicy, parse
+from refexplorer.io.fetch.targets import Targets, open_resolved
 from refexplorer.spec.references import Url
 from refexplorer.verbs.opening import open_references
 from refexplorer.views.explorer.explorer_controller import ExplorerController
@@ -347,7 +344,7 @@ def test_nothing_of_a_copied_repository_is_left(
     library.open(f"{place}/open/repository")
     with pytest.raises(SourceError):
         library.open(f"{place}/open/repository@nosuch")
-    openings._confined._children.end()
+    openings._children.end()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -14,10 +14,9 @@ from refexplorer import demo
 from refexplorer.core.errors import RefexplorerError, SourceError
 from refexplorer.core.files import PlainStream
 from refexplorer.hosts.cli.proxy import setup
-from refexplorer.hosts.page.components import EditorView, ExplorerView, View
 from refexplorer.hosts.page.library import Library, Offer
 from refexplorer.hosts.page.openings import OpeningWatch
-from refexplorer.hosts.page.page import Address, ServedPage
+from refexplorer.hosts.page.page import Address, EditorView, ExplorerView, ServedPage, View
 from refexplorer.hosts.page.server import serve
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
@@ -165,7 +164,7 @@ def test_a_set_that_is_opened_before_an_edited_one_is_explored_stays() -> None:
 
 def test_an_address_opens_what_it_names() -> None:
     page = ServedPage(Library())
-    address = "source=demo/sst.v1.json&view=data&key=sst/6.0.0&slice=1,0,0"
+    address = "source=demo/sst.v1.json&view=chunks&key=sst/6.0.0&slice=1,0,0"
     go(page, address)
     assert shown(page) == [ExplorerView]
     assert Address.read(page._frame.place["address"]) == Address.read(address)

@@ -17,7 +17,7 @@ from tornado.web import RequestHandler
 
 import refexplorer.hosts.page
 from refexplorer.hosts.page.page import page
-from refexplorer.hosts.page.routes import PageServer
+from refexplorer.hosts.page.server import PageServer
 from tests.helpers.hosts import running_page
 from tests.helpers.routes import answered, closed_paths, routes_of, routes_of_panel
 from tests.hosts.page.sessions import visit_together

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import refexplorer as rx
-from refexplorer.hosts.page.components import ExplorerView
 from refexplorer.hosts.page.library import Library
+from refexplorer.hosts.page.page import ExplorerView
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 
 

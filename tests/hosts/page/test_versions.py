@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
-from refexplorer.hosts.page.components import ExplorerView
 from refexplorer.hosts.page.library import Library, Upload
 from refexplorer.hosts.page.openings import Opened, Openings, OpeningWatch
-from refexplorer.hosts.page.page import ServedPage
-from refexplorer.io.access.policy import InternetPolicy
-from refexplorer.verbs.history import guarded_history
+from refexplorer.hosts.page.page import ExplorerView, ServedPage
+from refexplorer.io.access import InternetPolicy
+from refexplorer.verbs.opening import guarded_history
 from tests.formats.icechunk.building import targets_of, write
 from tests.helpers.explorer import Host, ask
 from tests.helpers.visiting import choose, go, hear

@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 import refexplorer as rx
 from refexplorer.core.errors import AccessError, DecodeError, FetchError, LimitError
 from refexplorer.core.limits import Limits
-from refexplorer.io.access.policy import AccessPolicy
-from refexplorer.io.access.urls import parse
+from refexplorer.io.access import AccessPolicy, parse
 from refexplorer.io.fetch.background import stoppable
 from refexplorer.io.fetch.failures import ByteParts
 from refexplorer.io.fetch.many import FetchProgress, fetch_many
-from refexplorer.io.fetch.ranges import MERGE_BYTES, MERGE_GAP, RangeOfKey, merged
-from refexplorer.io.fetch.targets import Targets
+from refexplorer.io.fetch.targets import MERGE_BYTES, MERGE_GAP, RangeOfKey, Targets, merged
 from refexplorer.spec.references import Base64, Inline, Range, Reference, Url
 from tests.helpers.servers import RangeServer
 

@@ -13,7 +13,7 @@ import refexplorer as rx
 from refexplorer.checks.look.targets import ask
 from refexplorer.core.errors import AccessError, FetchError
 from refexplorer.core.limits import Limits
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets

@@ -15,7 +15,7 @@ import refexplorer as rx
 from refexplorer.checks.look.targets import ask
 from refexplorer.core.errors import AccessError, FetchError
 from refexplorer.core.limits import Limits
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.background import stoppable, wait_for
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.spec.references import Range, Url

@@ -9,8 +9,7 @@ import pytest
 
 from refexplorer.core.errors import AccessError, FetchError
 from refexplorer.core.limits import Limits
-from refexplorer.io.access.policy import AccessPolicy
-from refexplorer.io.access.urls import Options, parse
+from refexplorer.io.access import AccessPolicy, Options, parse
 from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.stores import RemoteReader
 from refexplorer.io.fetch.targets import Targets

@@ -19,8 +19,7 @@ import refexplorer as rx
 from refexplorer import demo
 from refexplorer.core.errors import AccessError, FetchError
 from refexplorer.core.limits import Limits
-from refexplorer.io.access.policy import AccessPolicy
-from refexplorer.io.access.urls import Options, parse
+from refexplorer.io.access import AccessPolicy, Options, parse
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.spec.references import Range, Url

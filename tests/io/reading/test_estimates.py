@@ -7,7 +7,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.core.errors import LimitError, RefexplorerError
-from refexplorer.io.fetch.ranges import MERGE_GAP
+from refexplorer.io.fetch.targets import MERGE_GAP
 from tests.helpers.servers import RangeServer
 
 URL = "https://host.example/f"

@@ -13,7 +13,7 @@ from fsspec.implementations.reference import ReferenceFileSystem
 
 import refexplorer as rx
 from refexplorer.core.errors import AccessError, LimitError, RefexplorerError
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.many import FetchProgress
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.selection import read_selection

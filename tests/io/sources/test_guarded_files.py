@@ -14,7 +14,7 @@ import zstandard
 import refexplorer as rx
 from refexplorer.core.errors import AccessError, SourceError
 from refexplorer.core.limits import Limits
-from refexplorer.io.access.policy import InternetPolicy
+from refexplorer.io.access import InternetPolicy
 from refexplorer.verbs.opening import open_guarded
 from tests.helpers.servers import RangeServer, size_of
 

@@ -27,7 +27,7 @@ from refexplorer.formats.datafiles.data_file import (
     Unread,
 )
 from refexplorer.formats.datafiles.hdf5 import Hdf5File
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources import confined as confined_file
 from refexplorer.io.sources import opening

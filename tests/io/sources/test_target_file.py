@@ -9,7 +9,7 @@ import pytest
 from refexplorer.core.errors import AccessError, FetchError
 from refexplorer.core.limits import Limits
 from refexplorer.formats.datafiles.data_file import Unread
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.target_file import BLOCK, LONGEST, MOST_BYTES, TargetFile
 from tests.helpers.servers import RangeServer

@@ -15,7 +15,6 @@ import pytest
 import refexplorer as rx
 from refexplorer.refset.inference import groups
 from refexplorer.refset.inference import infer as inferred
-from refexplorer.refset.inference import infer as proving
 from tests.helpers.kerchunk_sets import DAYS, combined
 
 
@@ -219,7 +218,7 @@ def test_the_same_is_found_in_blocks(is_shuffled: bool, monkeypatch: pytest.Monk
     assert len(at_once.gen) > 3
     for block in (1, 7, 100):
         with monkeypatch.context() as patch:
-            for module in (groups, inferred, proving):
+            for module in (groups, inferred):
                 patch.setattr(module, "BLOCK", block)
             in_blocks = rx.infer(v0)
         assert in_blocks.document == at_once.document

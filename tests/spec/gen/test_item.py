@@ -17,9 +17,8 @@ from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.gen.parsing import read_gen
 from refexplorer.spec.templates.columns import Scopes
-from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.syntax import TemplateProblem
-from refexplorer.spec.templates.template import Scope
+from refexplorer.spec.templates.template import Scope, compile_template
 from tests.helpers.expanding import expanded
 
 HUGE = {"i": {"stop": 1_000_000}, "j": {"stop": 1_000_000}}

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import refexplorer as rx
 from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.gen.item import GenItem, runs
-from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.syntax import TemplateProblem
+from refexplorer.spec.templates.template import compile_template
 from tests.helpers.expanding import expanded
 
 TEMPLATES = {

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 import refexplorer as rx
-from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.parsing import FILTERS, TESTS
 from refexplorer.spec.templates.syntax import TemplateProblem
-from refexplorer.spec.templates.template import Scope
+from refexplorer.spec.templates.template import Scope, compile_template
 
 SANDBOX = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined)
 NUMBERS = ["0", "7", "-3", "i", "2.5", "-0.0", "10 ** 30", "true", "none"]

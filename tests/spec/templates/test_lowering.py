@@ -7,7 +7,6 @@ import ast
 import pytest
 
 from refexplorer.spec.templates import syntax
-from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.parsing import lower
 from refexplorer.spec.templates.syntax import (
     Attribute,
@@ -33,6 +32,7 @@ from refexplorer.spec.templates.syntax import (
     Unary,
     every,
 )
+from refexplorer.spec.templates.template import compile_template
 from tests.helpers.sources import PACKAGE, imported, modules
 
 INDEX, ONE, TWO = Name("i"), Literal(1), Literal(2)

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.spec.templates.compiler import compile_template
 from refexplorer.spec.templates.syntax import TemplateProblem
-from refexplorer.spec.templates.template import Scope
+from refexplorer.spec.templates.template import Scope, compile_template
 
 
 def render(text: str, **values: object) -> str:

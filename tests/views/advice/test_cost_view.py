@@ -11,8 +11,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.advice.selections import TasksOfArray, part_of, tasks_of
-from refexplorer.views.advice.cost_view import CELLS, place_of, touches
-from refexplorer.views.wire.explorer.cost_messages import ShowCost
+from refexplorer.views.advice.cost_view import CELLS, adjusted_connection, touches
 from tests.helpers.explorer import Host, later
 from tests.helpers.servers import range_server
 
@@ -62,12 +61,16 @@ def test_sliders_are_the_place_that_is_asked_for(host: Host) -> None:
 
 def test_reads_that_are_told_give_the_time(host: Host) -> None:
     """By the formula that the front end has, too."""
-    for bar in shown(host, array="sst", given="time=2", place="http-server")["bars"]:
+    found = shown(host, array="sst", given="time=2", place="http-server")
+    at_once = {rules["name"]: rules["at_once"] for rules in found["readers"]}
+    for bar in found["bars"]:
         for reader in bar["readers"]:
-            place = place_of(ShowCost(place="http-server"))
+            place = adjusted_connection("http-server", None, None, None)
             columns = [np.array(column, float) for column in zip(*reader["reads"], strict=True)]
             if columns:
-                seconds = place.seconds(columns[0], columns[1], columns[2], reader["at_once"])
+                seconds = place.seconds(
+                    columns[0], columns[1], columns[2], at_once[reader["reader"]]
+                )
                 assert seconds == pytest.approx(reader["seconds"])
 
 

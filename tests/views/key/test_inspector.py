@@ -35,13 +35,13 @@ def test_pages_of_bytes(tmp_path: Path) -> None:
     document = raw_set([f"{tmp_path}/f", 4, len(data)], [f"{tmp_path}/f"], "base64:AAEC")
     host = Host(document, allow=[str(tmp_path)])
     answer, (page,) = ask(host, "key.bytes", path="x/0", start=PAGE, n=10**9)
-    assert answer["bytes"]["total"] == len(data)
+    assert answer["total"] == len(data)
     assert page == data[PAGE : 2 * PAGE]
     _, (last,) = ask(host, "key.bytes", path="x/0", start=2 * PAGE, n=PAGE)
     assert last == data[2 * PAGE :]
     answer, (whole,) = ask(host, "key.bytes", path="x/1", start=0, n=4)
     assert whole == b"head"
-    assert answer["bytes"]["total"] == len(data) + 4
+    assert answer["total"] == len(data) + 4
     answer, (inside,) = ask(host, "key.bytes", path="x/2", start=0, n=PAGE)
     assert inside == bytes([0, 1, 2])
 
@@ -49,16 +49,16 @@ def test_pages_of_bytes(tmp_path: Path) -> None:
 def test_bytes_and_ladder_ask_first_and_read_no_more_than_the_page(server: RangeServer) -> None:
     server.files["/f"] = bytes(100_000)
     host = Host(raw_set([f"{server.url}/f", 0, 100_000]))
-    for op, field in (("key.bytes", "bytes"), ("key.trace", "trace")):
+    for op in ("key.bytes", "key.trace"):
         window = {"start": 0, "n": 16} if op == "key.bytes" else {}
         answer, buffers = ask(host, op, path="x/0", **window)
-        assert answer[field]["state"] == "ask"
-        assert answer[field]["grant"] == server.url
+        assert answer["state"] == "ask"
+        assert answer["grant"] == server.url
         assert buffers == []
     assert server.requests == []
     host.ask("allow", grant=server.url)
     answer, (page,) = ask(host, "key.bytes", path="x/0", start=16, n=16)
-    assert answer["bytes"]["state"] == "fetched"
+    assert answer["state"] == "fetched"
     assert len(page) == 16
     assert server.spans == ["bytes=16-31"]
 
@@ -66,7 +66,7 @@ def test_bytes_and_ladder_ask_first_and_read_no_more_than_the_page(server: Range
 def test_the_ladder_names_the_step_that_fails() -> None:
     host = Host(raw_set("not zlib", compressor={"id": "zlib", "level": 1}))
     answer, _ = ask(host, "key.trace", path="x/0")
-    ladder = answer["trace"]
+    ladder = answer
     assert ladder["state"] == "failed"
     assert [rung["name"] for rung in ladder["steps"]] == ["reference", "raw bytes", "zlib(level=1)"]
     assert bytes.fromhex(ladder["steps"][1]["head"]) == b"not zlib"
@@ -75,7 +75,7 @@ def test_the_ladder_names_the_step_that_fails() -> None:
 
 def test_the_first_values_of_a_chunk_that_decodes() -> None:
     answer, _ = ask(Host(raw_set("base64:BwAIAA==")), "key.trace", path="x/0")
-    assert answer["trace"]["values"] == ["7", "8"]
+    assert answer["values"] == ["7", "8"]
 
 
 def test_code_that_opens_the_key_elsewhere() -> None:

@@ -26,7 +26,7 @@ def test_a_chunk_whose_reference_is_refused_shows_its_own_error() -> None:
     assert (item["notes"][0]["code"], item["notes"][0]["pointer"]) == ("bad-offset", "/x~11")
     assert shown(host, "x/0")["origin"] == "absent"
     assert "bad-offset" not in [note["code"] for note in shown(host, "x/0")["notes"]]
-    ladder = ask(host, "key.trace", path="x/1")[0]["trace"]
+    ladder = ask(host, "key.trace", path="x/1")[0]
     assert ladder["state"] == "failed"
     assert "The offset -1 is negative." in ladder["message"]
     assert "The offset -1 is negative." in ask(host, "key.explain", path="x/1")[0]["error"]
@@ -64,7 +64,7 @@ def test_any_key_that_was_left_out_is_shown_with_its_error() -> None:
         item = shown(host, key)
         assert [note["code"] for note in item["notes"]] == [code]
         assert "code" in ask(host, "key.code", path=key)[0]
-        assert ask(host, "key.trace", path=key)[0]["trace"]["state"] == "failed"
+        assert ask(host, "key.trace", path=key)[0]["state"] == "failed"
 
 
 @pytest.mark.parametrize("bad", [BAD, {}], ids=["rejected", "absent"])

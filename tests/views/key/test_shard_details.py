@@ -19,7 +19,7 @@ from tests.helpers.shards import START, VALUES, opened, written
 def test_the_inner_chunks_of_a_shard(tmp_path: Path) -> None:
     host = Host(opened(tmp_path, written(tmp_path)))
     answer, buffers = ask(host, "key.shard", path="x/c/1/1")
-    shard = answer["shard"]
+    shard = answer
     assert (shard["state"], shard["grid"], shard["chunks"]) == ("fetched", [2, 4], [2, 1])
     assert (shard["count"], shard["empty"], shard["beyond"], shard["listed"]) == (8, 6, 0, True)
     refs = opened(tmp_path, json.loads((tmp_path / "set.json").read_text()))
@@ -37,15 +37,15 @@ def test_the_ladder_of_an_inner_chunk(tmp_path: Path) -> None:
     host = Host(opened(tmp_path, written(tmp_path)))
     answer, _ = ask(host, "key.trace", path="x/c/0/0", inner=[1, 2])
     values = [str(each) for each in VALUES[2:4, 2].tolist()]
-    assert answer["trace"]["values"] == values
+    assert answer["values"] == values
     answer, _ = ask(host, "key.trace", path="x/c/1/1", inner=[1, 3])
-    assert answer["trace"]["state"] == "fill"
+    assert answer["state"] == "fill"
 
 
 def test_a_shard_without_a_reference(tmp_path: Path) -> None:
     host = Host(opened(tmp_path, written(tmp_path)))
     answer, buffers = ask(host, "key.shard", path="x/c/1/0")
-    assert (answer["shard"]["state"], answer["shard"]["empty"], buffers) == ("fill", 8, [])
+    assert (answer["state"], answer["empty"], buffers) == ("fill", 8, [])
 
 
 def test_it_asks_first_and_reads_the_index_alone(tmp_path: Path) -> None:
@@ -58,12 +58,11 @@ def test_it_asks_first_and_reads_the_index_alone(tmp_path: Path) -> None:
         host = Host(opened(tmp_path, refs))
         for op, more in (("key.shard", {}), ("key.trace", {"inner": [0, 0]})):
             answer, _ = ask(host, op, path="x/c/0/0", **more)
-            found = answer["shard" if op == "key.shard" else "trace"]
-            assert (found["state"], found["grant"]) == ("ask", server.url)
+            assert (answer["state"], answer["grant"]) == ("ask", server.url)
         assert server.requests == []
         host.ask("allow", grant=server.url)
         answer, _ = ask(host, "key.shard", path="x/c/0/0")
-        assert answer["shard"]["state"] == "fetched"
+        assert answer["state"] == "fetched"
         end = START + refs["x/c/0/0"][2]
         assert server.spans == [f"bytes={end - 8 * 16 - 4}-{end - 1}"]
 
@@ -75,8 +74,8 @@ def test_an_index_that_lies_has_failed(tmp_path: Path) -> None:
     data[end - 20] ^= 255
     (tmp_path / "all.bin").write_bytes(data)
     answer, buffers = ask(Host(opened(tmp_path, refs)), "key.shard", path="x/c/0/0")
-    assert (answer["shard"]["state"], answer["shard"]["empty"], buffers) == ("failed", None, [])
-    assert answer["shard"]["message"]
+    assert (answer["state"], answer["empty"], buffers) == ("failed", None, [])
+    assert answer["message"]
 
 
 def test_of_too_many_only_the_counts_are_told(
@@ -84,7 +83,7 @@ def test_of_too_many_only_the_counts_are_told(
 ) -> None:
     monkeypatch.setattr(key_details, "INNER_LISTED", 7)
     answer, buffers = ask(Host(opened(tmp_path, written(tmp_path))), "key.shard", path="x/c/0/0")
-    assert (answer["shard"]["listed"], answer["shard"]["count"], buffers) == (False, 8, [])
+    assert (answer["listed"], answer["count"], buffers) == (False, 8, [])
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,15 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.views.compared import Comparison
 from refexplorer.views.maps.chunk_map import ChunkMap
 from refexplorer.views.maps.target_map import TargetMapView
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.explorer.chunks_messages import ShowGrid
-from refexplorer.views.wire.explorer.targets_messages import TargetRows
 from refexplorer.views.wire.failure_log import FailureLog
+from refexplorer.views.wire.jobs import unheard
 from tests.helpers.audits import audit_in_parts
-
-WHOLE = ShowGrid(array="sst")
 
 
 @pytest.fixture
@@ -32,7 +29,7 @@ def targets_of(refs: rx.ReferenceSet) -> Targets:
 
 
 def counts(chunk_map: ChunkMap) -> dict[str, int]:
-    answer, buffers = chunk_map.show(WHOLE)
+    answer, buffers = chunk_map.show(unheard, "sst")
     grid = answer.map
     assert grid is not None
     cells = np.frombuffer(buffers[0]).reshape(len(grid.states), -1)
@@ -55,8 +52,7 @@ def test_chunks_in_which_an_audit_found_faults_are_failed(refs: rx.ReferenceSet)
 def test_targets_have_the_states_of_an_audit(refs: rx.ReferenceSet) -> None:
     target_map = TargetMapView(ViewContext(refs, targets_of(refs), Comparison(refs)))
     audit = audit_in_parts(refs, decode="all")  # a target has several parts
-    answer, _ = target_map.rows(TargetRows(start=0, n=10))
-    rows = answer.rows
+    rows = target_map.rows(unheard, 0, 10).rows
     assert {row.url: row.state for row in rows} == {
         "sst_2025-07.nc": "damaged", "sst_2025-08.nc": "good", "sst_2025-09.nc": "good",
         "sst_2025-10.nc": "unreachable", "land.bin": "good",

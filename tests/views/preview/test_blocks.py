@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.io.decode.chunk_shapes import region
+from refexplorer.io.decode.sizes import region
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.preview import picture as blocks
 from refexplorer.views.preview.picture import PictureBlocks, block_sizes

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import refexplorer as rx
-from refexplorer.io.decode.chunk_shapes import region
+from refexplorer.io.decode.sizes import region
 from refexplorer.views.preview.axes import first_look
 from refexplorer.views.preview.regions import Region, chunks_touched
 from tests.helpers.explorer import Host
@@ -79,3 +79,15 @@ def test_a_long_line_and_a_single_value() -> None:
 def test_chunks_without_a_reference_cost_nothing() -> None:
     refs = rx.open_references(raw_set(shape=[6000, 6000], chunks=[200, 200]))
     assert first_look(refs, refs.array("x"), 1) == (range(6000), range(6000))
+
+
+def test_a_plan_says_what_has_to_be_allowed_first() -> None:
+    refs = opened([4], [2], 100)
+    asked = Host(refs).ask("slice.plan", array="x", index=[1], slices=None)["plan"]
+    assert asked["grant"] == "s3://b"
+    allowed = Host(refs.allowing("s3://b")).ask("slice.plan", array="x", index=[1], slices=None)
+    assert allowed["plan"]["grant"] is None
+    inline = rx.open_references(raw_set(shape=[4], chunks=[2]) | {"x/0": "ab\0\0"})
+    assert (
+        Host(inline).ask("slice.plan", array="x", index=[0], slices=None)["plan"]["grant"] is None
+    )

@@ -5,7 +5,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.core.errors import LimitError, RefexplorerError
-from refexplorer.io.decode.chunk_shapes import inside, region
+from refexplorer.io.decode.sizes import inside, region
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.preview.regions import (
     chunks_touched,

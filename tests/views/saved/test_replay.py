@@ -17,10 +17,7 @@ from refexplorer import demo
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.saved.recorder import defaults_of, name_of
 from refexplorer.views.saved.recording import Recording, record
-from refexplorer.views.wire.explorer.data_messages import PlanSlice, ReadChunk
-from refexplorer.views.wire.explorer.health_messages import HealthRows
-from refexplorer.views.wire.explorer.targets_messages import ShowTarget
-from refexplorer.views.wire.json_form import to_wire
+from refexplorer.views.wire.operations import question
 from tests.helpers.earth_sets import global_set
 from tests.helpers.explorer import Host, later
 from tests.helpers.replaying import SAVED, Replays
@@ -258,13 +255,17 @@ def test_a_large_set_has_a_part_of_each_array(replayed: Replayed) -> None:
 
 
 def test_a_request_has_one_name_here_and_there() -> None:
-    requests = [
-        ShowTarget(), ShowTarget(url=None), ShowTarget(url="\u2028\u20ac", window=(1, 2)),
-        ReadChunk(array="x", slices=("0", ":")), ReadChunk(array="x", scale=False),
-        PlanSlice(array="x"), PlanSlice(array="x", budget=1),
-        HealthRows(start=0, n=1, sort="path", descending=True),
+    messages = [
+        question("target.show"), question("target.show", url=None),
+        question("target.show", url="\u2028\u20ac", window=(1, 2)),
+        question("chunk.read", array="x", slices=("0", ":")),
+        question("chunk.read", array="x", scale=False),
+        question("slice.plan", array="x"), question("slice.plan", array="x", budget=1),
+        question("health.rows", start=0, n=1, sort="path", descending=True),
+        question("cost.show", place="lustre", given=""),
     ]  # fmt: skip
-    asked = [[{**to_wire(each), "id": "a:1"}, defaults_of(type(each))] for each in requests]
+    defaults = defaults_of(Host({"a": "b"}).controller.answers)
+    asked = [[{**each, "id": "a:1"}, defaults[each["op"]]] for each in messages]
     program = (
         f"import {{ nameOf }} from {json.dumps((SAVED / 'replay.ts').as_uri())};"
         "const asked = JSON.parse(process.argv[1]);"
@@ -274,10 +275,11 @@ def test_a_request_has_one_name_here_and_there() -> None:
         ["--input-type=module", "-e", program, json.dumps(asked)],
         return_completed_process=True, capture_output=True, text=True, encoding="utf-8",
     )  # fmt: skip
-    names = list(map(name_of, requests))
+    names = [name_of(*each) for each in asked]
     assert json.loads(finished.stdout) == names
     assert len(set(names)) == len(names)
     assert names[0] == '{"op":"target.show"}'
+    assert names[-1] == '{"op":"cost.show","place":"lustre"}'
 
 
 def test_parts_of_what_was_read_are_cut_out_as_python_reads_them(replayed: Replayed) -> None:

@@ -10,10 +10,9 @@ import pytest
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
-from refexplorer.io.access.policy import AccessPolicy
+from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.spec.references import Range
-from refexplorer.views.wire.explorer.data_messages import ReadChunk
 from refexplorer.views.wire.jobs import (
     MOST_IN_PROCESS,
     MOST_RUNNING,
@@ -22,7 +21,7 @@ from refexplorer.views.wire.jobs import (
     JobReport,
     Jobs,
 )
-from refexplorer.views.wire.messages import Cancel, Done
+from refexplorer.views.wire.messages import Done
 from tests.helpers.servers import RangeServer, range_server
 
 Posted = queue.Queue[dict[str, Any]]
@@ -40,8 +39,8 @@ def jobs(posted: Posted) -> Iterator[Jobs]:
     jobs.close()
 
 
-def asked(number: int) -> ReadChunk:
-    return ReadChunk(id=f"a:{number}", array="x")
+def asked(number: int) -> str:
+    return f"a:{number}"
 
 
 def answer_of(posted: Posted, number: int) -> dict[str, Any]:
@@ -72,7 +71,7 @@ def test_cancelling_a_job_ends_the_request_that_it_waits_for(posted: Posted, job
         jobs.start(asked(1), stalled(server, 0))
         while not server.requests:
             time.sleep(0.01)
-        jobs.cancel(Cancel(job="a:1"))
+        jobs.cancel("a:1")
         assert answer_of(posted, 1)["error"] == "It was stopped."
         assert server.hung_up.wait(10)
 
@@ -166,7 +165,7 @@ def test_what_waits_for_its_turn_holds_up_nothing_else(posted: Posted, jobs: Job
         return work
 
     for number in range(20):
-        jobs.start_in_turn(asked(number), turn(number))
+        jobs.start(asked(number), turn(number), is_in_turn=True)
     jobs.start(asked(99), lambda report: (Done(), []))
     assert "error" not in answer_of(posted, 99)
     go_on.set()
@@ -185,10 +184,10 @@ def test_a_job_that_waits_is_cancelled_before_it_begins(posted: Posted, jobs: Jo
 
         return run
 
-    jobs.start_in_turn(asked(1), work(1))
-    jobs.start_in_turn(asked(2), work(2))
-    jobs.start_in_turn(asked(3), work(3))
-    jobs.cancel(Cancel(job="a:2"))
+    jobs.start(asked(1), work(1), is_in_turn=True)
+    jobs.start(asked(2), work(2), is_in_turn=True)
+    jobs.start(asked(3), work(3), is_in_turn=True)
+    jobs.cancel("a:2")
     assert answer_of(posted, 2)["error"] == "It was stopped."
     go_on.set()
     assert "error" not in answer_of(posted, 3)

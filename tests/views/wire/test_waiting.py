@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 
 import refexplorer as rx
+from refexplorer.views.key.key_details import Code
 from refexplorer.views.static_html import explorer_html
-from refexplorer.views.wire.explorer.key_messages import Code, WriteCode
 from refexplorer.views.wire.notes import SOON
 from tests.helpers.explorer import Host
 from tests.helpers.servers import range_server
@@ -42,15 +43,15 @@ def test_notes_of_a_large_set_come_when_they_are_asked_for(large: rx.ReferenceSe
 def test_what_waits_for_its_turn_can_be_stopped() -> None:
     host = Host(raw_set("abcd", "abcd"))
     first_may_end = threading.Event()
-    jobs = host.controller._jobs
 
-    def slow(report: object) -> tuple[Code, list[bytes]]:
+    def slow(path: str) -> Code:
         assert first_may_end.wait(30)
-        return Code("slow"), []
+        return Code("slow")
 
-    host.controller.operations = {
-        **host.controller.operations,
-        WriteCode: lambda request: jobs.start_in_turn(request, slow),
+    operation = replace(host.controller.answers["key.code"][0], is_in_turn=True)
+    host.controller.answers = {
+        **host.controller.answers,
+        "key.code": (operation, slow),
     }
     host.controller.handle({"id": "t:1", "op": "key.code", "path": "x/0"})
     host.controller.handle({"id": "t:2", "op": "grid.show", "array": "x"})
@@ -58,6 +59,25 @@ def test_what_waits_for_its_turn_can_be_stopped() -> None:
     assert host.answer()[0] == {"id": "t:2", "error": "It was stopped."}
     first_may_end.set()
     assert host.answer()[0] == {"id": "t:1", "code": "slow"}
+
+
+def test_a_job_that_waited_does_not_replace_the_code_of_what_was_done_since() -> None:
+    host = Host(raw_set("abcd", "abcd"))
+    first_may_end = threading.Event()
+    read, do = host.controller.answers["chunk.read"]
+
+    def slow(**fields: object) -> object:
+        assert first_may_end.wait(30)
+        return do(**fields)
+
+    host.controller.answers = {**host.controller.answers, "chunk.read": (read, slow)}
+    host.controller.handle({"id": "t:5", "op": "chunk.read", "array": "x"})
+    code = host.ask("key.show", path="x/0")["item"]["code"]
+    first_may_end.set()
+    assert "reading" in host.answer()[0]
+    assert host.controller.code == code
+    host.read("x", [0])
+    assert host.controller.code != code
 
 
 def test_what_failed_in_one_view_is_marked_in_the_others() -> None:

@@ -8,7 +8,7 @@ import { Failure, Question, Waited, Working } from "../shared/asking.tsx";
 import { bytes, count, counted } from "../shared/format.ts";
 import { Blank, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { CostBar, CostModel, PlaceModel, ReaderModel } from "../shared/wire.ts";
+import type { AccessCost, Connection, ReadingCosts } from "../shared/wire.ts";
 import { duration, GIVEN, placed, secondsOf, shaded, wasteOf, type Costs, type CostsState } from "./costs.ts";
 import { Touched } from "./touched.tsx";
 
@@ -70,13 +70,13 @@ export function Cost({ session }: { session: ExplorerSession }) {
 interface Drawn {
   costs: Costs;
   state: CostsState;
-  cost: CostModel;
-  place: PlaceModel;
+  cost: ReadingCosts;
+  place: Connection;
 }
 
 function Controls({ costs, state, cost, place }: Drawn) {
   const arrays = cost.array === null || cost.arrays.includes(cost.array) ? cost.arrays : [cost.array, ...cost.arrays];
-  const readers = cost.bars[0]?.readers.map(({ name }) => name) ?? [];
+  const readers = cost.readers.map(({ name }) => name);
   return (
     <>
       <div class="controls">
@@ -213,8 +213,9 @@ function Given({ costs, state, dimensions }: { costs: Costs; state: CostsState; 
 
 function Bars({ costs, state, cost, place }: Drawn) {
   const told = cost.bars.map((bar) => {
-    const reader = bar.readers.find(({ name }) => name === state.reader) ?? bar.readers[0]!;
-    return { bar, reader, seconds: secondsOf(reader, place) };
+    const reader = bar.readers.find(({ reader }) => reader === state.reader) ?? bar.readers[0]!;
+    const seconds = secondsOf(reader, cost.readers, place);
+    return { bar, reader, seconds, sent: secondsOf(reader, cost.readers, { ...place, latency: 0 }) ?? seconds ?? 0 };
   });
   const longest = Math.max(...told.map(({ seconds }) => seconds ?? 0), 1e-9);
   return (
@@ -236,7 +237,7 @@ function Bars({ costs, state, cost, place }: Drawn) {
         </tr>
       </thead>
       <tbody>
-        {told.map(({ bar, reader, seconds }) => (
+        {told.map(({ bar, reader, seconds, sent }) => (
           <tr key={`${bar.name} ${bar.path}`}>
             <th scope="row" class="start">
               <Access bar={bar} costs={costs} shaded={shaded(state) === bar.name} />
@@ -248,7 +249,7 @@ function Bars({ costs, state, cost, place }: Drawn) {
             </td>
             <td>{seconds === null ? <Unknown /> : duration(seconds)}</td>
             <td class="start time" aria-hidden="true">
-              {seconds !== null && <Bar reader={reader} seconds={seconds} longest={longest} place={place} />}
+              {seconds !== null && <Bar seconds={seconds} sent={sent} longest={longest} />}
             </td>
           </tr>
         ))}
@@ -257,7 +258,7 @@ function Bars({ costs, state, cost, place }: Drawn) {
   );
 }
 
-function Access({ bar, costs, shaded }: { bar: CostBar; costs: Costs; shaded: boolean }) {
+function Access({ bar, costs, shaded }: { bar: AccessCost; costs: Costs; shaded: boolean }) {
   const parts = [
     bar.chunks === null
       ? ""
@@ -287,7 +288,7 @@ function Access({ bar, costs, shaded }: { bar: CostBar; costs: Costs; shaded: bo
   );
 }
 
-function Waste({ bar }: { bar: CostBar }) {
+function Waste({ bar }: { bar: AccessCost }) {
   const waste = wasteOf(bar);
   if (waste === null) return <Unknown />;
   return <span title={`${bytes(bar.used!)} of ${bytes(bar.decoded!)} are used, both decoded`}>{part(waste)}</span>;
@@ -301,18 +302,7 @@ function part(share: number): string {
 }
 
 /** The time, and what of it is waiting for first bytes. */
-function Bar({
-  reader,
-  seconds,
-  longest,
-  place,
-}: {
-  reader: ReaderModel;
-  seconds: number;
-  longest: number;
-  place: PlaceModel;
-}) {
-  const sent = secondsOf(reader, { ...place, latency: 0 }) ?? seconds;
+function Bar({ seconds, sent, longest }: { seconds: number; sent: number; longest: number }) {
   const share = (part: number) => `${(100 * part) / longest}%`;
   return (
     <span class="cost-bar">
@@ -330,7 +320,7 @@ function Unknown() {
   );
 }
 
-function Findings({ cost }: { cost: CostModel }) {
+function Findings({ cost }: { cost: ReadingCosts }) {
   const more = cost.finding_count - cost.findings.length;
   if (cost.finding_count === 0) return <p class="quiet">Nothing was found that would make reading cheaper.</p>;
   return (

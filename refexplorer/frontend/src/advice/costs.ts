@@ -4,22 +4,23 @@ import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
 import { Waiting } from "../shared/waiting.ts";
 import type {
-  CostBar,
-  CostModel,
+  AccessCost,
+  ChunkTouches,
+  Connection,
   ExplorerWire,
-  MeasuredModel,
-  PlaceModel,
-  ReaderModel,
-  TouchesModel,
+  MeasuredPlace,
+  MergeRules,
+  ReaderCost,
+  ReadingCosts,
 } from "../shared/wire.ts";
 
 /** Cells of a map of chunks, by how often they are read. */
-export interface TouchedChunks extends TouchesModel {
+export interface TouchedChunks extends ChunkTouches {
   cells: Float64Array;
 }
 
 export interface CostsState {
-  cost: CostModel | null;
+  cost: ReadingCosts | null;
   error: string | null;
   /** Null: the one of most chunks. */
   array: string | null;
@@ -37,7 +38,7 @@ export interface CostsState {
   touched: TouchedChunks | null;
   touchedError: string | null;
   /** What was measured last, or has to be allowed before. */
-  measured: MeasuredModel | null;
+  measured: MeasuredPlace | null;
   measuredError: string | null;
 }
 
@@ -175,7 +176,7 @@ export class Costs extends Store<CostsState> {
 }
 
 /** The names of what is asked of an array, in the order of the bars. */
-export function accesses(cost: CostModel | null, array: string | null): string[] {
+export function accesses(cost: ReadingCosts | null, array: string | null): string[] {
   return (cost?.bars ?? []).filter((bar) => bar.name !== "open" && bar.path === array).map((bar) => bar.name);
 }
 
@@ -187,7 +188,7 @@ export function shaded({ cost, array, access, given }: CostsState): string | nul
 }
 
 /** A place with the numbers of the sliders; one request is as much faster as all together, if it was not measured. */
-export function placed(state: CostsState): PlaceModel | null {
+export function placed(state: CostsState): Connection | null {
   const { cost, latency, bandwidth, stream } = state;
   const place = cost?.places.find((each) => each.name === state.place);
   if (!place) return null;
@@ -201,10 +202,11 @@ export function placed(state: CostsState): PlaceModel | null {
 }
 
 /** Seconds of a reader from a place, as `Connection.seconds` of Python computes them. */
-export function secondsOf(reader: ReaderModel, place: PlaceModel): number | null {
-  if (reader.reads === null) return reader.seconds;
-  const atOnce = Math.min(reader.at_once, place.concurrency ?? reader.at_once);
-  return reader.reads.reduce((total, read) => {
+export function secondsOf(cost: ReaderCost, readers: MergeRules[], place: Connection): number | null {
+  if (cost.reads === null) return cost.seconds;
+  const most = Number(readers.find(({ name }) => name === cost.reader)?.at_once ?? 1);
+  const atOnce = Math.min(most, Number(place.concurrency ?? most));
+  return cost.reads.reduce((total, read) => {
     const [requests, size, largest] = read.map(Number) as [number, number, number];
     const lines = Math.min(Math.min(requests, atOnce) * place.stream, place.bandwidth);
     const sending = Math.max(largest / place.stream, size / Math.max(lines, 1));
@@ -221,7 +223,7 @@ export function duration(seconds: number): string {
 }
 
 /** Bytes that are fetched for those that are used, as far as both are known. */
-export function wasteOf(bar: CostBar): number | null {
+export function wasteOf(bar: AccessCost): number | null {
   if (bar.used === null || bar.decoded === null || Number(bar.decoded) === 0) return null;
   return 1 - Number(bar.used) / Number(bar.decoded);
 }

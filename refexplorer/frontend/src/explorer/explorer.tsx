@@ -1,4 +1,4 @@
-/** The explorer: header, tree and details side by side, code below; or one part by itself. */
+/** The explorer: verdict, keys, picture and details on one screen, code below; or one part by itself. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -8,13 +8,14 @@ import { Blank, Copy } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Hello } from "../shared/wire.ts";
 import { CopyCell } from "../key/copycell.tsx";
-import { Header } from "./header.tsx";
+import { Centre } from "./centre.tsx";
+import { Details } from "./details.tsx";
 import { KeyList, onShortcut } from "./keys.tsx";
-import { Keys, PARTS, type PartProps } from "./parts.tsx";
+import { Keys, PARTS } from "./parts.tsx";
 import { ExplorerSession } from "./session.ts";
-import { Splitter, useShare } from "./splitter.tsx";
+import { Splitter, useShares } from "./splitter.tsx";
 import { WHOLE } from "./state.ts";
-import { Tabs } from "./tabs.tsx";
+import { Verdict } from "./verdict.tsx";
 import { followState } from "./whereabouts.ts";
 
 export function Explorer({ host }: ViewProps) {
@@ -34,28 +35,25 @@ interface ShownProps {
 }
 
 function Whole({ host, session, hello }: ShownProps & { host: Host }) {
-  const { tab, code } = useStore(session);
-  const [share, setShare] = useShare();
+  const { code, isAside } = useStore(session);
+  const { shares, move } = useShares();
   const [help, setHelp] = useState(false);
   const section = useRef<HTMLElement>(null);
-  const tabs = Object.fromEntries(session.tabs.map(({ name, label }) => [name, label]));
   return (
     <section
-      class="view explorer"
+      class={`view explorer${isAside ? " with-details" : ""}`}
       aria-label={`Reference set ${hello.title}`}
       ref={section}
-      onKeyDown={(event) => onShortcut(event, section.current!, () => setHelp(true))}
+      onKeyDown={(event) => onShortcut(event, section.current!, session, () => setHelp(true))}
     >
       {help && <KeyList close={() => setHelp(false)} />}
-      <Header host={host} hello={hello} session={session} />
-      <div class="main" style={{ "--tree": `${share}%` }}>
+      <Verdict host={host} hello={hello} session={session} />
+      <div class="main" style={{ "--tree": `${shares.tree}%`, "--aside": `${shares.aside}%` }}>
         <Keys session={session} hello={hello} alone={false} />
-        <Splitter share={share} move={setShare} />
-        <div class="right">
-          <Tabs names={tabs} chosen={tab} choose={(next) => session.show(next)}>
-            <Part name={tab} session={session} hello={hello} alone={false} />
-          </Tabs>
-        </div>
+        <Splitter side="tree" share={shares.tree} move={move} />
+        <Centre session={session} hello={hello} />
+        <Splitter side="aside" share={shares.aside} move={move} />
+        <Details session={session} hello={hello} />
       </div>
       <footer class="bar foot">
         <code class="code" title={code}>
@@ -86,7 +84,13 @@ function CopyLink() {
 function Alone({ session, hello }: ShownProps) {
   const { trouble } = useStore(session);
   const { part } = session;
-  const shown = <Part name={part} session={session} hello={hello} alone />;
+  const Shown = PARTS[part];
+  // Another version of Python may name a part that is not here.
+  const shown = Shown ? (
+    <Shown session={session} hello={hello} alone />
+  ) : (
+    <Blank sentence={`This front end has no view \`${part}\`.`} />
+  );
   return (
     <section class={`view part ${part}`} aria-label={`${session.titleOf(part)} of ${hello.title}`}>
       {part === "tree" ? shown : <div class="pane">{shown}</div>}
@@ -97,10 +101,4 @@ function Alone({ session, hello }: ShownProps) {
       )}
     </section>
   );
-}
-
-/** The part that Python names; another version of Python may name one that is not here. */
-function Part({ name, ...props }: PartProps & { name: string }) {
-  const Shown = PARTS[name];
-  return Shown ? <Shown {...props} /> : <Blank sentence={`This front end has no view \`${name}\`.`} />;
 }

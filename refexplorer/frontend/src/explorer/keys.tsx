@@ -2,12 +2,18 @@
 
 import { useEffect, useRef } from "preact/hooks";
 
+import type { ExplorerSession } from "./session.ts";
+
 /** Keys that mean the same wherever no text is written. */
 export const SHORTCUTS = new Set(["/", "?"]);
 
 const KEYS: [keys: string, does: string][] = [
   ["/", "search keys and targets"],
   ["?", "show these keys"],
+  ["1 to 9", "look at the values, the map, the chunks, …"],
+  ["n, N", "select the next key that something is wrong with, or the one before"],
+  ["F6", "go to the next part of the screen"],
+  ["Esc", "from a chunk to its array, and from that to the set"],
   ["↑ ↓", "move through the tree, a table or a picture"],
   ["→ ←", "open and close a folder, or move along a row of a picture"],
   ["Page Up, Page Down, Home, End", "move by a page, or to an end"],
@@ -21,18 +27,48 @@ const KEYS: [keys: string, does: string][] = [
 ];
 
 /** What a key of the explorer does, unless text is written where it was pressed. */
-export function onShortcut(event: KeyboardEvent, section: HTMLElement, show: () => void): void {
-  if (!SHORTCUTS.has(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (
-    (event.target as HTMLElement).closest(
-      "input:not([type=checkbox], [type=range]), select, textarea, [contenteditable]",
-    )
-  )
-    return;
+export function onShortcut(
+  event: KeyboardEvent,
+  section: HTMLElement,
+  session: ExplorerSession,
+  showKeys: () => void,
+): void {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isWriting(event)) return;
+  const look = session.looks[Number(event.key) - 1];
+  const actions: Record<string, () => void> = {
+    "?": showKeys,
+    "/": () => section.querySelector<HTMLElement>("input[type=search]")?.focus(),
+    n: () => session.queue(() => session.showTrouble(1)),
+    N: () => session.queue(() => session.showTrouble(-1)),
+    F6: () => skip(section, event.shiftKey ? -1 : 1),
+    Escape: () => session.queue(() => session.leave()),
+    ...(look ? { [event.key]: () => session.show(look.name) } : {}),
+  };
+  const action = actions[event.key];
+  if (!action) return;
   event.preventDefault();
   event.stopPropagation();
-  if (event.key === "?") show();
-  else section.querySelector<HTMLElement>("input[type=search]")?.focus();
+  action();
+}
+
+/** Where the parts of the screen take the focus. */
+const STOPS = ".top button, .tree[role=treegrid], .centre .pane, .details .pane, .foot button";
+
+/** Moves the focus to the next part of the screen, or to the one before. */
+function skip(section: HTMLElement, by: 1 | -1): void {
+  const parts = [".top", ".left", ".centre", ".details", ".foot"].flatMap((selector) => {
+    const part = section.querySelector<HTMLElement>(selector);
+    return part && part.offsetParent !== null ? [part] : [];
+  });
+  const root = section.getRootNode() as Document | ShadowRoot;
+  const at = parts.findIndex((part) => part.contains(root.activeElement));
+  const next = parts[(at + by + parts.length) % parts.length];
+  next?.querySelector<HTMLElement>(STOPS)?.focus();
+}
+
+function isWriting({ target }: KeyboardEvent): boolean {
+  const fields = "input:not([type=checkbox], [type=range]), select, textarea, dialog, [contenteditable], [role=menu]";
+  return (target as HTMLElement).closest(fields) !== null;
 }
 
 export function KeyList({ close }: { close(): void }) {

@@ -3,23 +3,24 @@
 const NAME = "refexplorer.layout";
 
 export interface Arrangement {
-  tab: string;
   /** Share of the width that the tree has, in percent. */
   tree: number;
+  /** Share of the right side. */
+  aside: number;
   /** Up to so many bytes another part of an array is read by itself. */
   bound: number;
   /** Bytes of the first picture of an array; null where nobody chose any. */
   budget: number | null;
 }
 
-const FIRST: Arrangement = { tab: "overview", tree: 40, bound: 1_000_000, budget: null };
+const FIRST: Arrangement = { tree: 26, aside: 24, bound: 1_000_000, budget: null };
 
 export function kept(): Arrangement {
   try {
-    const { tab, tree, bound, budget } = { ...FIRST, ...JSON.parse(localStorage.getItem(NAME) ?? "{}") };
+    const { tree, aside, bound, budget } = { ...FIRST, ...JSON.parse(localStorage.getItem(NAME) ?? "{}") };
     return {
-      tab: String(tab),
-      tree: tree >= 15 && tree <= 80 ? tree : FIRST.tree,
+      tree: tree >= 12 && tree <= 60 ? tree : FIRST.tree,
+      aside: aside >= 12 && aside <= 60 ? aside : FIRST.aside,
       bound: bound >= 0 ? bound : FIRST.bound,
       budget: budget > 0 ? budget : FIRST.budget,
     };

@@ -25,7 +25,6 @@ import maps from "../styles/maps.css";
 import tree from "../styles/tree.css";
 import { SearchBox } from "../tree/search.tsx";
 import { Tree } from "../tree/tree.tsx";
-import { Overview } from "./overview.tsx";
 import type { ExplorerSession } from "./session.ts";
 
 export interface PartProps {
@@ -36,16 +35,15 @@ export interface PartProps {
 }
 
 export const PARTS: Record<string, ComponentType<PartProps>> = {
-  overview: Overview,
+  data: Data,
+  map: EarthPart,
+  beside: Beside,
+  chunks: Chunks,
+  targets: Targets,
+  cost: Cost,
+  compare: Compare,
   tree: Keys,
   key: Key,
-  data: Data,
-  chunks: Chunks,
-  beside: Beside,
-  map: EarthPart,
-  targets: Targets,
-  compare: Compare,
-  cost: Cost,
 };
 
 /** The style sheets of the parts, one after the other. */
@@ -53,10 +51,10 @@ export const STYLES = [health, tree, inspector, derivation, hex, data, maps, cha
 
 export function Keys({ session, hello }: PartProps) {
   return (
-    <div class="left">
+    <nav class="left" aria-label="Keys">
       <SearchBox session={session} kinds={hello.facts.kinds} />
       <Tree session={session} label={`Keys of ${hello.title}`} />
-    </div>
+    </nav>
   );
 }
 

@@ -12,10 +12,11 @@ import { Comparing } from "../compare/comparing.ts";
 import { Verifying } from "../health/verifying.ts";
 import { Earth } from "../geo/earth.ts";
 import { KeyDetails } from "../key/keydetails.ts";
-import { keep, kept } from "./layout.ts";
 import { Maps } from "../maps/maps.ts";
 import { Preview } from "../preview/preview.ts";
 import { START, WHOLE, type ExplorerState, type Focus, type Only, type PartRecord, type Search } from "./state.ts";
+import { Strips } from "../health/strips.ts";
+import { Thumbnails } from "./thumbnails.ts";
 import { VersionPicker } from "../versions/versions.ts";
 import { Views } from "./views.ts";
 
@@ -24,14 +25,16 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** Changes with the rows, which only the tree and the search draw. */
   readonly listing = new Store<object>({});
   readonly maps = this.view(new Maps(this.wire));
-  readonly preview = this.view(new Preview(this.wire));
+  readonly preview = this.view(new Preview(this.wire, () => this.counted()));
   readonly earth = this.view(new Earth(this.wire));
   readonly beside = this.view(new Besides(this.wire));
-  readonly health = this.view(new Health(this.wire, () => void this.rows.refresh()));
+  readonly health = this.view(new Health(this.wire, () => this.counted()));
   readonly costs = this.view(new Costs(this.wire));
   readonly verifying = this.view(new Verifying(this.wire, () => this.health.load()));
   readonly details = this.view(new KeyDetails(this.wire));
   readonly comparing = this.view(new Comparing(this.wire, () => this.marked()));
+  readonly thumbnails = this.view(new Thumbnails(this.wire));
+  readonly strips = this.view(new Strips(this.wire));
   readonly versions = this.view(new VersionPicker(this.wire));
   /** The search for what is odd, and the metadata that xarray opens. */
   readonly seeking = this.waiting();
@@ -47,7 +50,7 @@ export class ExplorerSession extends Views<ExplorerState> {
   picked: string | null = null;
   /** The part that an address names of a key, until that is looked at. */
   askedPart: { key: string; slices: string[] } | null = null;
-  /** How often a person chose a tab: what an address asks for does not undo that. */
+  /** How often a person chose a look: what an address asks for does not undo that. */
   shows = 0;
   private keys: Promise<void> = Promise.resolve();
   /** Settles when the first rows are here: nothing else may hold them up. */
@@ -59,7 +62,6 @@ export class ExplorerSession extends Views<ExplorerState> {
     super(host, START);
     this.host = host;
     this.parts = host.get("parts") as PartRecord[];
-    this.state = { ...START, tab: this.tabNamed(kept().tab) };
     this.part = (host.get("part") as string | undefined) || WHOLE;
     this.rows = new RowWindow(
       (start, n) => this.wire.request("tree.rows", { start, n }).finally(() => this.first.open()),
@@ -116,10 +118,21 @@ export class ExplorerSession extends Views<ExplorerState> {
     if (this.comparing.isOn) this.marked();
   }
 
+  /** The states of chunks are others. */
+  private counted(): void {
+    void this.rows.refresh();
+    this.strips.refresh();
+  }
+
   /** The marks of changes beside the rows are others. */
   private marked(): void {
     if (!this.comparing.isOn && this.state.only === "changes") this.run(this.showOnly(null));
     else void this.rows.refresh();
+  }
+
+  /** Settles when the first rows of the tree are here. */
+  get firstRows(): Promise<void> {
+    return this.first.opened;
   }
 
   /** The set as xarray shows it; asked for once. */
@@ -166,25 +179,34 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** Python shows another set in this widget. */
   private async reopen(): Promise<void> {
     this.first = gate();
-    this.set({ ...START, tab: this.state.tab });
+    this.set({ ...START, look: this.state.look });
     this.forget();
     await this.open();
   }
 
-  /** Shows a tab, and remembers it for the next explorer. */
-  show(tab: string): void {
+  /** Shows another look at the selection. */
+  show(look: string): void {
     this.shows += 1;
-    this.set({ tab });
-    if (this.part === WHOLE) keep({ tab });
+    this.set({ look, isAside: false });
   }
 
-  get tabs(): PartRecord[] {
-    return this.parts.filter((each) => each.tab);
+  /** Shows what is known of the selection, or of the set, on the right. */
+  showDetails(aboutSet = false): void {
+    this.set({ aboutSet, isAside: true });
   }
 
-  /** The name of a tab, if there is one of that name, or of the first. */
-  tabNamed(name: string): string {
-    return this.tabs.some((each) => each.name === name) ? name : START.tab;
+  get looks(): PartRecord[] {
+    return this.parts.filter((each) => each.look);
+  }
+
+  /** The name of a look, if there is one of that name, or of the first. */
+  lookNamed(name: string): string {
+    return this.looks.some((each) => each.name === name) ? name : START.look;
+  }
+
+  /** What the switch calls a look. */
+  labelOf(look: string): string {
+    return this.parts.find((each) => each.name === look)?.label ?? look;
   }
 
   /** What a part is called where it stands by itself. */
@@ -218,10 +240,52 @@ export class ExplorerSession extends Views<ExplorerState> {
     await looked;
   }
 
+  /** One step out: from a chunk to its array, from that to the set. */
+  async leave(): Promise<void> {
+    const { selection, item } = this.state;
+    const array = item?.array?.path ?? "";
+    await (selection !== array ? this.reveal(array) : this.select(""));
+  }
+
   /** Selects the chunk under a pixel; the picture stays as it is. */
   async pick(key: string): Promise<void> {
     this.picked = key;
     await this.reveal(key);
+  }
+
+  /** Shows the value at a point that was typed; a sentence where there is none. */
+  async goToPoint(array: string, text: string): Promise<string | null> {
+    const { reading } = this.preview.state.job ?? {};
+    const here = reading?.array === array ? reading : null;
+    const now = here
+      ? here.region.map(([start, , step], axis) => Number(start) + (this.state.steps[axis] ?? 0) * Number(step))
+      : [];
+    const { message } = await this.wire.job("earth.find", { array, text, index: now }, true).reply;
+    const { index, key, sentence } = message;
+    if (index === null || key === null) return sentence;
+    await this.pick(key);
+    this.showPlace(array, index);
+    this.set({ pin: { array, index, where: sentence, text: "" }, isAside: true });
+    return null;
+  }
+
+  /** Has the picture show a place: one that is read already, or the slice that it is in. */
+  private showPlace(array: string, index: number[]): void {
+    const { reading } = this.preview.state.job ?? {};
+    if (reading?.array !== array) {
+      this.set({ steps: index }); // right where the whole array is read, as a small one is
+      return;
+    }
+    const places = index.map((at, axis) => {
+      const [start, stop, step] = reading.region[axis]!.map(Number) as [number, number, number];
+      return at < start || at >= stop ? -1 : Math.floor((at - start) / step);
+    });
+    if (places.every((place) => place >= 0)) {
+      this.set({ steps: places });
+      return;
+    }
+    const slices = reading.slices.map((text, axis) => (/^\d+$/.test(text) ? String(index[axis]) : ":"));
+    this.preview.want(array, slices);
   }
 
   /** Selects a key that the tree shows, as a person does. */
@@ -238,11 +302,10 @@ export class ExplorerSession extends Views<ExplorerState> {
   }
 
   private mark(path: string): void {
-    const tab = path !== "" && this.state.tab === "overview" ? "key" : this.state.tab;
     const same = path === this.state.selection || path === this.picked;
     const steps = same ? this.state.steps : [];
     this.comparing.leaveGone();
-    this.set({ selection: path, itemError: null, tab, steps });
+    this.set({ selection: path, itemError: null, steps, aboutSet: false, ...(same ? {} : { pin: null }) });
   }
 
   private async lookAt(path: string): Promise<void> {
@@ -316,6 +379,20 @@ export class ExplorerSession extends Views<ExplorerState> {
     if (this.state.selection !== "") await this.lookAt(this.state.selection);
   }
 
+  /** Narrows the tree to what is wrong, and selects its first key, or the next one after the active row. */
+  async showTrouble(by: 1 | -1 = 1): Promise<void> {
+    const isNarrowed = this.state.only === "trouble" && !this.state.searching;
+    if (!isNarrowed) await this.showOnly("trouble");
+    let index = isNarrowed && this.state.selection !== "" ? this.state.active + by : 0;
+    for (; index >= 0 && index < this.rows.total; index += by) {
+      const row = this.rows.fresh(index) ?? (await this.fetchRow(index));
+      if (row === undefined) return;
+      if (row.type === "key") return this.goTo(index);
+      if (by > 0) await this.toggle(row, true);
+    }
+    if (!isNarrowed) this.showDetails(true);
+  }
+
   /** All that is known of a key, for one that may not be the selected one. */
   async itemOf(path: string): Promise<PathItem> {
     const { item } = this.state;
@@ -386,7 +463,7 @@ export class ExplorerSession extends Views<ExplorerState> {
 
   /** Shows the notes about an array, or of a severity, or all of them. */
   showNotes(array: string | null, severity: Severity | null = null): void {
-    this.set({ notesOf: array, severity, tab: "overview", notesShown: this.state.notesShown + 1 });
+    this.set({ notesOf: array, severity, aboutSet: true, isAside: true, notesShown: this.state.notesShown + 1 });
   }
 
   /** Another view of this widget opened, closed or searched the tree that they share. */

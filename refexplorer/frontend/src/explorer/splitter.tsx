@@ -1,43 +1,54 @@
-/** The line between the tree and the details, which a person can move. */
+/** The lines between the panes, which a person can move. */
 
 import { useState } from "preact/hooks";
 
-import { keep, kept } from "./layout.ts";
+import { keep, kept, type Arrangement } from "./layout.ts";
 
-const LEAST = 20;
-const MOST = 70;
+const LEAST = 12;
+const MOST = 60;
 const STEP = 2;
 
-/** Share of the width that the tree has, percent; remembered. */
-export function useShare(): [number, (share: number) => void] {
-  const [share, setShare] = useState(() => kept().tree);
-  const move = (to: number) => {
-    const tree = Math.min(MOST, Math.max(LEAST, to));
-    setShare(tree);
-    keep({ tree });
+type Side = "tree" | "aside";
+type Shares = Pick<Arrangement, Side>;
+
+/** Shares of the width that the sides have, percent; remembered. */
+export function useShares(): { shares: Shares; move(side: Side, share: number): void } {
+  const [shares, setShares] = useState<Shares>(() => kept());
+  const move = (side: Side, to: number) => {
+    const next = { ...shares, [side]: Math.min(MOST, Math.max(LEAST, to)) };
+    setShares(next);
+    keep({ tree: next.tree, aside: next.aside });
   };
-  return [share, move];
+  return { shares, move };
 }
 
-export function Splitter({ share, move }: { share: number; move(share: number): void }) {
+interface Props {
+  side: Side;
+  share: number;
+  move(side: Side, share: number): void;
+}
+
+export function Splitter({ side, share, move }: Props) {
+  const isLeft = side === "tree";
   const onPointerMove = (event: PointerEvent) => {
     const line = event.currentTarget as HTMLElement;
     if (!line.hasPointerCapture(event.pointerId)) return;
-    const { left, width } = line.parentElement!.getBoundingClientRect();
-    move((100 * (event.clientX - left)) / width);
+    const { left, right, width } = line.parentElement!.getBoundingClientRect();
+    move(side, (100 * (isLeft ? event.clientX - left : right - event.clientX)) / width);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const to = { ArrowLeft: share - STEP, ArrowRight: share + STEP, Home: LEAST, End: MOST }[event.key];
+    const by = isLeft ? STEP : -STEP;
+    const to = { ArrowLeft: share - by, ArrowRight: share + by, Home: LEAST, End: MOST }[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    move(to);
+    move(side, to);
   };
   return (
     <div
-      class="splitter"
+      class={`splitter ${side}-splitter`}
       role="separator"
       tabIndex={0}
-      aria-label="Width of the tree"
+      aria-label={isLeft ? "Width of the keys" : "Width of the details"}
       aria-orientation="vertical"
       aria-valuemin={LEAST}
       aria-valuemax={MOST}

@@ -9,7 +9,8 @@ export interface PartRecord {
   name: string;
   label: string;
   title: string;
-  tab: boolean;
+  /** Whether the switch over the picture offers it. */
+  look: boolean;
 }
 
 /** The part that is all of them. */
@@ -54,11 +55,23 @@ export const PLAIN: Picture = {
   scale: "linear",
 };
 
+/** A value: its index in an array, and where that is in words. */
+export interface Pin {
+  array: string;
+  index: number[];
+  where: string;
+  text: string;
+}
+
 export interface ExplorerState {
   hello: Hello | null;
   failure: string | null;
-  /** The name of the part that is shown beside the tree. */
-  tab: string;
+  /** What of the selection the middle shows: its values, chunks, files or cost. */
+  look: string;
+  /** Whether the right side is about the set although something is selected. */
+  aboutSet: boolean;
+  /** Whether the right side is open where it lies over the picture. */
+  isAside: boolean;
   selection: string;
   item: PathItem | null;
   /** Whether the item of what was selected last is on its way, and `item` is of what was before. */
@@ -94,6 +107,8 @@ export interface ExplorerState {
   /** How often an address asked for another part of the array that is looked at already. */
   partsAsked: number;
   picture: Picture;
+  /** The value that was chosen in a picture. */
+  pin: Pin | null;
   /** What the map of chunks is coloured by; null: as it is at first. */
   by: By | null;
   /** Counts up whenever the active row should be scrolled to. */
@@ -103,7 +118,9 @@ export interface ExplorerState {
 export const START: ExplorerState = {
   hello: null,
   failure: null,
-  tab: "overview",
+  look: "data",
+  aboutSet: false,
+  isAside: false,
   selection: "",
   item: null,
   isComing: false,
@@ -126,6 +143,7 @@ export const START: ExplorerState = {
   steps: [],
   partsAsked: 0,
   picture: PLAIN,
+  pin: null,
   by: null,
   revealed: 0,
 };

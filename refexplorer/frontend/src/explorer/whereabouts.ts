@@ -81,13 +81,13 @@ function textOf(session: ExplorerSession): string {
 
 /** Where the explorer is; what is as it is at first is left out. */
 export function placesOf(session: ExplorerSession): Places {
-  const { tab, selection, steps, search, focus, only, notesOf, severity, picture, by } = session.state;
+  const { look, selection, steps, search, focus, only, notesOf, severity, picture, by } = session.state;
   const { plan, isChosen, scale, times } = session.preview.state;
   const { grid, query } = session.maps.state;
   const { listed: keys } = session.comparing.state;
   const isDrawn = picture.array !== null && [selection, session.state.item?.array?.path].includes(picture.array);
   const all: Places = {
-    view: tab === START.tab ? "" : tab,
+    view: look === START.look ? "" : look,
     key: selection,
     slice: steps.some((step) => step !== 0) ? steps.join(",") : "",
     part: plan && isChosen && plan.array === session.state.item?.array?.path ? plan.slices.join(",") : "",
@@ -105,10 +105,10 @@ export function placesOf(session: ExplorerSession): Places {
     by: by ?? "",
     map: grid && isNarrowed(grid) ? `${grid.axes.join(",")};${spansText(grid.window)};${grid.array}` : "",
     earth: earthText(session.earth.state),
-    beside: tab === "beside" ? besideText(session.beside.state) : "",
+    beside: look === "beside" ? besideText(session.beside.state) : "",
     files: filesText(query),
     other: session.comparing.state.source,
-    gone: tab === "compare" ? goneText(session.comparing.state) : "",
+    gone: look === "compare" ? goneText(session.comparing.state) : "",
     cost: session.costs.text,
     changes: keys.change === null && keys.folder === "" ? "" : `${keys.change ?? ""}:${keys.folder}`,
   };
@@ -166,7 +166,7 @@ async function goTo(session: ExplorerSession, asked: Places): Promise<void> {
   const key = places.key ?? "";
   const list = readListed(places.list ?? "");
   const notes = places.notes ?? "";
-  const tab = session.tabNamed(places.view ?? "");
+  const look = session.lookNamed(places.view ?? "");
   session.preview.set({ scale: !/scale/.test(places.raw ?? ""), times: !/times/.test(places.raw ?? "") });
   if (places.part !== now.part) {
     session.askedPart = places.part === undefined ? null : { key, slices: places.part.split(",") };
@@ -179,7 +179,7 @@ async function goTo(session: ExplorerSession, asked: Places): Promise<void> {
   if ((places.earth ?? "") !== (now.earth ?? "")) session.earth.set(earthState(places.earth ?? ""));
   const pair = places.beside !== undefined && places.beside !== now.beside ? besideSides(places.beside) : null;
   const shown = {
-    tab,
+    look,
     steps: indices(places.slice ?? ""),
     picture: pictureOf(places),
     by: Object.hasOwn(LOOKS, places.by ?? "") ? (places.by as By) : null,
@@ -211,7 +211,7 @@ async function goTo(session: ExplorerSession, asked: Places): Promise<void> {
       if (JSON.stringify(search) !== JSON.stringify(session.state.search) || session.state.focus !== null)
         await session.find(search);
     }
-    session.set(shows === session.shows ? shown : { ...shown, tab: session.state.tab });
+    session.set(shows === session.shows ? shown : { ...shown, look: session.state.look });
   };
   const shows = session.shows;
   const arriving = arrive();

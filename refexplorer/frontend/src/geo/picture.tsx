@@ -137,8 +137,9 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
     context.restore();
     outline(() => path({ type: "Sphere" }), inks.hatch, 1);
     if (selectedSides) markChunk(context, raster, selectedSides, sizes, ratio, inks.accent);
-    if (found && found.index !== null) {
-      const at = seen(view, [found.longitude, found.latitude]) ? projection([found.longitude, found.latitude]) : null;
+    if (found?.longitude != null && found.latitude !== null && found.index !== null) {
+      const point: [number, number] = [found.longitude, found.latitude];
+      const at = seen(view, point) ? projection(point) : null;
       if (at) outline(() => context.arc(at[0], at[1], 6, 0, 2 * Math.PI), inks.accent, 2.5);
     }
   }, [image, projection, land, inks, selectedSides?.join(), found]);
@@ -303,7 +304,7 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
           <span>
             Selected: <code>{item!.path}</code>
           </span>
-          <button type="button" class="link" onClick={() => session.show("key")}>
+          <button type="button" class="link" onClick={() => session.showDetails()}>
             Inspect its bytes
           </button>
           <button type="button" class="link" onClick={() => session.show("chunks")}>

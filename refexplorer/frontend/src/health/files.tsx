@@ -10,8 +10,9 @@ import { count, counted } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { TargetsSummary } from "../shared/wire.ts";
 
-export function Files({ session }: { session: ExplorerSession }) {
-  const { files, filesError, check } = useStore(session.maps);
+/** Sorts the references by their files, once the chunks are counted. */
+export function useFiles(session: ExplorerSession): void {
+  const { check } = useStore(session.maps);
   const { hello } = useStore(session);
   const { page, error } = useStore(session.health);
   const running = check?.id != null;
@@ -21,6 +22,10 @@ export function Files({ session }: { session: ExplorerSession }) {
     // which ranges overlap, and the dates in names, are known from then on
     if (isNext && !running) void session.maps.sumTargets().then(() => session.health.load());
   }, [session, hello?.title, running, isNext]);
+}
+
+export function Files({ session }: { session: ExplorerSession }) {
+  const { files, filesError } = useStore(session.maps);
   if (filesError !== null)
     return (
       <section>

@@ -12,7 +12,7 @@ import type { SetVerified, VerifiedFinding } from "../shared/wire.ts";
 
 export function Verified({ session }: { session: ExplorerSession }) {
   const { verifying } = session;
-  const { id, progress, found, error, values } = useStore(verifying);
+  const { id, found, error } = useStore(verifying);
   const { hello } = useStore(session);
   const { files } = useStore(session.maps);
   useEffect(() => session.run(verifying.look()), [session, hello?.title]);
@@ -21,28 +21,7 @@ export function Verified({ session }: { session: ExplorerSession }) {
     <section class="verified">
       <h3>Does it say what its files say?</h3>
       {found !== null && <Found found={found} session={session} />}
-      {id !== null ? (
-        <Working progress={progress} cancel={() => verifying.stop()} />
-      ) : (
-        <div class="offer">
-          <button type="button" class="button" onClick={() => void verifying.start(null)}>
-            {found === null ? "Compare with the files" : "Compare again"}
-          </button>
-          <label>
-            <input
-              type="checkbox"
-              checked={values}
-              onChange={(event) => verifying.set({ values: event.currentTarget.checked })}
-            />{" "}
-            and values of ten chunks of each array
-          </label>
-          {found?.grants.map((grant) => (
-            <button type="button" key={grant} class="button main-button" onClick={() => void verifying.start(grant)}>
-              Allow {grant}
-            </button>
-          ))}
-        </div>
-      )}
+      <VerifyControls session={session} />
       {id === null && error !== null && <Failure sentence={error} />}
       {found === null && id === null && (
         <p class="prose quiet">
@@ -50,6 +29,33 @@ export function Verified({ session }: { session: ExplorerSession }) {
         </p>
       )}
     </section>
+  );
+}
+
+/** The button that compares, what it takes, and the wait. */
+export function VerifyControls({ session: { verifying } }: { session: ExplorerSession }) {
+  const { id, progress, found, values } = useStore(verifying);
+  return id !== null ? (
+    <Working progress={progress} cancel={() => verifying.stop()} />
+  ) : (
+    <div class="offer">
+      <button type="button" class="button" onClick={() => void verifying.start(null)}>
+        {found === null ? "Compare with the files" : "Compare again"}
+      </button>
+      <label>
+        <input
+          type="checkbox"
+          checked={values}
+          onChange={(event) => verifying.set({ values: event.currentTarget.checked })}
+        />{" "}
+        and values of ten chunks of each array
+      </label>
+      {found?.grants.map((grant) => (
+        <button type="button" key={grant} class="button main-button" onClick={() => void verifying.start(grant)}>
+          Allow {grant}
+        </button>
+      ))}
+    </div>
   );
 }
 

@@ -32,18 +32,11 @@ function Shown({ session, item }: { session: ExplorerSession; item: PathItem }) 
     details.look(item.path);
     details.writeCode();
   }, [details, item.path]);
-  const readable = item.chunk !== null || item.array?.path === item.path;
   return (
     <>
       <div class="key-title">
         <h2>{item.path || "/"}</h2>
         {item.kind ? <Badge kind={item.kind} named /> : <span class="quiet">{TYPE_NAMES[item.type]}</span>}
-        <span class="space" />
-        {readable && session.part === "explorer" && (
-          <button type="button" class="button main-button" onClick={() => session.show("data")}>
-            Show data
-          </button>
-        )}
       </div>
       {item.notes !== null && item.notes.length > 0 && <Notes notes={item.notes} follow={() => null} />}
       <Reference item={item} session={session} />

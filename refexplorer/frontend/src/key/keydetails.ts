@@ -104,18 +104,18 @@ export class KeyDetails extends Store<KeyState> {
 
   readBytes(): void {
     const fields = { start: blockOf(this.state.cursor), n: BLOCK + MORE };
-    void this.ask("block", "key.bytes", fields, ({ bytes }, [data]) => ({
-      ...bytes,
+    void this.ask("block", "key.bytes", fields, (page, [data]) => ({
+      ...page,
       data: new Uint8Array(data ?? new ArrayBuffer(0)),
     }));
   }
 
   trace(): void {
-    void this.ask("trace", "key.trace", {}, ({ trace }) => trace);
+    void this.ask("trace", "key.trace", {}, (trace) => trace);
   }
 
   readShard(): void {
-    void this.ask("shard", "key.shard", {}, ({ shard }, [offsets, lengths]) => ({
+    void this.ask("shard", "key.shard", {}, (shard, [offsets, lengths]) => ({
       ...shard,
       offsets: new Float64Array(offsets ?? new ArrayBuffer(0)),
       lengths: new Float64Array(lengths ?? new ArrayBuffer(0)),
@@ -129,7 +129,7 @@ export class KeyDetails extends Store<KeyState> {
   }
 
   traceInner(inner: number[]): void {
-    void this.ask("innerTrace", "key.trace", { inner }, ({ trace }) => trace);
+    void this.ask("innerTrace", "key.trace", { inner }, (trace) => trace);
   }
 
   /** Grants what a reading asked for; then `again` reads. */

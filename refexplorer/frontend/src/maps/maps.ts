@@ -237,6 +237,11 @@ export class Maps extends Store<MapsState> {
     void this.strips.ask(wish);
   }
 
+  /** Whether a target is on its way. */
+  get isSorting(): boolean {
+    return this.strips.isBusy;
+  }
+
   private async drawGrid(wish: GridWish): Promise<void> {
     try {
       const { message, buffers } = await this.counting.ask("grid.show", wish);

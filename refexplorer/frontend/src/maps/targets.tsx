@@ -1,6 +1,6 @@
 /** The targets of a set as a table, and the bytes of one of them as a strip. */
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 import { count } from "../shared/format.ts";
 import { Blank } from "../shared/parts.tsx";
@@ -25,7 +25,12 @@ export function Targets({ session }: { session: ExplorerSession }) {
   const wanted = refers ? item.url : undefined;
   const inside = refers && item.url === strip?.url && item.offset !== null;
   const selected: Span | null = inside ? [Number(item.offset), Number(item.offset) + Number(item.length)] : null;
+  const isHere = useRef(false);
   useEffect(() => {
+    // The file that a link led to stays, whatever is selected.
+    const isLed = !isHere.current && maps.isSorting;
+    isHere.current = true;
+    if (isLed) return;
     if (wanted !== undefined && wanted !== strip?.url) maps.showTarget({ url: wanted, window: null });
     else if (strip === undefined) maps.showTarget({ window: null });
     else if (strip && selected && !inView(strip, selected)) maps.showTarget({ url: strip.url, window: null });

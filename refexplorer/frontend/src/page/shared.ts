@@ -8,7 +8,7 @@ export interface OfferedSet {
   source: string;
 }
 
-/** What Python and the page share; `Frame` in refexplorer/hosts/page/components.py says what each is. */
+/** What Python and the page share; `Frame` in refexplorer/hosts/page/page.py says what each is. */
 interface PageTraits {
   view: string;
   screens: { name: string; label: string }[];
@@ -21,6 +21,8 @@ interface PageTraits {
   problem: string;
   notice: string;
   largest: number;
+  /** What the field for a path or URL begins with. */
+  typed: string;
 }
 
 /** A value that Python and the page share. */

@@ -1,22 +1,24 @@
 /** Reading values: which part, what would be read, the question of access, the wait, what came. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 
-import { bytes, count, counted } from "../shared/format.ts";
+import { bytes, count, counted, exact } from "../shared/format.ts";
 import { Blank, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { PathItem, Plan } from "../shared/wire.ts";
+import type { Coordinate, PathItem, Plan } from "../shared/wire.ts";
 import { Failure, Question, Working } from "../shared/asking.tsx";
 import { Choice } from "../maps/mapparts.tsx";
 import type { Job } from "./preview.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import { Player } from "./player.tsx";
+import { Menu } from "../shared/menu.tsx";
+import { Scrubber } from "./scrubber.tsx";
 import { DateField } from "./time/datefield.tsx";
 import { Values } from "./values.tsx";
 
 export function Data({ session }: { session: ExplorerSession }) {
   const { item, isComing, hello, partsAsked } = useStore(session);
-  const { plan, planError, job, wanted, bound, budget } = useStore(session.preview);
+  const { plan, planError, job, wanted } = useStore(session.preview);
   const array = item?.array ?? null;
   useEffect(() => {
     if (item === null || array === null) return;
@@ -28,8 +30,6 @@ export function Data({ session }: { session: ExplorerSession }) {
     if (part?.length === array.shape.length) session.preview.want(array.path, part);
     else session.preview.look(array.path, item.chunk?.index.map(Number) ?? null);
   }, [item?.path, partsAsked]);
-  // Of a plan that changes nothing of the picture is drawn again.
-  const outcome = useMemo(() => job && <Outcome session={session} job={job} />, [session, job]);
   const arrays = session.part === "data" ? (hello?.arrays ?? []) : [];
   const chosen = arrays.length > 0 && (
     <Choice
@@ -54,48 +54,25 @@ export function Data({ session }: { session: ExplorerSession }) {
   const busy = shown?.id != null;
   const part = wanted ?? plan?.slices;
   const isOld = shown?.reading != null && part !== undefined && part.join() !== shown.reading.slices.join();
+  const own = plan?.array === array.path ? plan : null;
+  const want = (slices: string[]) => session.preview.want(array.path, slices);
+  const menu = own && (
+    <Part session={session} plan={own} wanted={wanted ?? own.slices} want={want} isRead={shown?.reading != null} />
+  );
+  const places = own && <Places session={session} plan={own} wanted={wanted ?? own.slices} want={want} />;
+  const isShowing = shown?.reading != null && !["failed", "ask"].includes(shown.reading.state) && shown.error === null;
+  const isOffered = own && planError === null && shown?.reading?.state !== "ask";
   return (
     <>
-      {chosen || <h2 class="data-title">{array.path || "/"}</h2>}
-      {plan?.array === array.path && (
-        <div class="wanted">
-          <Slices
-            session={session}
-            plan={plan}
-            wanted={wanted ?? plan.slices}
-            want={(slices) => session.preview.want(array.path, slices)}
-          />
-          {planError === null && shown?.reading?.state !== "ask" && (
-            <Offer plan={plan} done={isDone(shown, plan)} busy={busy || isComing} read={() => session.preview.read()} />
-          )}
-          <details class="more">
-            <summary>How much is read</summary>
-            <div class="controls">
-              <Choice
-                label="First picture"
-                value={String(budget ?? plan.budget)}
-                options={budgets(Number(plan.budget))}
-                choose={(to) => session.preview.setBudget(array.path, Number(to))}
-              />
-              {shown?.reading && (
-                <Choice
-                  label="Read other parts automatically"
-                  value={String(bound)}
-                  options={BOUNDS}
-                  choose={(to) => session.preview.setBound(Number(to))}
-                />
-              )}
-            </div>
-          </details>
-          {shown?.reading && (
-            <span
-              class="quiet"
-              title="Decoded chunks that all views of the set share; the ones that were not asked for longest are let go"
-            >
-              {bytes(plan.kept)} of {bytes(plan.kept_most)} kept
-            </span>
-          )}
-        </div>
+      {chosen}
+      {own && !shown?.values && !shown?.reading?.texts && <Menu label="Part and reading">{menu}</Menu>}
+      {isOffered && !isDone(shown, own) && !busy && (
+        <Offer
+          plan={own}
+          busy={busy || isComing}
+          read={() => session.preview.read()}
+          allow={(grant) => void session.preview.allowAndRead(grant)}
+        />
       )}
       {planError !== null && <Failure sentence={planError} />}
       {isOld && !busy && (
@@ -104,9 +81,122 @@ export function Data({ session }: { session: ExplorerSession }) {
           above.
         </p>
       )}
-      {shown && <div class={["outcome", isOld && !busy ? "old" : "", busy ? "coming" : ""].join(" ")}>{outcome}</div>}
+      {shown && (
+        <div class={["outcome", isOld && !busy ? "old" : "", busy ? "coming" : ""].join(" ")}>
+          <Outcome session={session} job={shown} menu={menu} places={places} />
+        </div>
+      )}
+      {!isShowing && places}
     </>
   );
+}
+
+interface PartProps {
+  session: ExplorerSession;
+  plan: Plan;
+  /** What was asked for last, which the plan may not be of yet. */
+  wanted: string[];
+  want(slices: string[]): void;
+}
+
+/** Which part is read, as Python writes it, and how much may be read without a question. */
+function Part({ session, plan, wanted, want, isRead }: PartProps & { isRead: boolean }) {
+  const { bound, budget, job } = useStore(session.preview);
+  return (
+    <>
+      <Slices session={session} plan={plan} wanted={wanted} want={want} />
+      <div class="controls">
+        <Choice
+          label="First picture"
+          value={String(budget ?? plan.budget)}
+          options={budgets(Number(plan.budget))}
+          choose={(to) => session.preview.setBudget(plan.array, Number(to))}
+        />
+        {isRead && (
+          <Choice
+            label="Read other parts automatically"
+            value={String(bound)}
+            options={BOUNDS}
+            choose={(to) => session.preview.setBound(Number(to))}
+          />
+        )}
+      </div>
+      {isRead && (
+        <div class="offer">
+          <button type="button" class="button" disabled={job?.id != null} onClick={() => session.preview.read()}>
+            Read again
+          </button>
+          <span
+            class="quiet"
+            title="Decoded chunks that all views of the set share; the ones that were not asked for longest are let go"
+          >
+            {bytes(plan.kept)} of {bytes(plan.kept_most)} kept
+          </span>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Pictures that are read before they are asked for. */
+const AHEAD = 8;
+
+/** A scrubber for each dimension of which one place is read. */
+function Places({ session, plan, wanted, want }: PartProps) {
+  const { job, bound } = useStore(session.preview);
+  const strips = useStore(session.strips);
+  useEffect(() => session.strips.look(plan.array), [plan.array]);
+  const asked = useRef("");
+  const isShown =
+    job !== null &&
+    job.id === null &&
+    job.error === null &&
+    job.reading?.slices.join() === plan.slices.join() &&
+    wanted.join() === plan.slices.join();
+  const axes = wanted.flatMap((text, axis) => (/^\d+$/.test(text) && Number(plan.sizes[axis]) > 1 ? [axis] : []));
+  const last = axes[0];
+  useEffect(() => {
+    // Only what is cheap is read without a question, so playing stops at what is not.
+    if (last === undefined || !isShown || job.array !== plan.array || bound === 0) return;
+    const [at, size] = [Number(wanted[last]), Number(plan.sizes[last])];
+    const parts = Array.from({ length: Math.min(AHEAD, size - 1) }, (_, i) =>
+      wanted.with(last, String((at + 1 + i) % size)),
+    );
+    const text = parts.join(";");
+    if (text === asked.current) return;
+    asked.current = text;
+    void session.preview.readAhead(plan.array, parts);
+  }, [isShown, wanted.join(), bound]);
+  const reading = job?.array === plan.array ? job.reading : null;
+  return (
+    <>
+      {axes.map((axis) => {
+        const coordinate = reading?.coordinates[axis];
+        const set = (text: string) => want(wanted.with(axis, text));
+        return (
+          <Scrubber
+            key={axis}
+            name={plan.dimensions[axis]!}
+            size={Number(plan.sizes[axis])}
+            at={Number(wanted[axis])}
+            place={isShown && coordinate ? placeText(coordinate) : ""}
+            move={(to) => set(String(to))}
+            isShown={isShown}
+            strip={strips.array === plan.array ? strips.strips[axis] : undefined}
+          >
+            <DateField name={plan.dimensions[axis]!} coordinate={coordinate} isOne set={set} />
+          </Scrubber>
+        );
+      })}
+    </>
+  );
+}
+
+/** Where the one place of a coordinate is; a date has a field of its own. */
+function placeText({ values, texts, times }: Coordinate): string {
+  if (texts?.[0] !== undefined) return texts[0];
+  const first = values?.[0];
+  return first == null || times ? "" : exact(first, "float64");
 }
 
 const BOUNDS: [string, string][] = [
@@ -132,18 +222,8 @@ function isDone(job: Job | null, plan: Plan): boolean {
   return job?.reading != null && job.id === null && !job.isStopped && job.reading.slices.join() === plan.slices.join();
 }
 
-interface SlicesProps {
-  session: ExplorerSession;
-  plan: Plan;
-  /** What was asked for last, which the plan may not be of yet. */
-  wanted: string[];
-  want(slices: string[]): void;
-}
-
-/** For each dimension the part that is wanted, as Python writes it, and a slider for an index. */
-function Slices({ session, plan, wanted, want }: SlicesProps) {
-  const { job } = useStore(session.preview);
-  const reading = job?.array === plan.array ? job.reading : null;
+/** For each dimension the part that is wanted, as Python writes it. */
+function Slices({ plan, wanted, want }: PartProps) {
   const set = (axis: number, text: string) => want(wanted.map((old, i) => (i === axis ? text : old)));
   if (plan.slices.length === 0) return null;
   return (
@@ -153,15 +233,6 @@ function Slices({ session, plan, wanted, want }: SlicesProps) {
           <span class="slice-name">{plan.dimensions[axis]}</span>
           <SliceField name={plan.dimensions[axis]!} text={text} set={(next) => set(axis, next)} />
           <span class="quiet slice-size">of {count(plan.sizes[axis]!)}</span>
-          {/^\d+$/.test(text) && (
-            <Player session={session} plan={plan} wanted={wanted} axis={axis} set={(next) => set(axis, next)} />
-          )}
-          <DateField
-            name={plan.dimensions[axis]!}
-            coordinate={reading?.coordinates[axis]}
-            isOne={/^\d+$/.test(text)}
-            set={(next) => set(axis, next)}
-          />
         </div>
       ))}
     </div>
@@ -188,27 +259,43 @@ function SliceField({ name, text, set }: { name: string; text: string; set(text:
 
 interface OfferProps {
   plan: Plan;
-  done: boolean;
   busy: boolean;
   read(): void;
+  allow(grant: string): void;
 }
 
-function Offer({ plan: { estimate, chunk_count }, done, busy, read }: OfferProps) {
+/** What reading the part takes, and one button: where its place is not allowed yet, for both. */
+function Offer({ plan: { estimate, chunk_count, grant }, busy, read, allow }: OfferProps) {
   const cost = [
     chunk_count > 1 ? counted(chunk_count, "chunk") : "",
-    estimate.requests > 1 ? counted(estimate.requests, "request") : "",
+    Number(estimate.requests) > 1 ? counted(estimate.requests, "request") : "",
   ].filter(Boolean);
+  if (grant === "") return <Failure sentence={`${estimate.label}: this page may not read it.`} />;
+  const label =
+    grant === null ? estimate.label : `Allow ${grant}: ${estimate.label[0]!.toLowerCase()}${estimate.label.slice(1)}`;
   return (
     <div class="offer">
-      <button type="button" class={done ? "button" : "button main-button"} disabled={busy} onClick={read}>
-        {done ? "Read again" : estimate.label}
+      <button
+        type="button"
+        class="button main-button"
+        disabled={busy}
+        onClick={grant === null ? read : () => allow(grant)}
+      >
+        {label}
       </button>
-      {!done && cost.length > 0 && <span class="quiet">{cost.join(", ")}</span>}
+      {cost.length > 0 && <span class="quiet">{cost.join(", ")}</span>}
     </div>
   );
 }
 
-function Outcome({ session, job }: { session: ExplorerSession; job: Job }) {
+interface OutcomeProps {
+  session: ExplorerSession;
+  job: Job;
+  menu: ComponentChildren;
+  places: ComponentChildren;
+}
+
+function Outcome({ session, job, menu, places }: OutcomeProps) {
   const { id, error, reading } = job;
   const working = id !== null && <Working progress={job.progress} cancel={() => session.preview.cancel()} />;
   if (working && (reading === null || reading.state === "failed")) return working;
@@ -227,7 +314,15 @@ function Outcome({ session, job }: { session: ExplorerSession; job: Job }) {
           {reading.message ?? "There is no reference for this part, which reads as the fill value."}
         </p>
       )}
-      <Values key={job.array} session={session} reading={reading} values={job.values} integers={job.integers} />
+      <Values
+        key={job.array}
+        session={session}
+        reading={reading}
+        values={job.values}
+        integers={job.integers}
+        part={menu}
+        places={places}
+      />
       {reading.state !== "fill" && (reading.message ?? job.isStopped) && (
         <p class="caption">
           {job.isStopped && "Reading was stopped: what came until then is shown. "}

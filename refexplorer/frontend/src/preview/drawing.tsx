@@ -1,33 +1,36 @@
 /** The line or the heatmap of a slice, with a cursor that tells each value and its chunk. */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { count, exact, grouped, moment, value } from "../shared/format.ts";
+import { count, exact, grouped, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Flag, ReadingModel, ValuePlace } from "../shared/wire.ts";
-import { counts, inverse, placing, type ScaleName } from "./bars.ts";
+import { placing, type ScaleName } from "./bars.ts";
+import { longitudeOf } from "./coast.ts";
 import { blended, FLAG_COLOURS, flagPlacing, flagTable, INFINITE, signsOf, tableOf, type Scheme } from "./colours.ts";
-import { cellsOf, heatmap, legend, line, painted, type Figure, type Look, type Marked } from "./plot.ts";
+import { cellsOf, heatmap, line, painted, type Figure, type Look, type Marked } from "./plot.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { cellWords, chunkOf, endsOf, indexOf, lostAt, placeOf, placesOf, type Axis } from "./slices.ts";
-import { useWidth } from "../shared/width.ts";
+import { useRoom, useWidth } from "../shared/width.ts";
 import { keptWith, profilesOf, type Kept } from "./lines/kept.ts";
 import { Profiles } from "./lines/profiles.tsx";
 import { Take } from "./take/take.tsx";
 import { Told } from "./told/told.tsx";
+import { WHOLE } from "../explorer/state.ts";
 import { WhyValue } from "./why.tsx";
 import { moved, slicesOf, wholeOf, zoomed, type Window } from "./window.ts";
 
 /** Height of the picture for its width, px. */
-const heightOf = (width: number) => Math.min(440, Math.max(220, Math.round(width * 0.42)));
+const heightOf = (width: number, tallest: number) => Math.min(tallest, Math.max(220, Math.round(width * 0.42)));
 
 /** Of a picture whose cells are as wide as high along both axes, as long as it fits; else of any. */
-function sizeOf(width: number, axes: Axis[]): { width: number; height: number } {
-  const height = heightOf(width);
+function sizeOf(width: number, axes: Axis[], tallest: number): { width: number; height: number } {
+  const height = heightOf(width, tallest);
   const [rows, columns] = axes;
   const isAlike = rows && columns && Math.abs(stepOf(rows) / stepOf(columns) - 1) < 0.01;
   if (!isAlike) return { width, height };
-  const [room, most] = [width - FRAME[0], TALLEST - FRAME[1]];
+  const [room, most] = [width - FRAME[0], tallest - FRAME[1]];
   const cell = Math.min(room / columns.size, most / rows.size);
   const [across, down] = [cell * columns.size, cell * rows.size];
   if (Math.min(across, down) < LEAST) return { width, height };
@@ -40,9 +43,13 @@ function stepOf({ at, size, step, times }: Axis): number {
   return at === null ? step : Math.abs((at[size - 1]! - at[0]!) / (size - 1));
 }
 
-/** What is beside a picture, and the height that it may have in all; px. */
+/** What is beside a picture; px. */
 const FRAME = [70, 48] as const;
+/** The height that a picture has at most where nothing around it has one of its own, and at least; px. */
 const TALLEST = 440;
+const SHORTEST = 220;
+/** Of what stands above and below a picture: its head, the readout, the colours and one scrubber; px. */
+const AROUND = 262;
 /** A picture of square cells that would be narrower is stretched. */
 const LEAST = 120;
 
@@ -63,8 +70,12 @@ interface Props {
   domain: [number, number];
   scheme: Scheme;
   scale: ScaleName;
-  /** Takes other limits, which the histogram beside the bar was dragged to. */
-  setLimits(limits: [string, string]): void;
+  /** How the values are shown: the controls to the left above the picture. */
+  head: ComponentChildren;
+  /** The bar of colours, where the picture has one. */
+  bar: ComponentChildren;
+  /** The scrubbers of the other dimensions. */
+  below: ComponentChildren;
   /** Points whose profiles are kept. */
   kept: Kept[];
   setKept(change: (before: Kept[]) => Kept[]): void;
@@ -89,7 +100,9 @@ export function Drawing({
   domain,
   scheme,
   scale,
-  setLimits,
+  head,
+  bar,
+  below,
   kept,
   setKept,
 }: Props) {
@@ -98,6 +111,9 @@ export function Drawing({
   const told = useId();
   const figure = useRef<Figure | null>(null);
   const width = useWidth(box);
+  // A widget of the picture alone grows with it, so that its height says nothing.
+  const room = useRoom(box, ".centre .pane");
+  const tallest = room === 0 ? TALLEST : Math.max(SHORTEST, room - AROUND);
   const [cursor, setCursor] = useState<number[] | null>(null);
   const [picked, setPicked] = useState<number[] | null>(null);
   /** Where the bytes of the chunk below the cursor are. */
@@ -117,8 +133,14 @@ export function Drawing({
   const dots = profiles.flatMap(({ at: [row, column], colour, kept: own }) =>
     own === null || row === null || column === null ? [] : [{ row, column, colour }],
   );
+  const { land } = useStore(session.earth);
+  const longitude = pair && longitudeOf(reading, pair);
+  useEffect(() => {
+    if (longitude !== null) void session.earth.drawLand("110m");
+  }, [longitude]);
   const look: Look = {
-    ...sizeOf(width, axes),
+    ...sizeOf(width, axes, tallest),
+    coast: land && longitude ? { land, longitude } : null,
     label: reading.name,
     domain,
     scheme,
@@ -152,12 +174,14 @@ export function Drawing({
   // What the axes and marks are made of: while only the cells change, these are painted alone.
   const frame = [
     width,
+    tallest,
     look.height,
     look.width,
     domain.join(),
     scheme,
     scale,
     JSON.stringify([marked, dots]),
+    look.coast !== null,
     view?.join(),
     ...axes.map(
       (axis) =>
@@ -178,12 +202,14 @@ export function Drawing({
     steps.join(),
     drawnOf,
     width,
+    tallest,
     domain.join(),
     scheme,
     scale,
     chosen?.join(),
     cells,
     view,
+    look.coast !== null,
     JSON.stringify(dots),
   ]);
 
@@ -275,10 +301,29 @@ export function Drawing({
 
   const pick = (cell: number[] | null) => {
     if (cell === null) return;
-    setPicked(indexOf(reading, places(cell)));
+    const index = indexOf(reading, places(cell));
+    setPicked(index);
     setPoint(cell);
-    const { key } = chunkOf(reading, indexOf(reading, places(cell)));
-    if (lostAt(reading, key) !== "fill") session.run(session.pick(key));
+    const { key } = chunkOf(reading, index);
+    const chosen = lostAt(reading, key) === "fill" ? null : session.pick(key);
+    session.set({ pin: { array: reading.array, index, ...pinned(cell) } });
+    if (chosen) session.run(chosen);
+  };
+  const captionOf = () => {
+    const where = sliders.map((axis) => `${axis.name} ${placeOf(axis, steps[axis.dimension]!)}`);
+    return {
+      title: labelOf(reading),
+      subtitle: [reading.array || "/", ...where].join(", "),
+      bar: box.current!.closest(".drawing")!.querySelector(".ruler"),
+    };
+  };
+  const pinned = (cell: number[]) => {
+    const flat = second ? cell[0]! * second.size + cell[1]! : cell[0]!;
+    const where = [
+      ...sliders.map((axis) => `${axis.name} ${placeOf(axis, steps[axis.dimension]!)}`),
+      ...axes.map((axis, i) => `${axis.name} ${placeOf(axis, cell[i]!)}`),
+    ];
+    return { where: where.join(", "), text: amount(reading, values[flat]!, text(flat)) };
   };
   const keep = (cell: number[] | null) => {
     if (cell === null || pair === null) return;
@@ -300,21 +345,10 @@ export function Drawing({
   };
   return (
     <div class="drawing">
-      {pair && width > 0 && (
-        <div class="colourbar">
-          {channels ? (
-            <span class="quiet">
-              {channels.length === 4 ? "Red, green, blue and opacity" : "Red, green and blue"} from {value(domain[0])}{" "}
-              to {value(domain[1])}
-            </span>
-          ) : flags ? (
-            <FlagList flags={flags} />
-          ) : reading.minimum === null ? (
-            <span class="quiet">No finite values</span>
-          ) : (
-            <Bar label={labelOf(reading)} look={look} values={values} place={place} setLimits={setLimits} />
-          )}
-          <Infinite signs={channels ? [] : signs} />
+      <div class="picture-head">
+        {head}
+        <span class="space" />
+        {pair && (
           <span class="zoom" role="group" aria-label="Window">
             <button
               type="button"
@@ -338,8 +372,18 @@ export function Drawing({
               Whole slice
             </button>
           </span>
-        </div>
-      )}
+        )}
+        {width > 0 && (
+          <Take
+            session={session}
+            reading={reading}
+            axes={axes}
+            steps={steps}
+            figure={() => box.current!}
+            caption={captionOf}
+          />
+        )}
+      </div>
       <div
         class="figure"
         ref={box}
@@ -365,12 +409,24 @@ export function Drawing({
           ? `${said(reading, axes, cursor, places(cursor), { values, text, own: own?.index === index!.join() ? own.text : null })}${channels ? ` · colours ${channels.map((each) => value(each[cursor[0]! * axes[1]!.size + cursor[1]!]!)).join(", ")}` : ""}${found && found.key === under ? placed(found) : ""}`
           : figure.current?.omitted || "Point at the picture to read a value; click to select its chunk."}
       </p>
-      {width > 0 && (
-        <p class="pages">
-          <Take session={session} reading={reading} axes={axes} steps={steps} figure={() => box.current!} />
-          {!pair && <Infinite signs={signs} />}
-        </p>
+      {pair && (
+        <div class="colourbar">
+          {channels ? (
+            <span class="quiet">
+              {channels.length === 4 ? "Red, green, blue and opacity" : "Red, green and blue"} from {value(domain[0])}{" "}
+              to {value(domain[1])}
+            </span>
+          ) : flags ? (
+            <FlagList flags={flags} />
+          ) : reading.minimum === null ? (
+            <span class="quiet">No finite values</span>
+          ) : (
+            bar
+          )}
+        </div>
       )}
+      <Infinite signs={channels ? [] : signs} />
+      {below}
       {unplaced.length > 0 && (
         <p class="caption">
           {unplaced.map(({ name }) => name).join(" and ")} {unplaced.length === 1 ? "is" : "are"} drawn by index: the
@@ -391,7 +447,9 @@ export function Drawing({
           remove={(one) => setKept((before) => (one === null ? [] : before.filter((each) => each !== one)))}
         />
       )}
-      {picked && <WhyValue key={picked.join()} session={session} array={reading.array} index={picked} />}
+      {picked && session.part !== WHOLE && (
+        <WhyValue key={picked.join()} session={session} array={reading.array} index={picked} />
+      )}
     </div>
   );
 }
@@ -465,79 +523,7 @@ export function Infinite({ signs }: { signs: (keyof typeof INFINITE)[] }) {
   );
 }
 
-interface BarProps {
-  label: string;
-  look: Look;
-  values: Float64Array;
-  place(value: number): number;
-  setLimits(limits: [string, string]): void;
-}
-
-const BINS = 64;
-/** Of the histogram above the bar, px. */
-const HIGH = 28;
-
-/** The bar of colours, and above it how often the values occur: a drag over it sets the limits. */
-function Bar({ label, look, values, place, setLimits }: BarProps) {
-  const box = useRef<HTMLDivElement>(null);
-  const [from, setFrom] = useState<number | null>(null);
-  const [to, setTo] = useState<number | null>(null);
-  const [low, high] = look.domain.map(look.times ? moment : value);
-  const across = Math.min(260, look.width);
-  useLayoutEffect(() => {
-    box.current!.replaceChildren(legend(label, across, look));
-  }, [low, high, label, look.scheme, look.scale, look.width]);
-  const bins = useMemo(() => {
-    const found = counts(values, place, BINS);
-    const most = Math.max(1, ...found);
-    return found.map((number, bin) => {
-      const height = Math.sqrt(number / most) * HIGH || 0;
-      return <rect key={bin} x={bin} y={HIGH - height} width={1} height={height} />;
-    });
-  }, [values, place, look.label]);
-  const share = (event: PointerEvent) => {
-    const frame = (event.currentTarget as Element).getBoundingClientRect();
-    return Math.min(1, Math.max(0, (event.clientX - frame.left) / frame.width));
-  };
-  const valueAt = (part: number) => String(Number(inverse(look.scale, look.domain)(part).toPrecision(6)));
-  return (
-    <div class="legend">
-      <svg
-        class="histogram"
-        width={across}
-        height={HIGH}
-        viewBox={`0 0 ${BINS} ${HIGH}`}
-        preserveAspectRatio="none"
-        aria-hidden="true"
-        onPointerDown={(event) => {
-          (event.currentTarget as Element).setPointerCapture(event.pointerId);
-          setFrom(share(event));
-          setTo(null);
-        }}
-        onPointerMove={(event) => from !== null && setTo(share(event))}
-        onPointerUp={() => {
-          if (from !== null && to !== null && Math.abs(to - from) > 0.02)
-            setLimits([valueAt(Math.min(from, to)), valueAt(Math.max(from, to))]);
-          setFrom(null);
-          setTo(null);
-        }}
-      >
-        <title>How often the values occur; drag over a part to have the colours for it alone</title>
-        {bins}
-        {from !== null && to !== null && (
-          <rect class="dragged" x={Math.min(from, to) * BINS} y={0} width={Math.abs(to - from) * BINS} height={HIGH} />
-        )}
-      </svg>
-      <div
-        ref={box}
-        role="img"
-        aria-label={`Colours from ${low} to ${high}${look.scale === "linear" ? "" : `, ${look.scale}`}`}
-      />
-    </div>
-  );
-}
-
-function labelOf({ name, units, times }: ReadingModel): string {
+export function labelOf({ name, units, times }: ReadingModel): string {
   return units && !times ? `${name} (${units})` : name;
 }
 

@@ -4,7 +4,9 @@ import * as Plot from "@observablehq/plot";
 
 import { escaped } from "../shared/escaping.ts";
 import { moment } from "../shared/format.ts";
+import type { Land } from "../geo/earth.ts";
 import { linearPart, type ScaleName } from "./bars.ts";
+import { coastPath } from "./coast.ts";
 import { FLAG_COLOURS, INFINITE, pixelsOf, type Scheme } from "./colours.ts";
 import { extremes, infinities, type Axis } from "./slices.ts";
 import type { Window } from "./window.ts";
@@ -33,6 +35,8 @@ export interface Look {
   /** Whether the values are milliseconds since 1970. */
   times: boolean;
   marked: Marked[];
+  /** Outlines of land, and which side is the longitude. */
+  coast?: { land: Land; longitude: "rows" | "columns" } | null;
   /** Points of a picture, by cell. */
   dots?: { row: number; column: number; colour: string }[];
 }
@@ -131,6 +135,7 @@ export function heatmap(cells: Cells, axes: [Axis, Axis], look: Look, window: Wi
     clip: true,
     marks: [
       hatching,
+      look.coast ? coastMark(look.coast, [left, right], [first, last]) : null,
       ...look.marked.map((chunk) => boxOf(chunk, rows, columns)),
       dotsOf(look, rows, columns),
       Plot.frame({ stroke: "var(--line)" }),
@@ -291,11 +296,46 @@ function edge(axis: Axis, index: number): number {
 
 /** The pattern of a chunk that failed: crosses. */
 function hatching(): SVGElement {
-  const holder = document.createElementNS("http://www.w3.org/2000/svg", "defs");
+  const holder = document.createElementNS(SVG, "defs");
   holder.innerHTML = `<pattern id="failed" width="12" height="12" patternUnits="userSpaceOnUse">
     <path class="failed-stroke" d="M3 3l6 6M9 3l-6 6" stroke-width="1.5"/></pattern>`;
   return holder;
 }
+
+/** The coasts, cut at the frame. */
+function coastMark(
+  { land, longitude }: NonNullable<Look["coast"]>,
+  across: [number, number],
+  down: [number, number],
+): Plot.RenderFunction {
+  return (_index, scales, _values, { width, height, marginLeft, marginTop, marginRight, marginBottom }) => {
+    const span = (longitude === "columns" ? across : down).toSorted((a, b) => a - b) as [number, number];
+    const [x, y] = [scales.x!, scales.y!] as ((at: number) => number)[];
+    const place = (degrees: number, latitude: number): [number, number] =>
+      longitude === "columns" ? [x!(degrees), y!(latitude)] : [x!(latitude), y!(degrees)];
+    const [wide, high] = [width - marginLeft - marginRight, height - marginTop - marginBottom];
+    const holder = document.createElementNS(SVG, "svg");
+    const box = { x: marginLeft, y: marginTop, width: wide, height: high };
+    for (const [name, value] of Object.entries(box)) holder.setAttribute(name, String(value));
+    holder.setAttribute("viewBox", `${marginLeft} ${marginTop} ${wide} ${high}`);
+    holder.setAttribute("class", "coast");
+    holder.setAttribute("style", "overflow: hidden");
+    const d = coastPath(land, span, place);
+    // Seen on light and on dark colours alike.
+    for (const [stroke, thick] of [
+      ["rgb(255 255 255 / 0.55)", "2"],
+      ["rgb(0 0 0 / 0.85)", "0.8"],
+    ]) {
+      const path = document.createElementNS(SVG, "path");
+      for (const [name, value] of Object.entries({ d, fill: "none", stroke: stroke!, "stroke-width": thick! }))
+        path.setAttribute(name, value);
+      holder.append(path);
+    }
+    return holder;
+  };
+}
+
+const SVG = "http://www.w3.org/2000/svg";
 
 export function legend(label: string, width: number, { domain, scheme, times, scale }: Look): Element {
   const type = scale === "log" && domain[0] <= 0 ? "symlog" : scale;
@@ -322,7 +362,7 @@ export function legend(label: string, width: number, { domain, scheme, times, sc
 }
 
 /** 123456789 → "123M", 0.00012 → "1.2e-4". */
-function short(at: number): string {
+export function short(at: number): string {
   if (at === 0) return "0";
   if (Math.abs(at) < 1e-2 || Math.abs(at) >= 1e15) return at.toExponential(1).replace(".0e", "e");
   return Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 4 }).format(at);

@@ -87,6 +87,7 @@ interface Wish {
 
 export class Preview extends Store<PreviewState> {
   private readonly wire: ExplorerWire;
+  private readonly done: () => void;
   private readonly plans: Newest<Wish>;
   private readonly offs: Off[];
   private readonly frames = new Frames();
@@ -96,7 +97,8 @@ export class Preview extends Store<PreviewState> {
   private turn = 0;
   private resting: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(wire: ExplorerWire) {
+  /** `done` is called when chunks were read. */
+  constructor(wire: ExplorerWire, done: () => void) {
     super({
       plan: null,
       planError: null,
@@ -110,6 +112,7 @@ export class Preview extends Store<PreviewState> {
       field: null,
     });
     this.wire = wire;
+    this.done = done;
     this.plans = new Newest((wish) => this.ask(wish));
     this.offs = [
       wire.on("progress", (message) => this.progress(message)),
@@ -199,6 +202,18 @@ export class Preview extends Store<PreviewState> {
     this.resting = setTimeout(() => this.plan({ array, index: null, slices, again: true, shown }), RESTING);
   }
 
+  /** Reads what the plan is of, once its place is allowed. */
+  async allowAndRead(grant: string): Promise<void> {
+    try {
+      await this.wire.request("allow", { grant });
+      const { plan } = this.state;
+      if (plan !== null) this.set({ plan: { ...plan, grant: null } });
+      await this.read();
+    } catch (error) {
+      this.set({ planError: (error as Error).message });
+    }
+  }
+
   async read(): Promise<void> {
     const { plan, scale, times, field } = this.state;
     if (plan === null) return;
@@ -214,6 +229,7 @@ export class Preview extends Store<PreviewState> {
       this.frames.keep(name, frame);
       const isMine = this.state.job?.id === asked.id;
       this.finish(asked.id, frame);
+      this.done();
       if (message.reading.state === "ask" || !isMine || array !== this.array) return;
       const { wanted, plan } = this.state;
       // Another chunk may have been looked at since: what was read must not take its place.
@@ -322,9 +338,10 @@ export class Preview extends Store<PreviewState> {
       });
       const { job } = this.state;
       const seen = job?.array === plan.array && job.reading !== null && job.reading.state !== "ask";
-      const other = job?.slices.join() !== plan.slices.join();
+      const other = job?.array !== plan.array || job.slices.join() !== plan.slices.join();
       // One at a time: when it is here, what was wanted meanwhile is looked at again.
-      if (wish.slices !== null && seen && other && job.id === null && this.isCheap(plan)) void this.read();
+      if (seen && other && job.id === null && this.isCheap(plan)) void this.read();
+      else if (!wish.again && !seen && other && this.isFirst(plan)) void this.read();
     } catch (error) {
       if (wish.turn === this.turn) this.set({ planError: (error as Error).message });
     }
@@ -333,6 +350,12 @@ export class Preview extends Store<PreviewState> {
   /** Whether a part may be read without a word: one of the array was, so it is allowed. */
   private isCheap({ estimate }: Plan): boolean {
     return estimate.requests === 0 || (estimate.bytes !== null && Number(estimate.bytes) <= this.state.bound);
+  }
+
+  /** Whether the first picture of an array is drawn without a question. */
+  private isFirst({ estimate, grant, budget }: Plan): boolean {
+    const most = this.state.budget ?? budget;
+    return grant === null && estimate.bytes !== null && Number(estimate.bytes) <= Number(most);
   }
 
   setBound(bound: number): void {

@@ -27,62 +27,112 @@ export function csvOf(reading: ReadingModel, axes: Axis[], cells: string[]): str
   return `${[[quoted(`# ${what}`)], head, ...lines].map((line) => line.join(",")).join("\n")}\n`;
 }
 
-/** The figure as it is seen: the cells, and above them the axes. */
-export async function pngOf(figure: HTMLElement): Promise<Blob> {
-  const svg = figure.querySelector("svg")!;
-  const canvas = figure.querySelector("canvas");
-  const ratio = globalThis.devicePixelRatio || 1;
+/** What stands around the figure in a file. */
+export interface Caption {
+  title: string;
+  /** Where along the other dimensions the picture is, and what it shows. */
+  subtitle: string;
+  /** The bar of colours; null where the picture has none. */
+  bar: Element | null;
+}
+
+const HEAD = 44;
+
+/** The picture as it is seen, with its title and its bar of colours, as an image. */
+export async function pngOf(figure: HTMLElement, caption: Caption): Promise<Blob> {
+  const { svg, width, height } = wholeOf(figure, caption);
+  const ratio = Math.max(2, globalThis.devicePixelRatio || 1);
   const whole = document.createElement("canvas");
-  [whole.width, whole.height] = [svg.clientWidth * ratio, svg.clientHeight * ratio];
-  const context = whole.getContext("2d")!;
-  context.fillStyle = styleOf(figure, "--bg") || "#fff";
-  context.fillRect(0, 0, whole.width, whole.height);
-  if (canvas) context.drawImage(canvas, canvas.offsetLeft * ratio, canvas.offsetTop * ratio);
-  context.drawImage(await imageOf(svg), 0, 0, whole.width, whole.height);
+  [whole.width, whole.height] = [width * ratio, height * ratio];
+  const image = new Image(width, height);
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(svg))}`;
+  await image.decode();
+  whole.getContext("2d")!.drawImage(image, 0, 0, whole.width, whole.height);
   return new Promise((resolve, reject) =>
     whole.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The browser made no image."))), "image/png"),
   );
 }
 
-/** The figure as it is seen, as one drawing: the cells in it are a picture of their own. */
-export function svgOf(figure: HTMLElement): Blob {
-  const svg = figure.querySelector("svg")!;
+/** The same as one drawing: the cells in it are a picture of their own. */
+export function svgOf(figure: HTMLElement, caption: Caption): Blob {
+  const { svg } = wholeOf(figure, caption);
+  return new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" });
+}
+
+/** Title, figure and bar below each other, with the colours that the page gives them. */
+function wholeOf(
+  figure: HTMLElement,
+  { title, subtitle, bar }: Caption,
+): { svg: SVGElement; width: number; height: number } {
+  const axes = figure.querySelector("svg")!;
   const canvas = figure.querySelector("canvas");
-  const copy = standingAlone(svg);
-  copy.setAttribute("width", String(svg.clientWidth));
-  copy.setAttribute("height", String(svg.clientHeight));
-  const page = document.createElementNS(SVG, "rect");
-  for (const [name, value] of Object.entries({
-    width: "100%",
-    height: "100%",
-    fill: styleOf(figure, "--bg") || "#fff",
-  }))
-    page.setAttribute(name, value);
-  const below: SVGElement[] = [page];
+  const [width, tall] = [axes.clientWidth, axes.clientHeight];
+  const below = bar?.clientHeight ?? 0;
+  const height = HEAD + tall + (below > 0 ? below + 8 : 0);
+  const svg = made("svg", { xmlns: SVG });
+  const font = styleOf(figure, "--text") || "sans-serif";
+  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` }))
+    svg.setAttribute(name, String(value));
+  const ink = styleOf(figure, "--ink") || "#000";
+  svg.append(
+    made("rect", { width, height, fill: styleOf(figure, "--bg") || "#fff" }),
+    text(title, { x: 8, y: 18, fill: ink, "font-family": font, "font-size": 14, "font-weight": 600 }),
+    text(subtitle, { x: 8, y: 35, fill: styleOf(figure, "--ink2") || ink, "font-family": font, "font-size": 11 }),
+  );
   if (canvas) {
-    const cells = document.createElementNS(SVG, "image");
-    const box = { x: canvas.offsetLeft, y: canvas.offsetTop, width: canvas.clientWidth, height: canvas.clientHeight };
-    for (const [name, value] of Object.entries(box)) cells.setAttribute(name, String(value));
-    cells.setAttribute("href", canvas.toDataURL("image/png"));
-    cells.setAttribute("preserveAspectRatio", "none");
-    below.push(cells);
+    const cells = made("image", {
+      x: canvas.offsetLeft,
+      y: canvas.offsetTop + HEAD,
+      width: canvas.clientWidth,
+      height: canvas.clientHeight,
+      href: canvas.toDataURL("image/png"),
+      preserveAspectRatio: "none",
+    });
+    svg.append(cells);
   }
-  copy.prepend(...below);
-  return new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" });
+  const drawn = standingAlone(axes);
+  for (const [name, value] of Object.entries({ x: 0, y: HEAD, width, height: tall }))
+    drawn.setAttribute(name, String(value));
+  svg.append(drawn);
+  if (bar) svg.append(...barOf(bar, HEAD + tall + 4));
+  return { svg, width, height };
+}
+
+/** The parts of the bar of colours: histogram, stripe and axis, where they stand in it. */
+function barOf(bar: Element, top: number): SVGElement[] {
+  const frame = bar.getBoundingClientRect();
+  return [...bar.querySelectorAll("svg, canvas")].map((part) => {
+    const box = part.getBoundingClientRect();
+    const place = {
+      x: box.left - frame.left + 8,
+      y: box.top - frame.top + top,
+      width: box.width,
+      height: box.height,
+    };
+    if (part instanceof HTMLCanvasElement)
+      return made("image", { ...place, href: part.toDataURL("image/png"), preserveAspectRatio: "none" });
+    const copy = standingAlone(part as SVGSVGElement);
+    for (const [name, value] of Object.entries(place)) copy.setAttribute(name, String(value));
+    return copy;
+  });
+}
+
+function made(name: string, attributes: Record<string, string | number>): SVGElement {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  return element;
+}
+
+function text(words: string, attributes: Record<string, string | number>): SVGElement {
+  const element = made("text", attributes);
+  element.textContent = words;
+  return element;
 }
 
 const SVG = "http://www.w3.org/2000/svg";
 
 function styleOf(element: HTMLElement, name: string): string {
   return getComputedStyle(element).getPropertyValue(name).trim();
-}
-
-/** The axes alone, with the colours that the page gives them. */
-async function imageOf(svg: SVGSVGElement): Promise<HTMLImageElement> {
-  const image = new Image(svg.clientWidth, svg.clientHeight);
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(standingAlone(svg)))}`;
-  await image.decode();
-  return image;
 }
 
 /** A copy with the colours that the page gives it. */
@@ -93,7 +143,7 @@ function standingAlone(svg: SVGSVGElement): SVGSVGElement {
   copy.setAttribute("xmlns", SVG);
   copy.setAttribute(
     "style",
-    `${names.map((name) => `${name}: ${style.getPropertyValue(name)}`).join(";")}; color: ${style.color}; font: ${style.font}; background: none`,
+    `${names.map((name) => `${name}: ${style.getPropertyValue(name)}`).join(";")}; color: ${style.color}; fill: ${style.fill}; font: ${style.font}; background: none`,
   );
   return copy;
 }

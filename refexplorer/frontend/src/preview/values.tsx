@@ -1,15 +1,16 @@
 /** What came of a reading: the controls of its picture, the picture or a table, a summary. */
 
-import { useMemo, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
 
 import { count, counted, grouped } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { ReadingModel } from "../shared/wire.ts";
-import { Drawing } from "./drawing.tsx";
+import { Drawing, labelOf } from "./drawing.tsx";
 import { Choice } from "../maps/mapparts.tsx";
-import { percentiles, SCALES, type ScaleName } from "./bars.ts";
+import { ColourBar, Limits } from "./colourbar.tsx";
 import { SCHEMES, type Scheme } from "./colours.ts";
-import { PLAIN, WHOLE, type Picture } from "../explorer/state.ts";
+import { PLAIN, type Picture } from "../explorer/state.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { indexOf, layout, placeOf, range, slice, textsOf, type Axis, type Layout } from "./slices.ts";
 import type { Integers } from "./time/frames.ts";
@@ -18,10 +19,11 @@ import { Lines } from "./lines/lines.tsx";
 import { rowsOf } from "./lines/rows.ts";
 import { Statistics } from "./statistics.tsx";
 import { NumberTable, TextTable } from "./tabular.tsx";
-import { useWidth } from "../shared/width.ts";
+import { Menu } from "../shared/menu.tsx";
+import { Scrubber } from "./scrubber.tsx";
 import { WhyValue } from "./why.tsx";
 
-const MODES = { heatmap: "Heatmap", line: "Line", lines: "Lines", table: "Table", statistics: "Statistics" } as const;
+const MODES = { heatmap: "Picture", line: "Line", lines: "Lines", table: "Table", statistics: "Statistics" } as const;
 type Mode = keyof typeof MODES | "channel";
 
 interface Props {
@@ -29,18 +31,19 @@ interface Props {
   reading: ReadingModel;
   values: Float64Array | null;
   integers: Integers | null;
+  /** Which part is read, and how much: at the end of the menu. */
+  part: ComponentChildren;
+  /** Scrubbers of the dimensions of which one place is read. */
+  places: ComponentChildren;
 }
 
-/** Narrower than this, what is seldom changed folds away, so that the picture is in sight; px. */
-const NARROW = 700;
-
-export function Values({ session, reading, values, integers }: Props) {
-  const box = useRef<HTMLDivElement>(null);
-  const width = useWidth(box);
+export function Values({ session, reading, values, integers, part: menu, places }: Props) {
   const [kept, setKept] = useState<Kept[]>([]);
-  const isNarrow = width > 0 && width < NARROW;
   const { steps: asked, picture, selection } = useStore(session);
+  const { wanted: asking } = useStore(session.preview);
   const { array } = reading;
+  const strips = useStore(session.strips);
+  useEffect(() => session.strips.look(array), [array]);
   // That of an address names the key, which may be a chunk of the array.
   const isOwn = picture.array === array || (picture.array !== null && picture.array === selection);
   const { axes: wanted, mode, limits, scale, scheme: named } = isOwn ? picture : PLAIN;
@@ -85,73 +88,83 @@ export function Values({ session, reading, values, integers }: Props) {
   const text = useMemo(() => textsOf(reading, part ?? new Float64Array(), whole64), [reading, part, whole64]);
   if (values === null || part === null) {
     return (
-      <div class={`values ${reading.state}`} ref={box}>
-        <Fields session={session} reading={reading} />
+      <div class={`values ${reading.state}`}>
+        <div class="picture-head">
+          <Fields session={session} reading={reading} />
+          <Menu label="Part and reading">{menu}</Menu>
+        </div>
         <Caption reading={reading} session={session} />
         <TextTable reading={reading} />
+        {places}
       </div>
     );
   }
+  // Until the picture of one place is here, the scrubber of that place stands alone.
+  const isFree = ({ dimension }: Axis) => !/^\d+$/.test(asking?.[dimension] ?? "");
   const move = (axis: Axis, to: number) =>
     session.set({ steps: steps.map((old, dimension) => (dimension === axis.dimension ? to : old)) });
   const isBytes = isColoured && reading.dtype.endsWith("u1") && limits.join("") === "";
   const domain = isBytes ? ([0, 255] as [number, number]) : domainOf(reading, found, limits);
   const single = reading.state === "fill" || values.length === 1 || domain === null;
-  const further = (
+  const head = (
     <>
-      {!single && drawable === "heatmap" && !isColoured && (
-        <>
-          <Choice
-            label="Colours"
-            value={scheme}
-            options={Object.entries(SCHEMES)}
-            choose={(name) => setScheme(name as Scheme)}
-          />
-          {!reading.times && (
-            <Choice
-              label="Scale"
-              value={scale}
-              options={Object.entries(SCALES)}
-              choose={(name) => draw({ scale: name as ScaleName })}
-            />
-          )}
-        </>
-      )}
-      {!single && drawable !== "table" && drawable !== "statistics" && (
-        <Limits limits={limits} values={part} now={domain} set={setLimits} />
-      )}
-      <Decoding session={session} />
+      {!single && <Modes modes={modesOf(plan, reading)} chosen={isSingle ? "channel" : drawable} choose={setMode} />}
+      <Fields session={session} reading={reading} />
+      <Menu label="Part and reading">
+        {!single && (
+          <div class="controls">
+            <Axes plan={plan} choose={setWanted} />
+          </div>
+        )}
+        <Decoding session={session} />
+        {menu}
+      </Menu>
     </>
   );
-  return (
-    <div class={`values ${reading.state}`} ref={box}>
-      <div class="controls">
-        {!single && <Modes modes={modesOf(plan, reading)} chosen={isSingle ? "channel" : drawable} choose={setMode} />}
-        <Fields session={session} reading={reading} />
-        {!single && plan.drawn.length === 2 && session.part === WHOLE && (
-          <button
-            type="button"
-            class="button"
-            title="Draw it with coastlines, where latitude and longitude are known"
-            onClick={() => session.show("map")}
-          >
-            On the map
-          </button>
-        )}
-        {!single && <Axes plan={plan} choose={setWanted} />}
-        {isNarrow ? (
-          <details class="more">
-            <summary>Colours and range</summary>
-            <div class="controls">{further}</div>
-          </details>
-        ) : (
-          further
-        )}
-      </div>
+  const bar = domain && (
+    <ColourBar
+      label={labelOf(reading)}
+      values={part}
+      extent={found ?? domain}
+      domain={domain}
+      limits={limits}
+      setLimits={setLimits}
+      scheme={scheme}
+      setScheme={setScheme}
+      scale={reading.times ? "linear" : scale}
+      setScale={(name) => draw({ scale: name })}
+      times={reading.times}
+    />
+  );
+  const below = (
+    <>
       {!single &&
-        stepped.map((axis) => (
-          <Stepper key={axis.dimension} axis={axis} at={steps[axis.dimension]!} move={(to) => move(axis, to)} />
-        ))}
+        stepped
+          .filter(isFree)
+          .map((axis) => (
+            <Scrubber
+              key={axis.dimension}
+              name={axis.name}
+              size={axis.size}
+              at={steps[axis.dimension]!}
+              place={placeOf(axis, steps[axis.dimension]!)}
+              move={(to) => move(axis, to)}
+              isShown
+              strip={strips.array === array ? strips.strips[axis.dimension] : undefined}
+            />
+          ))}
+      {places}
+    </>
+  );
+  const hasOwnHead = !single && drawable !== "table" && drawable !== "lines" && drawable !== "statistics";
+  return (
+    <div class={`values ${reading.state}`}>
+      {!hasOwnHead && <div class="picture-head">{head}</div>}
+      {!single && (drawable === "line" || drawable === "lines") && (
+        <div class="controls">
+          <Limits limits={limits} values={part} now={domain} set={setLimits} />
+        </div>
+      )}
       {single ? (
         <>
           <p class="single">{only(values, reading, textsOf(reading, values, integers))}</p>
@@ -194,11 +207,14 @@ export function Values({ session, reading, values, integers }: Props) {
           domain={domain}
           scheme={scheme}
           scale={reading.times ? "linear" : scale}
-          setLimits={setLimits}
+          head={head}
+          bar={bar}
+          below={below}
           kept={kept}
           setKept={setKept}
         />
       )}
+      {!hasOwnHead && below}
       <Caption reading={reading} session={session} />
     </div>
   );
@@ -403,66 +419,6 @@ function Axes({ plan: { drawn, stepped }, choose }: { plan: Layout; choose(dimen
   );
 }
 
-interface LimitsProps {
-  limits: [string, string];
-  values: Float64Array;
-  /** Those that are drawn. */
-  now: [number, number];
-  set(limits: [string, string]): void;
-}
-
-/** Limits to choose, as shares of the values that lie between them. */
-const SHARES: [string, string][] = [
-  ["", "of …"],
-  ["auto", "all values"],
-  ["now", "as now, for every slice"],
-  ["0.98", "98 % of the values"],
-  ["0.9", "90 % of the values"],
-  ["even", "the same on both sides of 0"],
-];
-
-function limitsOf(name: string, values: Float64Array, [low, high]: [number, number]): [string, string] {
-  const written = (at: number) => String(Number(at.toPrecision(6)));
-  if (name === "auto") return ["", ""];
-  if (name === "now") return [written(low), written(high)];
-  if (name === "even") {
-    const far = Math.max(Math.abs(low), Math.abs(high));
-    return [written(-far), written(far)];
-  }
-  const found = percentiles(values, Number(name));
-  return found === null ? ["", ""] : [written(found[0]), written(found[1])];
-}
-
-function Limits({ limits, values, now, set }: LimitsProps) {
-  const field = (label: string, place: 0 | 1) => (
-    <input
-      type="text"
-      inputMode="decimal"
-      aria-label={label}
-      placeholder="auto"
-      value={limits[place]}
-      onChange={(event) => set(limits.with(place, event.currentTarget.value.trim()) as [string, string])}
-    />
-  );
-  return (
-    <span class="choice limits" role="group" aria-label="Range">
-      <span>Range</span> {field("Lowest value", 0)} {field("Highest value", 1)}
-      <select
-        class="select"
-        aria-label="Limits of"
-        value=""
-        onChange={(event) => set(limitsOf(event.currentTarget.value, values, now))}
-      >
-        {SHARES.map(([name, label]) => (
-          <option key={name} value={name} disabled={name === ""}>
-            {label}
-          </option>
-        ))}
-      </select>
-    </span>
-  );
-}
-
 function Decoding({ session: { preview } }: { session: ExplorerSession }) {
   const { scale, times } = useStore(preview);
   return (
@@ -474,34 +430,5 @@ function Decoding({ session: { preview } }: { session: ExplorerSession }) {
         <input type="checkbox" checked={times} onChange={() => preview.decode({ times: !times })} /> times
       </label>
     </span>
-  );
-}
-
-interface StepperProps {
-  axis: Axis;
-  at: number;
-  move(to: number): void;
-}
-
-function Stepper({ axis, at, move }: StepperProps) {
-  const to = (text: string) => move(Math.min(axis.size - 1, Math.max(0, Math.trunc(Number(text) || 0))));
-  const bounds = { min: 0, max: axis.size - 1, value: at };
-  return (
-    <label class="stepper indexed">
-      <span>{axis.name}</span>
-      <input type="range" {...bounds} onInput={(event) => to(event.currentTarget.value)} />
-      <input
-        type="number"
-        aria-label={`${axis.name}: index`}
-        {...bounds}
-        onChange={(event) => to(event.currentTarget.value)}
-      />
-      <output>
-        {placeOf(axis, at)}{" "}
-        <span class="quiet">
-          ({count(at + 1)} of {count(axis.size)})
-        </span>
-      </output>
-    </label>
   );
 }

@@ -465,6 +465,8 @@ function rowOf(path: string, item: PathItem | string): FoundRow {
     origin: known?.origin ?? null,
     children: 0,
     form: null,
+    label: null,
+    strip: null,
     badges: null,
     cause: null,
     changes: null,

@@ -97,6 +97,8 @@ function others(path: string, left: number, folder: SavedRow | undefined, before
     position: before + 1,
     siblings: before + left,
     form: "not in this page",
+    label: null,
+    strip: null,
     badges: null,
     cause: null,
     changes: null,

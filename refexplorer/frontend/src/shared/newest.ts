@@ -13,6 +13,10 @@ export class Newest<A> {
     this.run = run;
   }
 
+  get isBusy(): boolean {
+    return this.busy;
+  }
+
   async ask(asked: A): Promise<void> {
     this.next = { asked };
     if (this.busy) return;

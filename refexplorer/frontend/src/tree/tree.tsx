@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { bytes, count, fileName, NOT_KNOWN, TYPE_NAMES } from "../shared/format.ts";
 import { Badge, Blank, Cut } from "../shared/parts.tsx";
+import { ChunkStrip } from "../shared/strip.tsx";
 import { Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Row } from "../shared/wire.ts";
@@ -35,6 +36,8 @@ const WAITING: Row = {
   position: 0,
   siblings: 0,
   form: null,
+  label: null,
+  strip: null,
   badges: null,
   cause: null,
   changes: null,
@@ -226,12 +229,13 @@ function TreeRow({
         class="name"
         style={{ "--depth": flat ? 0 : row.depth }}
         aria-label={shown || undefined}
-        title={[row.path, row.form, row.cause].filter(Boolean).join("  ") || undefined}
+        title={[row.path, row.label, row.form, row.cause].filter(Boolean).join("  ") || undefined}
       >
         <span class={branch ? "twisty" : "twisty none"} aria-hidden="true" onClick={branch ? onTwisty : undefined}>
           {branch ? (row.open ? "▾" : "▸") : ""}
         </span>
-        <Cut text={shown} />
+        {row.label ? <b>{shown}</b> : <Cut text={shown} />}
+        {row.label && <span class="row-label">{row.label}</span>}
       </span>
       {troubled && (
         <span role="gridcell">
@@ -243,7 +247,15 @@ function TreeRow({
           <ChangeMarks changes={row.changes} />
         </span>
       )}
-      <span role="gridcell">{row.kind ? <Badge kind={row.kind} /> : <span class="quiet">{unkinded(row)}</span>}</span>
+      <span role="gridcell">
+        {row.kind ? (
+          <Badge kind={row.kind} />
+        ) : row.strip ? (
+          <ChunkStrip text={row.strip} height={10} />
+        ) : (
+          <span class="quiet">{unkinded(row)}</span>
+        )}
+      </span>
       <span role="gridcell" class="number">
         {row.size === null ? unsized(row) : bytes(row.size)}
       </span>

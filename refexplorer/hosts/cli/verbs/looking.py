@@ -26,10 +26,10 @@ from refexplorer.hosts.cli.program import (
     size_cell,
     status_of,
 )
-from refexplorer.io.reading.readings import ChunkState
+from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.refset.tree import Node
 from refexplorer.verbs.display import beside_text, tree_text
-from refexplorer.verbs.history import history
+from refexplorer.verbs.opening import history
 from refexplorer.verbs.referenceset import ReferenceSet
 
 _SHOWN = 3  # names that a misspelt one may have meant
@@ -134,7 +134,7 @@ def write_repository(repository: dict[str, Any]) -> None:
         columns = ("Snapshot", "Written", "Names", "Message", "Changes")
         output.write_rows(columns, map(_row, repository["snapshots"]))
         if repository["more_snapshots"]:
-            output.say("There are older snapshots; `refexplorer.verbs.history` lists them all.")
+            output.say("There are older snapshots; `refexplorer.verbs.opening` lists them all.")
     if repository["access"]:
         output.write_line(repository["access"])
 
@@ -305,7 +305,7 @@ def _level(refs: ReferenceSet, path: str, start: int, total: int) -> Iterator[No
 
 
 def _arrays(refs: ReferenceSet) -> Iterator[dict[str, Any]]:
-    from refexplorer.io.decode.pipelines import shard_layout
+    from refexplorer.io.decode.steps import shard_layout
 
     for path in refs.arrays():
         array, summary = refs.array(path), refs.summary(path)

@@ -11,43 +11,47 @@ import {
   type CostsState,
 } from "../../../../refexplorer/frontend/src/advice/costs.ts";
 import type {
-  CostBar,
-  CostModel,
+  AccessCost,
+  Connection,
   ExplorerWire,
-  PlaceModel,
-  ReaderModel,
+  MergeRules,
+  ReaderCost,
+  ReadingCosts,
 } from "../../../../refexplorer/frontend/src/shared/wire.ts";
 
-const PLACE: PlaceModel = { name: "p", latency: 0.1, stream: 1e6, bandwidth: 4e6, concurrency: null };
-const READER: ReaderModel = {
-  name: "zarr",
-  at_once: 10,
+const PLACE: Connection = { name: "p", latency: 0.1, stream: 1e6, bandwidth: 4e6, concurrency: null };
+const READER: ReaderCost = {
+  reader: "zarr",
   requests: 25,
   bytes: 8e6,
+  smallest: 1e5,
+  largest: 4e5,
   seconds: 99,
   reads: [[25, 8e6, 4e5]],
 };
 
+const RULES = [{ name: "zarr", at_once: 10 } as MergeRules];
+
 test("a read waits for its waves, and sends as fast as its lines or the place", () => {
   // three waves of ten, and 8 MB at 4 MB/s
-  assert.equal(Number(secondsOf(READER, PLACE)!.toFixed(9)), 0.3 + 2);
+  assert.equal(Number(secondsOf(READER, RULES, PLACE)!.toFixed(9)), 0.3 + 2);
   // two at a time: thirteen waves, 8 MB at 2 MB/s
-  assert.equal(Number(secondsOf(READER, { ...PLACE, concurrency: 2 })!.toFixed(9)), 1.3 + 4);
+  assert.equal(Number(secondsOf(READER, RULES, { ...PLACE, concurrency: 2 })!.toFixed(9)), 1.3 + 4);
   // a single request is no faster than its line
-  assert.equal(secondsOf({ ...READER, reads: [["1", "3000000", "3000000"]] }, { ...PLACE, latency: 0 }), 3);
+  assert.equal(secondsOf({ ...READER, reads: [["1", "3000000", "3000000"]] }, RULES, { ...PLACE, latency: 0 }), 3);
 });
 
 test("reads follow each other; of those that are not told the time stays", () => {
-  const twice: ReaderModel = {
+  const twice: ReaderCost = {
     ...READER,
     reads: [
       [1, 0, 0],
       [1, 0, 0],
     ],
   };
-  assert.equal(secondsOf(twice, PLACE), 0.2);
-  assert.equal(secondsOf({ ...READER, reads: [] }, PLACE), 0);
-  assert.equal(secondsOf({ ...READER, reads: null }, PLACE), 99);
+  assert.equal(secondsOf(twice, RULES, PLACE), 0.2);
+  assert.equal(secondsOf({ ...READER, reads: [] }, RULES, PLACE), 0);
+  assert.equal(secondsOf({ ...READER, reads: null }, RULES, PLACE), 99);
 });
 
 test("times are short", () => {
@@ -56,7 +60,7 @@ test("times are short", () => {
 });
 
 test("waste is told where both sizes are known", () => {
-  const bar = { used: 1, decoded: "4" } as CostBar;
+  const bar = { used: 1, decoded: "4" } as AccessCost;
   assert.equal(wasteOf(bar), 0.75);
   assert.equal(wasteOf({ ...bar, used: null }), null);
   assert.equal(wasteOf({ ...bar, decoded: 0 }), null);
@@ -79,7 +83,7 @@ test("an address says what was chosen, and brings it back", () => {
   const other = new Costs(wire);
   other.restore(text);
   assert.equal(other.text, text);
-  assert.deepEqual(asked, [], "nothing is counted before the tab is seen");
+  assert.deepEqual(asked, [], "nothing is counted before the cost is looked at");
   other.restore("place=lustre&latency=quick&stream=-1");
   assert.deepEqual(
     [other.state.latency, other.state.stream, other.state.place, other.state.given],
@@ -95,7 +99,7 @@ test("an address says what was chosen, and brings it back", () => {
 });
 
 test("what was measured is the speed of one request, until a slider moves", () => {
-  const cost = { places: [PLACE] } as CostModel;
+  const cost = { places: [PLACE] } as ReadingCosts;
   const state = { cost, place: "p", latency: 0.2, bandwidth: 2e6, stream: 5e5 } as CostsState;
   assert.equal(placed(state)!.stream, 5e5);
   assert.equal(placed({ ...state, stream: null })!.stream, 5e5);

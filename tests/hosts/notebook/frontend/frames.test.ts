@@ -54,7 +54,7 @@ function kernel() {
       return { id: String(asked.length), reply: Promise.resolve({ message, buffers: [new Float64Array(1).buffer] }) };
     },
   };
-  return { asked, preview: new Preview(wire as unknown as ExplorerWire) };
+  return { asked, preview: new Preview(wire as unknown as ExplorerWire, () => {}) };
 }
 
 const settled = (milliseconds = 0) => new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -24,23 +24,23 @@ afterEach(() => browser(storage()));
 
 test("what one arranged is there the next time, each by itself", () => {
   browser(storage());
-  keep({ tab: "chunks" });
+  keep({ aside: 30 });
   keep({ tree: 55 });
-  assert.deepEqual(kept(), { tab: "chunks", tree: 55, bound: 1_000_000, budget: null });
+  assert.deepEqual(kept(), { tree: 55, aside: 30, bound: 1_000_000, budget: null });
 });
 
-test("a tree that would leave no room is as wide as at first", () => {
+test("a side that would leave no room is as wide as at first", () => {
   browser(storage());
-  keep({ tree: 99 });
-  assert.equal(kept().tree, 40);
+  keep({ tree: 99, aside: 2 });
+  assert.deepEqual([kept().tree, kept().aside], [26, 24]);
 });
 
 test("a browser that keeps nothing, or something else, shows the explorer as at first", () => {
   browser(storage(true));
-  keep({ tab: "chunks" });
-  assert.deepEqual(kept(), { tab: "overview", tree: 40, bound: 1_000_000, budget: null });
+  keep({ tree: 55 });
+  assert.deepEqual(kept(), { tree: 26, aside: 24, bound: 1_000_000, budget: null });
   const local = storage();
   browser(local);
   local.setItem("refexplorer.layout", "{broken");
-  assert.deepEqual(kept(), { tab: "overview", tree: 40, bound: 1_000_000, budget: null });
+  assert.deepEqual(kept(), { tree: 26, aside: 24, bound: 1_000_000, budget: null });
 });

@@ -6,10 +6,10 @@ import { followState, readListed } from "../../../../refexplorer/frontend/src/ex
 import type { Host, Message } from "../../../../refexplorer/frontend/src/shared/host.ts";
 
 const PARTS = [
-  { name: "overview", label: "Overview", title: "Overview", tab: true },
-  { name: "tree", label: "Keys", title: "Keys", tab: false },
-  { name: "key", label: "Key", title: "One key", tab: true },
-  { name: "census", label: "Census", title: "All heads", tab: true },
+  { name: "data", label: "Values", title: "Values", look: true },
+  { name: "census", label: "Census", title: "All heads", look: true },
+  { name: "tree", label: "Keys", title: "Keys", look: false },
+  { name: "key", label: "Key", title: "One key", look: false },
 ];
 const ANSWERS: Record<string, object> = {
   hello: { title: "a.json", code: "refs", notes: [], note_count: 0, arrays: [] },
@@ -59,27 +59,26 @@ function page(state: Record<string, unknown> = {}) {
 
 const settled = () => new Promise((resolve) => setTimeout(resolve));
 
-test("the tabs and the titles are those that Python names", async () => {
+test("the looks and the titles are those that Python names", async () => {
   const session = new ExplorerSession(page().host);
   await session.opened;
   assert.deepEqual(
-    session.tabs.map(({ label }) => label),
-    ["Overview", "Key", "Census"],
+    session.looks.map(({ label }) => label),
+    ["Values", "Census"],
   );
   assert.equal(session.titleOf("census"), "All heads");
-  assert.equal(session.tabNamed("census"), "census");
-  assert.equal(session.tabNamed("tree"), "overview");
+  assert.equal(session.lookNamed("census"), "census");
+  assert.equal(session.lookNamed("tree"), "data");
   session.close();
 });
 
-test("choosing a key turns from the overview to the key, and from no other tab", async () => {
+test("choosing a key turns the right side from the set to the key, and the look stays", async () => {
   const session = new ExplorerSession(page().host);
   await session.opened;
-  await session.reveal("a");
-  assert.equal(session.state.tab, "key");
   session.show("census");
-  await session.reveal("b");
-  assert.equal(session.state.tab, "census");
+  session.showDetails(true);
+  await session.reveal("a");
+  assert.deepEqual([session.state.look, session.state.aboutSet], ["census", false]);
   session.close();
 });
 
@@ -88,24 +87,24 @@ test("the explorer goes where the address says, and tells where it is", async ()
   const session = new ExplorerSession(host);
   const off = followState(host, session);
   await settled();
-  const { tab, selection, steps } = session.state;
-  assert.deepEqual({ tab, selection, steps }, { tab: "census", selection: "a", steps: [1, 0] });
+  const { look, selection, steps } = session.state;
+  assert.deepEqual({ look, selection, steps }, { look: "census", selection: "a", steps: [1, 0] });
   assert.deepEqual(values["here"], { address: "view=census&key=a&slice=1%2C0", step: 3 });
   set("asked", { address: "view=nowhere&slice=-1", step: 4 });
   await settled();
-  assert.deepEqual([session.state.tab, session.state.steps], ["overview", []]);
+  assert.deepEqual([session.state.look, session.state.steps], ["data", []]);
   assert.deepEqual(values["here"], { address: "", step: 4 });
   off();
   session.close();
 });
 
 test("a notebook tells where it is in one trait, and what came from there is not told back", async () => {
-  const { host, values, set } = page({ state: { view: "key", key: "a" } });
+  const { host, values, set } = page({ state: { key: "a" } });
   const session = new ExplorerSession({ ...host, place: "notebook" });
   const off = followState({ ...host, place: "notebook" }, session);
   await settled();
-  assert.deepEqual([session.state.tab, session.state.selection], ["key", "a"]);
-  assert.deepEqual(values["state"], { view: "key", key: "a" });
+  assert.deepEqual([session.state.look, session.state.selection], ["data", "a"]);
+  assert.deepEqual(values["state"], { key: "a" });
   session.show("census");
   assert.deepEqual(values["state"], { view: "census", key: "a" });
   set("state", { list: "absent:a" });

@@ -4,7 +4,8 @@ import { useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../../explorer/session.ts";
 import type { ReadingModel } from "../../shared/wire.ts";
-import { pngOf, save, svgOf } from "../saving.ts";
+import { Menu } from "../../shared/menu.tsx";
+import { pngOf, save, svgOf, type Caption } from "../saving.ts";
 import { indexOf, type Axis } from "../slices.ts";
 
 interface Props {
@@ -15,9 +16,11 @@ interface Props {
   steps: number[];
   /** What the picture is in. */
   figure(): HTMLElement;
+  /** What stands above the picture in a file, and the bar of colours below it. */
+  caption(): Caption;
 }
 
-export function Take({ session, reading, axes, steps, figure }: Props) {
+export function Take({ session, reading, axes, steps, figure, caption }: Props) {
   const [said, say] = useState<string | null>(null);
   const name = fileOf(reading);
   const run = async (make: () => Promise<void>) => {
@@ -37,8 +40,16 @@ export function Take({ session, reading, axes, steps, figure }: Props) {
     save(file, new Blob([bytes], { type }));
   };
   const files: [string, string, () => Promise<void>][] = [
-    ["PNG", "The picture as it is seen", async () => save(`${name}.png`, await pngOf(figure()))],
-    ["SVG", "The picture as it is seen, with axes that stay sharp", async () => save(`${name}.svg`, svgOf(figure()))],
+    [
+      "PNG",
+      "The picture as it is seen, with title and colours",
+      async () => save(`${name}.png`, await pngOf(figure(), caption())),
+    ],
+    [
+      "SVG",
+      "The picture as it is seen, with axes that stay sharp",
+      async () => save(`${name}.svg`, svgOf(figure(), caption())),
+    ],
     ["CSV", "Every value of the slice as a table, with their places", take("csv", "text/csv")],
     ["npy", "Every value of the slice as an array of numpy, in its data type", take("npy", "application/octet-stream")],
     [
@@ -48,20 +59,20 @@ export function Take({ session, reading, axes, steps, figure }: Props) {
     ],
   ];
   return (
-    <>
-      <span class="zoom" role="group" aria-label="Save">
+    <Menu label="Save as">
+      <div class="menu-list">
         {files.map(([label, title, make]) => (
-          <button type="button" key={label} class="button" title={title} onClick={() => void run(make)}>
-            {label}
+          <button type="button" key={label} class="menu-item" aria-label={label} onClick={() => void run(make)}>
+            <b>{label}</b> <span class="quiet">{title}</span>
           </button>
         ))}
-      </span>
+      </div>
       {said !== null && (
         <span class="bad" role="alert">
           {said}
         </span>
       )}
-    </>
+    </Menu>
   );
 }
 

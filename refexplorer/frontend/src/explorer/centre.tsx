@@ -1,0 +1,97 @@
+/** The middle of the screen: what is selected, and the switch of how it is looked at. */
+
+import { counted, shapeText } from "../shared/format.ts";
+import { Blank } from "../shared/parts.tsx";
+import { useStore } from "../shared/store.ts";
+import type { ArrayItem, Hello } from "../shared/wire.ts";
+import { HealthTable } from "../health/healthtable.tsx";
+import { PARTS } from "./parts.tsx";
+import type { ExplorerSession } from "./session.ts";
+import { SetView } from "./setview.tsx";
+
+interface Props {
+  session: ExplorerSession;
+  hello: Hello;
+}
+
+/** Offered once there is something to compare with, or where somebody asked for it. */
+const COMPARE = "compare";
+
+export function Centre({ session, hello }: Props) {
+  const { look, item } = useStore(session);
+  useStore(session.comparing);
+  const { isOn } = session.comparing;
+  const array = item?.array ?? null;
+  const looks = session.looks.filter(({ name }) => name !== COMPARE || look === COMPARE || isOn);
+  return (
+    <section class="centre" aria-label="Picture" tabIndex={-1}>
+      <header class="centre-head">
+        {array === null ? <h2>{titleOfSet(hello)}</h2> : <Heading array={array} session={session} />}
+        <div class="switch" role="group" aria-label="Look at">
+          {looks.map(({ name, label }, i) => (
+            <button
+              type="button"
+              key={name}
+              class="button"
+              aria-pressed={name === look}
+              title={`${label} (${i + 1})`}
+              onClick={() => session.show(name)}
+            >
+              {label}
+            </button>
+          ))}
+        </div>
+      </header>
+      <div class="pane" key={look} role="region" aria-label={session.labelOf(look)} tabIndex={0}>
+        {array === null && look === "data" ? (
+          <SetView session={session} hello={hello} />
+        ) : array === null && look === "chunks" && Number(hello.facts.arrays) > 0 ? (
+          <HealthTable session={session} />
+        ) : (
+          <Look name={look} session={session} hello={hello} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** Another version of Python may name a look that is not here. */
+function Look({ name, ...props }: Props & { name: string }) {
+  const Shown = PARTS[name];
+  return Shown ? <Shown {...props} alone={false} /> : <Blank sentence={`This front end has no view \`${name}\`.`} />;
+}
+
+function titleOfSet({ facts }: Hello): string {
+  return Number(facts.arrays) === 0 ? "The set" : counted(facts.arrays, "array");
+}
+
+/** The array with what it is, and the way back to the set. */
+function Heading({ array, session }: { array: ArrayItem; session: ExplorerSession }) {
+  const { item } = useStore(session);
+  const said = (name: string) => textOf(array.attributes.find(([each]) => each === name)?.[1]);
+  const what = said("long_name") ?? said("standard_name")?.replaceAll("_", " ");
+  const units = said("units");
+  return (
+    <div class="centre-title">
+      <button type="button" class="link up" title="The whole set (Esc)" onClick={() => session.run(session.select(""))}>
+        The set
+      </button>
+      <span aria-hidden="true">›</span>
+      <h2>{array.path || "/"}</h2>
+      {item?.chunk != null && <code class="quiet">{item.chunk.index.join(".")}</code>}
+      <span class="quiet">{[what, units && !/ since /.test(units) ? `(${units})` : ""].filter(Boolean).join(" ")}</span>
+      <span class="quiet shape">{shapeText(array)}</span>
+    </div>
+  );
+}
+
+/** The text of an attribute that is one. */
+function textOf(json: string | undefined): string | null {
+  if (json === undefined) return null;
+  try {
+    const found: unknown = JSON.parse(json);
+    return typeof found === "string" && found !== "" ? found : null;
+  } catch {
+    return null;
+  }
+}

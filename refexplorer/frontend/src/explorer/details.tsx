@@ -1,0 +1,130 @@
+/** The right side: what is known of the selection, or of the whole set. */
+
+import { useState } from "preact/hooks";
+
+import { useStore } from "../shared/store.ts";
+import type { ArrayItem, Hello } from "../shared/wire.ts";
+import { Inspector } from "../key/inspector.tsx";
+import type { ExplorerSession } from "./session.ts";
+import { WhyValue } from "../preview/why.tsx";
+import { SetDetails } from "./setdetails.tsx";
+import type { Pin } from "./state.ts";
+
+export function Details({ session, hello }: { session: ExplorerSession; hello: Hello }) {
+  const { selection, aboutSet } = useStore(session);
+  const isOfSet = aboutSet || selection === "";
+  return (
+    <aside class="details" aria-label="Details">
+      <header class="details-head">
+        <button
+          type="button"
+          class="link"
+          aria-pressed={isOfSet}
+          onClick={() => session.set({ aboutSet: true, notesOf: null, severity: null })}
+        >
+          The set
+        </button>
+        {selection !== "" && aboutSet && (
+          <button
+            type="button"
+            class="link cut-end"
+            aria-pressed={!isOfSet}
+            title={selection}
+            onClick={() => session.set({ aboutSet: false })}
+          >
+            {selection}
+          </button>
+        )}
+        <span class="space" />
+        <button
+          type="button"
+          class="button close-details"
+          aria-label="Close the details"
+          onClick={() => session.set({ isAside: false })}
+        >
+          ✕
+        </button>
+      </header>
+      <div class="pane" key={isOfSet ? "" : "key"} role="region" aria-label={isOfSet ? "The set" : "Key"} tabIndex={0}>
+        {isOfSet ? <SetDetails session={session} hello={hello} /> : <Key session={session} />}
+      </div>
+    </aside>
+  );
+}
+
+function Key({ session }: { session: ExplorerSession }) {
+  const { pin, item } = useStore(session);
+  return (
+    <>
+      {item?.array != null && item.array.shape.length > 0 && <GoTo session={session} array={item.array} />}
+      {pin !== null && <Point session={session} pin={pin} />}
+      <Inspector session={session} />
+    </>
+  );
+}
+
+/** A point that is typed: a place, labels of dimensions, or an index. */
+function GoTo({ session, array }: { session: ExplorerSession; array: ArrayItem }) {
+  const [text, setText] = useState("");
+  const [said, say] = useState<string | null>(null);
+  const names = array.dimensions?.filter(Boolean) ?? [];
+  const example = names.includes("time")
+    ? "52.5N 13.4E, time=2021-05"
+    : `52.5N 13.4E or [${array.shape.map(() => 0).join(", ")}]`;
+  const go = async () => {
+    say(null);
+    try {
+      say(await session.goToPoint(array.path, text));
+    } catch (error) {
+      say((error as Error).message);
+    }
+  };
+  return (
+    <form
+      class="go-to"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim() !== "") void go();
+      }}
+    >
+      <input
+        class="field"
+        aria-label="Point: a place, labels of dimensions, or an index"
+        title="A place such as 52.5N 13.4E, labels such as time=2021-05-18 or lat=52.5, or an index such as [3, 40, 80]"
+        placeholder={example}
+        spellcheck={false}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      <button type="submit" class="button">
+        Go to point
+      </button>
+      <span role="status" class="quiet">
+        {said}
+      </span>
+    </form>
+  );
+}
+
+/** The value that was chosen in the picture, and where it comes from. */
+function Point({ session, pin }: { session: ExplorerSession; pin: Pin }) {
+  const { array, index, where, text } = pin;
+  return (
+    <section class="point" aria-label="Point">
+      <div class="point-line">
+        <h3>Point</h3>
+        <button type="button" class="button" onClick={() => session.set({ pin: null })}>
+          Unpin
+        </button>
+      </div>
+      <p class="quiet">{where}</p>
+      {text !== "" && <p class="point-value">{text}</p>}
+      <p class="quiet">
+        <code>
+          {array}[{index.join(", ")}]
+        </code>
+      </p>
+      <WhyValue session={session} array={array} index={index} atOnce />
+    </section>
+  );
+}

@@ -1,0 +1,168 @@
+/** The right side where nothing is selected: what was found, how much there is, and what was checked. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { count, counted, KIND_NAMES, KINDS } from "../shared/format.ts";
+import { Files } from "../health/files.tsx";
+import { Verified } from "../health/verified.tsx";
+import { Badge, Notes, Sentence } from "../shared/parts.tsx";
+import { useStore } from "../shared/store.ts";
+import type { SetFacts, Hello, Note, Severity } from "../shared/wire.ts";
+import { Waited } from "../shared/asking.tsx";
+import { Versions } from "../versions/versions.tsx";
+import { About } from "./about.tsx";
+import type { ExplorerSession } from "./session.ts";
+
+interface Props {
+  session: ExplorerSession;
+  hello: Hello;
+}
+
+export function SetDetails({ session, hello }: Props) {
+  const { facts } = hello;
+  return (
+    <>
+      <SetNotes session={session} hello={hello} />
+      <Files session={session} />
+      <Verified session={session} />
+      {Number(facts.keys) > 0 && (
+        <section>
+          <h3>Kinds of references</h3>
+          <KindTable facts={facts} />
+        </section>
+      )}
+      {hello.has_versions && <Versions picker={session.versions} />}
+    </>
+  );
+}
+
+/** What is odd about the set: each note leads to the key that it names, or shows its text. */
+function SetNotes({ session, hello }: Props) {
+  const { notes, note_count: total } = hello;
+  const [source, show] = useState<Source | null>(null);
+  const { notesOf, severity, notesShown } = useStore(session);
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const pane = section.current?.closest(".pane");
+    if (notesShown === 0 || !pane) return;
+    // Not `scrollIntoView`, which scrolls a notebook or the page as well.
+    pane.scrollTop += section.current!.getBoundingClientRect().top - pane.getBoundingClientRect().top;
+    section.current!.focus({ preventScroll: true });
+  }, [notesShown]);
+  if (notes === null || total === null) return <Sought session={session} />;
+  const follow = (note: Note) => {
+    const { key } = note;
+    if (key !== null) return () => session.run(session.reveal(key));
+    if (note.line === null) return null;
+    return () => session.run(session.around(note).then((lines) => show(lines && { note, lines })));
+  };
+  const about = notes.filter(
+    (note) => (severity === null || note.severity === severity) && (notesOf === null || isAbout(note, notesOf)),
+  );
+  const narrowed = notesOf !== null || severity !== null;
+  return (
+    <section ref={section} tabIndex={-1}>
+      <h3>{total === 0 ? "Notes" : narrowed ? titleOf(about.length, notesOf, severity) : counted(total, "note")}</h3>
+      {narrowed && total > 0 && (
+        <button type="button" class="button" onClick={() => session.set({ notesOf: null, severity: null })}>
+          Show all notes ({count(total)})
+        </button>
+      )}
+      {total === 0 ? (
+        <p class="prose quiet">No problems were found in the references. The targets were not checked.</p>
+      ) : (
+        <Notes
+          notes={about}
+          follow={follow}
+          actions={(note) => source?.note === note && <Lines {...source} />}
+          about={(code) => <About session={session} code={code} />}
+        />
+      )}
+      {total > notes.length && <p class="quiet">and {count(total - notes.length)} more</p>}
+    </section>
+  );
+}
+
+/** Whether a note names an array or a key below it. */
+function isAbout({ key }: Note, array: string): boolean {
+  return key !== null && (key === array || array === "" || key.startsWith(`${array}/`));
+}
+
+function titleOf(n: number, array: string | null, severity: Severity | null): string {
+  const what = counted(n, severity === null ? "note" : severity === "info" ? "note worth knowing" : severity).replace(
+    "note worth knowings",
+    "notes worth knowing",
+  );
+  return array === null ? what : `${what} about ${array || "/"}`;
+}
+
+/** The lines of the source around a note. */
+interface Source {
+  note: Note;
+  lines: [number, string][];
+}
+
+function Lines({ note, lines }: Source) {
+  return (
+    <pre class="source" role="group" aria-label={`Lines around ${note.pointer || "/"}`}>
+      {lines.map(([number, text]) => (
+        <span key={number} class={number === note.line ? "source-line meant" : "source-line"}>
+          <span class="source-number">{number}</span>
+          {text}
+        </span>
+      ))}
+    </pre>
+  );
+}
+
+/** What stands in place of the notes until they are known. */
+function Sought({ session }: { session: ExplorerSession }) {
+  const { notesError } = useStore(session);
+  return (
+    <section>
+      <h3>Notes</h3>
+      {notesError === null ? (
+        <p class="prose quiet">Checking the references …</p>
+      ) : (
+        <p class="prose quiet">
+          <Sentence text={notesError} />{" "}
+          <button type="button" class="button" onClick={() => session.seekNotes()}>
+            Check the references
+          </button>
+        </p>
+      )}
+      <Waited waiting={session.seeking} />
+    </section>
+  );
+}
+
+function KindTable({ facts }: { facts: SetFacts }) {
+  const all = Math.max(1, Number(facts.keys));
+  return (
+    <table class="kinds">
+      <thead class="unseen">
+        <tr>
+          <th>Kind</th>
+          <th>Keys</th>
+          <th>Share</th>
+        </tr>
+      </thead>
+      <tbody>
+        {KINDS.map((kind) => (
+          <tr key={kind} class={kind}>
+            <th scope="row">
+              <Badge kind={kind} named />
+            </th>
+            <td class="number">{count(facts.kinds[kind])}</td>
+            <td class="share" title={`${KIND_NAMES[kind]}: ${count(facts.kinds[kind])} keys`}>
+              <span
+                hidden={Number(facts.kinds[kind]) === 0}
+                style={{ width: `${(100 * Number(facts.kinds[kind])) / all}%` }}
+              />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,190 @@
+/** What the set is, and what is wrong with it, in two lines above all else; each number is a link. */
+
+import { capital, count, counted, extent } from "../shared/format.ts";
+import type { Host } from "../shared/host.ts";
+import { useFiles } from "../health/files.tsx";
+import { TargetCheck } from "../maps/targettable.tsx";
+import { VerifyControls } from "../health/verified.tsx";
+import { Working } from "../shared/asking.tsx";
+import { Menu } from "../shared/menu.tsx";
+import { SeverityMark, Title } from "../shared/parts.tsx";
+import { useStore } from "../shared/store.ts";
+import type { HealthCounts, Hello, SetFacts, Severity, TargetsSummary } from "../shared/wire.ts";
+import type { ExplorerSession } from "./session.ts";
+import { START } from "./state.ts";
+
+const SEVERITIES: Severity[] = ["error", "warning", "info"];
+const FORMS: Record<string, string> = {
+  V0: "version 0",
+  V1: "version 1",
+  parquet: "parquet",
+  "data file": "references made from the file",
+};
+
+export function Verdict({ host, hello, session }: { host: Host; hello: Hello; session: ExplorerSession }) {
+  const { facts, severities } = hello;
+  useFiles(session);
+  const size = extent(facts);
+  return (
+    <section class="top" aria-label="Verdict">
+      <p class="verdict-set">
+        <Title host={host} text={hello.title} />
+        <span class="quiet">({formOf(hello.form, facts)})</span>
+        <Fact text={counted(facts.keys, "key")} go={() => session.run(session.find(START.search))} />
+        <Fact text={counted(facts.arrays, "array")} go={() => session.run(session.select(""))} />
+        <Fact text={counted(facts.targets, "file")} go={() => session.showTargets(null)} />
+        {size === null ? <span class="fact">size not known</span> : <Fact text={size.replace(" ", "\u00a0")} />}
+      </p>
+      <p class="verdict-line" role="status" aria-label="Verdict">
+        <Said hello={hello} session={session} />
+      </p>
+      <div class="verdict-more">
+        {SEVERITIES.filter((severity) => Number(severities?.[severity] ?? 0) > 0).map((severity) => (
+          <button
+            type="button"
+            key={severity}
+            class={`chip ${severity}`}
+            aria-label={said(severity, Number(severities![severity]))}
+            onClick={() => session.showNotes(null, severity)}
+          >
+            <SeverityMark severity={severity} /> {count(severities![severity])}
+          </button>
+        ))}
+        <Checks session={session} />
+        <button type="button" class="button open-details" onClick={() => session.showDetails()}>
+          Details
+        </button>
+        <button type="button" class="button" onClick={() => session.show("compare")}>
+          Compare with …
+        </button>
+      </div>
+    </section>
+  );
+}
+
+/** What can be checked beyond the set itself: what it reads and from where, before it does. */
+function Checks({ session }: { session: ExplorerSession }) {
+  const { files } = useStore(session.maps);
+  const { id, progress } = useStore(session.verifying);
+  const { check } = useStore(session.maps);
+  if (files === null || Number(files.total) === 0) return null;
+  if (id !== null) return <Working progress={progress} cancel={() => session.verifying.stop()} />;
+  if (check?.id != null) return <Working progress={check.progress} cancel={() => session.maps.stopCheck()} />;
+  return (
+    <Menu label="Check everything">
+      <ol class="checks">
+        <li>
+          <b>The set itself</b> was checked when it was opened:{" "}
+          {counted(session.state.hello!.note_count ?? 0, "finding")}.
+        </li>
+        <li>
+          <b>Its files:</b> are they there, and do the byte ranges lie inside? One request for each of{" "}
+          {counted(files.total, "file")}
+          {files.places.length > 0 && ` (${placesText(files)})`}.
+          <TargetCheck maps={session.maps} />
+        </li>
+        <li>
+          <b>What they say:</b> reads the metadata of each file, and compares places, data types, packing, units and
+          coordinates.
+          <VerifyControls session={session} />
+        </li>
+      </ol>
+    </Menu>
+  );
+}
+
+function placesText({ places, place_count: all }: TargetsSummary): string {
+  const named = places.map(({ place }) => (place === "" ? "local paths" : place));
+  const more = Number(all) - places.length;
+  return [...named, more > 0 ? counted(more, "more place") : ""].filter(Boolean).join(", ");
+}
+
+/** What is wrong, by what was looked at until now: never more than that. */
+function Said({ hello, session }: { hello: Hello; session: ExplorerSession }) {
+  const { found } = useStore(session.verifying);
+  const { page } = useStore(session.health);
+  const errors = Number(hello.severities?.error ?? 0);
+  const warnings = Number(hello.severities?.warning ?? 0);
+  const wrong = page === null ? [] : troubles(page.sums);
+  if (hello.notes === null) return <span class="quiet">Checking the references …</span>;
+  if (found !== null && !found.good)
+    return <Line mark="✕" tone="bad" text={`${capital(found.verdict)}.`} session={session} />;
+  if (errors > 0 || wrong.length > 0) {
+    const list = wrong.length > 0 ? wrong.join(", ") : counted(errors, "error");
+    return <Line mark="✕" tone="bad" text={`${capital(list)}.`} session={session} />;
+  }
+  if (found !== null) return <Line mark="✓" tone="good" text={`${capital(found.verdict)}.`} />;
+  const files = Number(hello.facts.targets) > 0;
+  if (warnings > 0) {
+    const text = `${counted(warnings, "warning")}${files ? "; the files were not compared" : ""}.`;
+    return <Line mark="▲" tone="warn" text={text} session={session} />;
+  }
+  return (
+    <Line mark="○" tone="quiet" text={`No errors in the set itself${files ? "; its files were not opened" : ""}.`} />
+  );
+}
+
+/** The states of chunks that are surely wrong, counted. */
+function troubles({ rejected, failed, differing }: HealthCounts): string[] {
+  const list: [HealthCounts["failed"], string][] = [
+    [rejected, "rejected"],
+    [failed, "could not be read"],
+    [differing, "differ from their file"],
+  ];
+  return list.filter(([n]) => Number(n ?? 0) > 0).map(([n, text]) => `${counted(n!, "chunk")} ${text}`);
+}
+
+interface LineProps {
+  mark: string;
+  tone: string;
+  text: string;
+  session?: ExplorerSession;
+}
+
+/** The sentence; where something is wrong, the way to it. */
+function Line({ mark, tone, text, session }: LineProps) {
+  return (
+    <>
+      <span class={`verdict-mark ${tone}`} aria-hidden="true">
+        {mark}
+      </span>{" "}
+      <b>{text}</b>{" "}
+      {session && (
+        <button type="button" class="button" onClick={() => session.run(session.showTrouble())}>
+          Show
+        </button>
+      )}
+    </>
+  );
+}
+
+/** The form of the set, with what of version 1 it has. */
+function formOf(form: string, { templates, generated }: SetFacts): string {
+  const parts = [
+    FORMS[form] ?? form,
+    Number(templates) > 0 ? counted(templates, "template") : "",
+    Number(generated) > 0 ? counted(generated, "generated key") : "",
+  ];
+  return parts.filter(Boolean).join(", ");
+}
+
+function said(severity: Severity, n: number): string {
+  return severity === "info" ? `${counted(n, "finding")} worth knowing` : counted(n, severity);
+}
+
+/** "4,212 keys", the number standing out. */
+function Fact({ text, go }: { text: string; go?: () => void }) {
+  const [number, ...rest] = text.split(" ");
+  const body = (
+    <>
+      <b>{number}</b> {rest.join(" ")}
+    </>
+  );
+  return go ? (
+    <button type="button" class="fact" onClick={go}>
+      {body}
+    </button>
+  ) : (
+    <span class="fact">{body}</span>
+  );
+}

@@ -1,0 +1,102 @@
+/** One place along a dimension: a slider, the place in words, one step back and on, and playing. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import { Choice } from "../maps/mapparts.tsx";
+import { count } from "../shared/format.ts";
+import { ChunkStrip } from "../shared/strip.tsx";
+
+interface Props {
+  name: string;
+  size: number;
+  at: number;
+  /** Where that is: a date, a coordinate; empty where only the index is known. */
+  place: string;
+  move(to: number): void;
+  /** Whether the picture is the one of this place, so that playing may go on. */
+  isShown: boolean;
+  /** The chunks along the dimension, as `ChunkStrip` draws them. */
+  strip?: string | undefined;
+  children?: ComponentChildren;
+}
+
+/** Pictures a second, if the next one is there by then. */
+const PACES: [string, string][] = [
+  ["3", "3 a second"],
+  ["7", "7 a second"],
+  ["15", "15 a second"],
+  ["30", "30 a second"],
+];
+
+export function Scrubber({ name, size, at, place, move, isShown, strip, children }: Props) {
+  const [plays, setPlays] = useState(false);
+  const [pace, setPace] = useState(matchMedia("(prefers-reduced-motion: reduce)").matches ? "3" : "7");
+  useEffect(() => {
+    if (!plays || !isShown) return;
+    const timer = setTimeout(() => move((at + 1) % size), 1000 / Number(pace));
+    return () => clearTimeout(timer);
+  }, [plays, isShown, at, pace]);
+  const go = (to: number) => {
+    setPlays(false);
+    move(Math.min(size - 1, Math.max(0, Math.trunc(to) || 0)));
+  };
+  const bounds = { min: 0, max: size - 1, value: at };
+  const text = `${place === "" || place === String(at) ? "" : `${place}, `}${count(at)} of 0 to ${count(size - 1)}`;
+  return (
+    <div class="scrubber" role="group" aria-label={name}>
+      <div class="scrubber-line">
+        <b>{name}</b>
+        <output class="scrubber-place">{place}</output>
+        {children}
+        <input
+          type="number"
+          class="scrubber-index"
+          aria-label={`${name}: index as a number`}
+          {...bounds}
+          onChange={(event) => go(Number(event.currentTarget.value))}
+        />
+        <span class="quiet">of {count(size)}</span>
+        <span class="zoom">
+          <button
+            type="button"
+            class="button"
+            aria-label={`Back along ${name}`}
+            disabled={at === 0}
+            onClick={() => go(at - 1)}
+          >
+            ‹
+          </button>
+          <button
+            type="button"
+            class="button"
+            aria-label={`On along ${name}`}
+            disabled={at === size - 1}
+            onClick={() => go(at + 1)}
+          >
+            ›
+          </button>
+          <button
+            type="button"
+            class="button"
+            aria-pressed={plays}
+            aria-label={plays ? `Pause along ${name}` : `Play along ${name}`}
+            onClick={() => setPlays(!plays)}
+          >
+            {plays ? "❚❚" : "▶"}
+          </button>
+        </span>
+        {plays && <Choice label="Pace" value={pace} options={PACES} choose={setPace} />}
+      </div>
+      {strip && <ChunkStrip text={strip} height={8} />}
+      <input
+        type="range"
+        class="scrubber-range"
+        aria-label={`${name}: index`}
+        aria-valuetext={text}
+        {...bounds}
+        onInput={(event) => go(Number(event.currentTarget.value))}
+      />
+    </div>
+  );
+}

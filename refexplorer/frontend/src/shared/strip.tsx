@@ -1,0 +1,66 @@
+/** The chunks along a dimension as a strip of cells: what is read, missing, wrong. */
+
+interface Props {
+  /** A letter for each part: `strip_of` in refexplorer/views/health/strips.py says which. */
+  text: string;
+  height: number;
+}
+
+const WORDS: Record<string, string> = {
+  x: "failed or rejected",
+  d: "unlike the file",
+  "-": "without a reference",
+  p: "in part without a reference",
+};
+
+export function ChunkStrip({ text, height }: Props) {
+  const runs = runsOf(text);
+  const cells = text.length <= 24;
+  return (
+    <svg
+      class={`strip${cells ? " cells-seen" : ""}`}
+      viewBox={`0 0 ${text.length} ${height}`}
+      height={height}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={stripWords(text)}
+    >
+      {runs.map(({ letter, from, length }) => (
+        <rect key={from} class={`strip-${CLASSES[letter] ?? "r"}`} x={from} y={0} width={length} height={height}>
+          {WORDS[letter] && <title>{WORDS[letter]}</title>}
+        </rect>
+      ))}
+      {cells &&
+        Array.from({ length: text.length - 1 }, (_, i) => (
+          <line
+            key={i}
+            class="strip-edge"
+            x1={i + 1}
+            x2={i + 1}
+            y1={0}
+            y2={height}
+            vector-effect="non-scaling-stroke"
+          />
+        ))}
+    </svg>
+  );
+}
+
+const CLASSES: Record<string, string> = { x: "bad", d: "differs", "-": "absent", p: "partial", v: "read" };
+
+/** What a strip shows, for who does not see it. */
+function stripWords(text: string): string {
+  const wrong = Object.keys(WORDS).filter((letter) => text.includes(letter));
+  if (wrong.length === 0) return "chunks: nothing wrong is known";
+  return `chunks: some are ${wrong.map((letter) => WORDS[letter]).join(", some ")}`;
+}
+
+function runsOf(text: string): { letter: string; from: number; length: number }[] {
+  const runs: { letter: string; from: number; length: number }[] = [];
+  [...text].forEach((letter, at) => {
+    const last = runs.at(-1);
+    if (last?.letter === letter) last.length += 1;
+    else runs.push({ letter, from: at, length: 1 });
+  });
+  return runs;
+}

@@ -1,0 +1,613 @@
+"""Which places may be read, of targets whose URLs have a protocol, a host or bucket, and a path."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import posixpath
+import re
+import socket
+import stat
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+
+from refexplorer.core.errors import AccessError
+from refexplorer.core.masking import masked_url, masks_repr
+from refexplorer.core.text import escape
+
+OBJECT_STORES = frozenset({"s3", "gs", "az", "abfs", "adl", "oci", "oss", "r2"})
+"""Protocols whose URLs name a bucket, not a host."""
+_NO_HOSTS = OBJECT_STORES | {"memory", "github", "jupyter", "jlab"}
+"""Those, and others whose URLs begin with something else than a host."""
+
+_ALIASES = {"local": "file", "gcs": "gs", "s3a": "s3", "abfss": "abfs"}
+_DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21, "sftp": 22, "ssh": 22, "smb": 445}
+_DEFAULT_PORTS["webhdfs"] = 50070  # as fsspec has it
+_UNICAST = ipaddress.IPv6Network("2000::/3")
+"""All of IPv6 that is on the internet; `is_global` alone also says so of what nobody assigned."""
+_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
+"""Where networks without IPv4 reach it: the last 32 bits are the address (NAT64)."""
+_TUNNELLED = frozenset({0x5EFE, 0x02005EFE})
+"""The third quarter of addresses whose last is of IPv4 (ISATAP)."""
+_PROTOCOL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://|(file|local):", re.IGNORECASE)
+_CHAIN = re.compile(r"^[A-Za-z0-9+.-]+::|::[A-Za-z0-9+.-]+://")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@masks_repr
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A parsed target."""
+
+    protocol: str  # In lower case, aliases folded: ``"file"``, ``"https"``, ``"s3"``
+    authority: str  # Host and port, or the bucket; empty for local files and memory
+    path: str  # Absolute, without dot segments; of a local file, with symbolic links resolved
+    url: str  # What a reader is given; of a local file, its absolute path
+    # The bare host name, an address in its shortest form; empty where `authority` is a bucket
+    host: str = ""
+    # The URL has a user name before its host, which makes it look like another
+    disguised: bool = False
+    port: int | None = None  # That of the protocol if the URL has none; None if it is not known
+
+    def holds(self, other: Place) -> bool:
+        """Whether `other` is this place or lies inside it."""
+        if (self.protocol, self.authority) != (other.protocol, other.authority):
+            return False
+        root = self.path.rstrip("/") + "/"
+        return root == "/" or f"{other.path}/".startswith(root)
+
+    @property
+    def grant(self) -> str:
+        """The name of the smallest thing a person would allow: a folder, a bucket, a host."""
+        if self.protocol == "file":
+            return str(Path(self.path).parent)
+        return f"{self.protocol}://{self.authority}"
+
+
+def protocol_of(url: str) -> str | None:
+    """Return the protocol in lower case with aliases folded, or None for a plain path."""
+    match = _PROTOCOL.match(url)
+    if match is None:
+        return None
+    name = (match[1] or match[2]).lower()
+    return _ALIASES.get(name, name)
+
+
+def plain_address(address: str) -> str:
+    """Return the shortest form of an IP address, without a zone; ValueError if it is none."""
+    return str(_plain(address))
+
+
+def _plain(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    # one of IPv4 that is written as IPv6 leads to the same socket
+    return (ip.ipv4_mapped or ip) if isinstance(ip, ipaddress.IPv6Address) else ip
+
+
+def is_private(address: str) -> bool:
+    """Whether an IP address is loopback, link-local, private, or not on the internet at all."""
+    ip = _plain(address)
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.sixtofour
+        if ip in _TRANSLATED or int(ip) >> 32 & 0xFFFFFFFF in _TUNNELLED:
+            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        if inner is None and ip not in _UNICAST:
+            return True
+        ip = inner or ip
+    return not ip.is_global or ip.is_multicast
+
+
+def default_port(protocol: str) -> int | None:
+    """Return the port of a protocol; None if it is not known."""
+    return _DEFAULT_PORTS.get(protocol)
+
+
+def resolve(url: str, location: str | None) -> str:
+    """Join a relative target with the folder of its reference set.
+
+    Without a location it is joined with the working directory, as `open` would.
+    """
+    if protocol_of(url) is not None or url.startswith("/") or _CHAIN.search(url):
+        return url
+    if location is None:
+        return str(Path.cwd() / url)
+    if protocol_of(location) in (None, "file"):
+        return str(Path(_local_path(location)) / url)
+    return f"{location.rstrip('/')}/{url}"
+
+
+def parse(url: str) -> Place:
+    """Read an absolute URL or path."""
+    if _CHAIN.search(url):
+        raise _refused(url, "is a chained URL, and only plain URLs are read")
+    if _CONTROL.search(url):
+        raise _refused(url, "contains a control character")
+    protocol = protocol_of(url)
+    if protocol is None or protocol == "file":
+        return _parse_local(url)
+    if protocol in _NO_HOSTS:
+        return _parse_bucket(url, protocol)
+    return _parse_host(url, protocol)
+
+
+def _parse_local(url: str) -> Place:
+    try:
+        path = str(Path(_local_path(url)).resolve())
+    except (OSError, RuntimeError, ValueError) as error:
+        raise _refused(url, f"cannot be resolved: {error}") from None
+    return Place("file", "", path, path)
+
+
+def _local_path(url: str) -> str:
+    match = _PROTOCOL.match(url)
+    path = url[match.end() :] if match else url
+    if match and match[1]:
+        host, _, rest = path.partition("/")
+        if host not in ("", "localhost"):
+            raise _refused(url, f"names a file on another machine, {host}")
+        path = f"/{rest}"
+    return path
+
+
+def _parse_bucket(url: str, protocol: str) -> Place:
+    """Read an object's name, which is not percent-encoded and may hold any character."""
+    name = url.partition("://")[2]
+    bucket, _, key = name.partition("/") if protocol != "memory" else ("", "", name)
+    if not bucket and protocol != "memory":
+        raise _refused(url, "has no bucket")
+    path = _without_dots(f"/{key}")
+    return Place(protocol, bucket, path, f"{protocol}://{bucket}{path}")
+
+
+def _parse_host(url: str, protocol: str) -> Place:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:  # it would quote what may be part of a password
+        raise _refused(url, "is not a valid URL (its host or port cannot be read)") from None
+    try:
+        host = _ascii_host(parts)
+    except ValueError as error:
+        raise _refused(url, f"is not a valid URL ({error})") from None
+    usual = default_port(protocol)
+    authority = authority_of(host, None if port == usual else port)
+    path = _plain_path(url, parts)
+    user, at, _ = parts.netloc.rpartition("@")
+    url = urlunsplit((protocol, user + at + authority, path, parts.query, ""))
+    return Place(protocol, authority, unquote(path), url, host, bool(at), port or usual)
+
+
+def authority_of(host: str, port: int | None) -> str:
+    """Return a host and its port as they are written in a URL."""
+    name = f"[{host}]" if ":" in host else host
+    return name if port is None else f"{name}:{port}"
+
+
+def _ascii_host(parts: SplitResult) -> str:
+    """Return the host in the form that is looked up, so that lookalike letters show."""
+    if not parts.hostname:
+        raise ValueError("it has no host")
+    if re.search(r"[\\\s]", parts.netloc):
+        raise ValueError("its host contains a space or a backslash")
+    if "%" in parts.hostname:
+        raise ValueError("its host contains a percent sign")
+    name = parts.hostname if parts.hostname.isascii() else parts.hostname.encode("idna").decode()
+    if not (name := name.rstrip(".")):
+        raise ValueError("its host is only dots")
+    return _undisguised(name)
+
+
+def _undisguised(host: str) -> str:
+    """Refuse an address such as ``127.1``: not all that look at it see an address there."""
+    if ":" in host:
+        return plain_address(host)
+    try:
+        address = socket.inet_ntoa(socket.inet_aton(host))
+    except OSError:
+        return host
+    if address != host:
+        raise ValueError(f"write its host as {address}")
+    return host
+
+
+def _plain_path(url: str, parts: SplitResult) -> str:
+    if "%" in parts.path and {".", ".."} & set(unquote(parts.path).split("/")):
+        raise _refused(url, "hides '..' behind percent signs")
+    return _without_dots(parts.path or "/")
+
+
+def _without_dots(path: str) -> str:
+    if not {".", ".."} & set(path.split("/")):
+        return path
+    folder = "/" if path.endswith("/") else ""
+    return "/" + posixpath.normpath(path).lstrip("/") + folder
+
+
+def _refused(url: str, reason: str) -> AccessError:
+    return AccessError(f"{shown(url)} {reason}.", target=url, grant="")
+
+
+def shown(url: str, limit: int = 200) -> str:
+    """Mask and cut a URL for a sentence; the view that prints it sees to control characters."""
+    url = masked_url(url)
+    return url if len(url) <= limit else f"{url[: limit - 1]}…"
+
+
+StorageOptions = Mapping[str, Any]
+"""Options for fsspec by protocol, ``{"s3": {"profile": "work"}}``, or by place,
+``{"s3://bucket": {…}, "https://host": {…}}``; without either they are for the protocol of the
+reference file. What identifies a person is then sent to the server of the reference file alone."""
+
+_ANONYMOUS: dict[str, dict[str, Any]] = {
+    "s3": {"anon": True},
+    "gs": {"token": "anon"},
+    "az": {"anon": True},
+    "abfs": {"anon": True},
+}
+_CREDENTIALS: dict[str, frozenset[str]] = {
+    "s3": frozenset({"anon", "key", "secret", "token", "username", "password", "profile"}),
+    "gs": frozenset({"token"}),
+    "az": frozenset({"anon", "account_key", "sas_token", "connection_string", "credential"}),
+}
+_CREDENTIALS["abfs"] = _CREDENTIALS["az"]
+_PERSONAL = frozenset({"auth", "cookie_jar", "cookies", "headers", "params"})
+"""What an HTTP request may say about the person; of the options of a session, too."""
+_NO_PROTOCOL = ""
+"""Stands for that of a set that came from no server."""
+_IMPERSONAL = frozenset(
+    {
+        "block_size",
+        "encoding",
+        "session_verify",
+        "skip_instance_cache",
+        "timeout",
+        "tls",
+        "use_https",
+    }
+)
+"""Options of other protocols with a host that say nothing about the person."""
+
+
+class Options:
+    """The options for each target: those of the narrowest place that was named, or its protocol.
+
+    Stores are read anonymously unless the options hold credentials: nothing is taken from the
+    environment unasked (``{"s3": {"anon": False}}`` asks for it). Headers, users and tokens of a
+    whole protocol are for the server of the reference file, if it came from one; those with a
+    ``host`` are for that host.
+    """
+
+    def __init__(self, options: StorageOptions, location: str | None) -> None:
+        self.given = options
+        self._home = _server_of(location)
+        named = dict(_of_place(*each) for each in _named(options, location).items())
+        self._protocols = {name: each for name, each in named.items() if "://" not in name}
+        places = {name: parse(resolve(name, None)) for name in named if "://" in name}
+        longest = sorted(places, key=lambda name: len(places[name].path), reverse=True)
+        self._places = [(name, places[name], named[name]) for name in longest]
+
+    def of(self, place: Place, redirected: bool = False) -> tuple[str, dict[str, Any]]:
+        """Return the name by which a target's options were given, and the options."""
+        for name, named, options in self._places:
+            if named.holds(place):
+                return name, _anonymous(place.protocol, options)
+        options = _anonymous(place.protocol, self._protocols.get(place.protocol, {}))
+        if redirected or self._is_elsewhere(place):
+            return f"{place.protocol} elsewhere", _impersonal(place.protocol, options)
+        return place.protocol, options
+
+    def withheld_text(self, place: Place, redirected: bool = False) -> str:
+        """Say which options were not sent to a server, as the end of a sentence; empty if none."""
+        if self._home is None and self._protocols.get(_NO_PROTOCOL):
+            return "; storage_options without a place were not sent, as the set is from no server"
+        name, options = self.of(place, redirected)
+        given = self._protocols.get(place.protocol, {})
+        if name != f"{place.protocol} elsewhere" or options == _anonymous(place.protocol, given):
+            return ""
+        home = self._home if self._is_elsewhere(place) else None
+        where = "the first server" if home is None else f"{home.protocol}://{home.authority}"
+        return f"; the storage_options without a place were sent to {where} only"
+
+    def _is_elsewhere(self, place: Place) -> bool:
+        """Say whether the reference file came from another server of the same protocol."""
+        home = self._home
+        return (
+            home is not None
+            and home.protocol == place.protocol
+            and home.authority != place.authority
+        )
+
+
+def _server_of(location: str | None) -> Place | None:
+    """Return the server that a reference file came from, if it has one."""
+    try:
+        place = None if location is None else parse(resolve(location, None))
+    except AccessError:
+        return None
+    return place if place is not None and place.host else None
+
+
+def _of_place(name: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Move the host among the options into their name: no target is read from another one."""
+    protocol = protocol_of(f"{name}://") if "://" not in name else protocol_of(name)
+    if protocol in OBJECT_STORES | {None} or not options.keys() & {"host", "port"}:
+        return name, options
+    known = parse(resolve(name, None)) if "://" in name else None
+    host = options.get("host", "" if known is None else known.host)
+    if not host:
+        raise AccessError(
+            f"storage_options of {shown(name)} have a port, but no host.", target=name, grant=""
+        )
+    place = parse(f"{protocol}://{authority_of(str(host), options.get('port'))}")
+    rest = {key: value for key, value in options.items() if key not in ("host", "port")}
+    if known is None:
+        return f"{protocol}://{place.authority}", rest
+    if known.authority != place.authority:
+        raise AccessError(
+            f"storage_options of {shown(name)} name another host, {shown(place.authority)}.",
+            target=name,
+            grant="",
+        )
+    return name, rest
+
+
+def _named(options: StorageOptions, location: str | None) -> dict[str, dict[str, Any]]:
+    from fsspec import available_protocols
+
+    protocols = set(available_protocols())
+    places = {name for name in options if "://" in name and isinstance(options[name], Mapping)}
+    rest = {name: options[name] for name in options if name not in places}
+    if not all(name in protocols and isinstance(rest[name], Mapping) for name in rest):
+        rest = {(protocol_of(location) if location else None) or _NO_PROTOCOL: rest}
+    named = rest | {name: options[name] for name in places}
+    return {_folded(name): dict(named[name]) for name in named}
+
+
+def _folded(name: str) -> str:
+    """Return ``"gs"`` for ``"gcs"``: a target's protocol has its aliases folded, too."""
+    return name if "://" in name else protocol_of(f"{name}://") or name
+
+
+def _anonymous(protocol: str, options: dict[str, Any]) -> dict[str, Any]:
+    if _CREDENTIALS.get(protocol, frozenset()) & options.keys():
+        return options
+    return _ANONYMOUS.get(protocol, {}) | options
+
+
+def _impersonal(protocol: str, options: dict[str, Any]) -> dict[str, Any]:
+    if protocol not in ("http", "https"):
+        return {name: value for name, value in options.items() if name in _IMPERSONAL}
+    kept = {name: value for name, value in options.items() if name not in _PERSONAL}
+    if (client := kept.get("client_kwargs")) is not None:
+        kept["client_kwargs"] = {key: client[key] for key in client if key not in _PERSONAL}
+    return kept
+
+
+_NAME_SHOWN = 200  # characters of a name in a message
+
+
+class AccessPolicy:
+    """Says which targets of a reference set may be read; it never reads anything itself.
+
+    The folder of the reference file is allowed from the start; everything else is granted
+    by name: a bucket (``"s3://bucket"``), a host (``"https://host"``), a folder
+    (``"/data"``, ``"file:///data"``, ``"https://host/folder"``) or ``"memory://"``. Hosts,
+    ports and protocols are compared exactly. An address that is not on the internet
+    (loopback, link-local, private) has to be named itself, with its port, also where an
+    allowed host name or a redirect leads to it.
+    """
+
+    def __init__(
+        self,
+        location: str | None = None,
+        allow: Iterable[str | os.PathLike[str]] = (),
+        *,
+        served: bool = False,
+    ) -> None:
+        self.location = location
+        self.served = served
+        self._places: list[Place] = []
+        self._names: list[str] = []
+        for name in allowed_names(allow):
+            self._add(name)
+        self._places += _home(location, served)
+
+    @property
+    def granted(self) -> tuple[str, ...]:
+        """The names that were granted, in order, but for the folder of the set.
+
+        Nor is any place among them that a page which is served shows to nobody.
+        """
+        names = (name for name in self._names if name != self.location)
+        return tuple(name for name in names if not self.served or is_public(_granted_place(name)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names that were granted, in order; not to be shown where a page is served."""
+        return tuple(self._names)
+
+    def grant(self, name: str) -> None:
+        """Allow one more place by name."""
+        if self.served:
+            self._require_public(_granted_place(name))
+        self._add(name)
+
+    def resolve(self, url: str) -> str:
+        """Say where a target leads, allowed or not."""
+        return resolve(url, self.location)
+
+    def place(self, url: str) -> Place:
+        """Return the parsed target, absolute, if it may be read."""
+        place = self.allowed(url)
+        if place.protocol == "file":
+            _require_regular(url, place)
+        return place
+
+    def allowed(self, url: str) -> Place:
+        """Do as `place`, of a folder, too."""
+        place = parse(self.resolve(url))
+        if not any(root.holds(place) for root in self._places):
+            fact, grant = _fact(url, place), shown(place.grant)
+            raise AccessError(
+                f'{fact}: use refs.allowing("{grant}") or allow=["{grant}"] to read it.',
+                target=url,
+                grant=place.grant,
+                fact=f"{fact}.",
+            )
+        return place
+
+    def check_address(
+        self, protocol: str, host: str, address: str, port: int | None = None
+    ) -> None:
+        """Refuse an address inside the network that a host name turned out to have."""
+        if not is_private(address) or _is_localhost(host):
+            return
+        usual, plain = default_port(protocol), plain_address(address)
+        port = port or usual
+        # who named the host with this port needs not repeat the port for its address
+        named = any((place.host, place.port) == (host, port) for place in self._places)
+        ports = {port, usual} if named else {port}
+        if any(place.host == plain and place.port in ports for place in self._places):
+            return
+        grant = f"{protocol}://{authority_of(plain, None if port == usual else port)}"
+        fact = f"{host} resolves to {address}, an address inside this machine or network"
+        raise AccessError(
+            f'{fact}: use refs.allowing("{grant}") or allow=["{grant}"] as well if you mean it.',
+            target=f"{protocol}://{host}",
+            grant=grant,
+            fact=f"{fact}.",
+        )
+
+    def _require_public(self, place: Place) -> None:
+        """Refuse a place that a visitor of the page may not name."""
+        if not is_public(place):
+            raise AccessError(
+                f"{shown(place.url)} may be inside the machine or network that serves this "
+                f"page; whoever starts the page can add --allow {shown(place.grant)}.",
+                target=place.url,
+                grant="",
+            )
+
+    def _add(self, name: str) -> None:
+        self._places.append(_granted_place(name))
+        self._names.append(name)
+
+
+class InternetPolicy(AccessPolicy):
+    """Allows what anybody can read on the internet, and besides only what `allow` names.
+
+    For the sets that visitors of a served page open by URL, redirects included.
+    """
+
+    def __init__(self, allow: Iterable[str] = ()) -> None:
+        super().__init__(None, allow, served=True)
+
+    def allowed(self, url: str) -> Place:
+        """Return the parsed URL, or path."""
+        try:
+            return super().allowed(url)
+        except AccessError:
+            if protocol_of(url) in (None, "file"):
+                raise _not_opened(url) from None
+            place = parse(url)
+            self._require_public(place)
+            return place
+
+    def check_address(
+        self, protocol: str, host: str, address: str, port: int | None = None
+    ) -> None:
+        """Refuse an address inside the network, as `AccessPolicy` does."""
+        try:
+            super().check_address(protocol, host, address, port)
+        except AccessError as error:
+            raise AccessError(
+                f"{host} resolves to {address}, inside the machine or network that serves this "
+                f"page; whoever starts the page can add --allow {error.grant}.",
+                target=error.target,
+                grant="",
+            ) from None
+
+
+def _not_opened(path: str) -> AccessError:
+    """Refuse a file without a word on where a link in its path leads, or whether it is there."""
+    return AccessError(
+        f"{escape(path, _NAME_SHOWN)} is not opened on this page: start it with "
+        f"`refexplorer serve` and this path, or with `--allow` and its folder.",
+        target=path,
+        grant="",
+    )
+
+
+def _home(location: str | None, served: bool) -> list[Place]:
+    """Return the place that needs no grant, if there is one."""
+    try:
+        home = [] if location is None else [parse(resolve(location, None))]
+    except AccessError:
+        return []
+    return [place for place in home if not (served and place.protocol == "file")]
+
+
+def allowed_names(
+    allow: Iterable[str | os.PathLike[str]] | str | os.PathLike[str],
+) -> tuple[str, ...]:
+    """Return what `allow` names: one name may stand by itself, and a path for its text."""
+    given = [allow] if isinstance(allow, str | os.PathLike) else list(allow)
+    for each in given:
+        if not isinstance(each, str | os.PathLike):
+            raise AccessError(
+                f'allow takes names of buckets, hosts and folders, such as "s3://bucket", not '
+                f"{escape(repr(each), _NAME_SHOWN)}.",
+                target="",
+                grant="",
+            )
+    return tuple(os.fspath(each) for each in given)
+
+
+def _granted_place(name: str) -> Place:
+    try:
+        return parse(resolve(name, None))
+    except AccessError as error:
+        raise AccessError(
+            f"allow={name!r} is not valid: {error} Name a bucket, a host or a folder, such as "
+            '"s3://bucket".',
+            target=name,
+            grant="",
+        ) from None
+
+
+def _is_localhost(host: str) -> bool:
+    return host == "localhost" or host.endswith(".localhost")
+
+
+def is_public(place: Place) -> bool:
+    """Whether reading the place cannot show more than the internet shows to everyone."""
+    if place.protocol in OBJECT_STORES:
+        return True
+    if place.protocol not in ("http", "https") or _is_localhost(place.host):
+        return False
+    try:
+        return not is_private(place.host)
+    except ValueError:
+        return True
+
+
+def _fact(url: str, place: Place) -> str:
+    whose = f" (the part before @ is a user name; the host is {shown(place.host)})"
+    return f"{shown(url)} may not be read yet{whose if place.disguised else ''}"
+
+
+def _require_regular(url: str, place: Place) -> None:
+    """Refuse devices and pipes, which never end or never begin; a missing file may be asked."""
+    try:
+        mode = Path(place.path).stat().st_mode
+    except OSError:
+        return
+    if not stat.S_ISREG(mode):
+        raise AccessError(
+            f"{shown(url)} is not a regular file, and only regular files are read.",
+            target=url,
+            grant="",
+        )

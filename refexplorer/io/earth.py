@@ -1,0 +1,580 @@
+"""Where on earth the values of an array are, by the CF conventions, and which one a point is in."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from refexplorer.core.errors import RefexplorerError
+
+if TYPE_CHECKING:
+    from refexplorer.refset.contents import SetLike
+    from refexplorer.spec.zarr_metadata import ArrayMeta
+
+_PART = r"(\d+(?:\.\d*)?)\s*"
+_NUMBER = rf"([+-]?\d+(?:\.\d*)?)\s*°?\s*(?:{_PART}['\u2032]\s*)?(?:{_PART}[\"\u2033]\s*)?"
+_POINT = re.compile(
+    rf"\s*(?:{_NUMBER}([NSEW])?)\s*[,;\s]\s*(?:{_NUMBER}([NSEW])?)\s*", re.ASCII | re.IGNORECASE
+)
+"""Degrees, minutes, seconds and direction, twice."""
+
+
+def parse_point(text: str) -> tuple[float, float]:
+    """Return latitude and longitude; without letters latitude comes first."""
+    found = _POINT.fullmatch(text)
+    wanted = "write latitude and longitude, such as 52.5, 13.4 or 52.5N 13.4E"
+    if found is None:
+        raise RefexplorerError(f"{text.strip()!r} is no place: {wanted}.")
+    groups = found.groups()
+    first, second = _value(*groups[:4]), _value(*groups[4:])
+    one, two = ((each or "").upper() for each in (groups[3], groups[7]))
+    if one in ("E", "W") or two in ("N", "S"):
+        first, second, one, two = second, first, two, one
+    if one in ("E", "W") or two in ("N", "S"):
+        raise RefexplorerError(f"{text.strip()!r} has one direction twice: {wanted}.")
+    if abs(first) > 90 or abs(second) > 360:
+        raise RefexplorerError(
+            f"{text.strip()!r} is no place: latitude is -90 to 90, longitude -180 to 360."
+        )
+    return first, second
+
+
+def _value(degrees: str, minutes: str | None, seconds: str | None, letter: str | None) -> float:
+    size = abs(float(degrees)) + float(minutes or 0) / 60 + float(seconds or 0) / 3600
+    sign = -1 if degrees.startswith("-") else 1
+    return size * (-sign if (letter or "").upper() in ("S", "W") else sign)
+
+
+INSTALL = "run `pip install 'refexplorer[maps]'`."
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Transform = Callable[[Floats, Floats], tuple[Floats, Floats]]
+_METRES = {"m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0, "km": 1000.0}
+
+
+def is_installed() -> bool:
+    """Say whether pyproj is."""
+    return importlib.util.find_spec("pyproj") is not None
+
+
+def transforms(mapping: Mapping[str, Any], units: str) -> tuple[Transform, Transform]:
+    """Return what makes longitude and latitude of x and y, and what makes x and y of these.
+
+    What has no place gives infinite or NaN.
+    """
+    import pyproj
+    from pyproj.exceptions import ProjError
+
+    try:
+        # it understands CF, with the axis of the sweep of a geostationary satellite
+        crs = pyproj.CRS.from_cf(_safe(mapping))
+        base = crs.source_crs or crs.geodetic_crs
+        plane = pyproj.Transformer.from_crs(crs, base, always_xy=True)
+    except (ProjError, KeyError, TypeError, ValueError) as error:
+        name = mapping.get("grid_mapping_name", "without a name")
+        said = str(error).partition("\n")[0].partition(": (")[0]
+        raise RefexplorerError(f"The grid mapping {name} cannot be used: {said}.") from None
+    scale = _scale(mapping, units)
+    is_rotated = mapping.get("grid_mapping_name") == "rotated_latitude_longitude"
+
+    def to_earth(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+        return plane.transform(x * scale, y * scale)
+
+    def to_plane(lon: Floats, lat: Floats) -> tuple[Floats, Floats]:
+        x, y = plane.transform(lon, lat, direction="INVERSE")
+        return (x + 180) % 360 - 180 if is_rotated else x / scale, y / scale
+
+    return to_earth, to_plane
+
+
+def _safe(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what PROJ may be given of a stranger's attributes.
+
+    Some texts that it takes for a CRS name files, which it would open.
+    """
+    if "grid_mapping_name" in mapping:
+        taken = {name: value for name, value in mapping.items() if name not in _TEXTS}
+        if not _ELLIPSOID.isdisjoint(taken) and _PRIME_MERIDIAN.isdisjoint(taken):
+            # the default of CF; else pyproj looks it up by name, 0.16 s for each grid mapping
+            taken["longitude_of_prime_meridian"] = 0.0
+        return taken
+    text = mapping.get("crs_wkt")
+    if not isinstance(text, str) or not _WKT.match(text) or _FILES.search(text):
+        raise ValueError("its crs_wkt is no plain WKT of a CRS")
+    return {"crs_wkt": text}
+
+
+_TEXTS = {"crs_wkt", "spatial_ref", "esri_pe_string", "proj4", "proj4_string", "proj4text"}
+_ELLIPSOID = {"semi_major_axis", "earth_radius"}
+_PRIME_MERIDIAN = {
+    "prime_meridian_name", "longitude_of_prime_meridian", "horizontal_datum_name",
+    "reference_ellipsoid_name",
+}  # fmt: skip
+_WKT = re.compile(r"\s*(PROJ|GEO[GD])(CS|CRS)\s*\[", re.ASCII)
+_FILES = re.compile(r"EXTENSION|PARAMETERFILE|\+\w+=", re.ASCII | re.IGNORECASE)
+
+
+def _scale(mapping: Mapping[str, Any], units: str) -> float:
+    """Return by what x and y are multiplied to be what PROJ takes."""
+    if mapping.get("grid_mapping_name") == "geostationary" and units.lower() in _ANGLES:
+        # PROJ takes the angle of view times the height, CF may say the angle itself
+        height = mapping.get("perspective_point_height")
+        if not isinstance(height, int | float):
+            raise RefexplorerError(
+                "The grid mapping geostationary cannot be used: it has no perspective_point_height."
+            )
+        return float(height) * _ANGLES[units.lower()]
+    return _METRES.get(units.strip().lower(), 1.0)
+
+
+_ANGLES = {
+    "rad": 1.0,
+    "radian": 1.0,
+    "radians": 1.0,
+    "microradian": 1e-6,
+    "degree": np.pi / 180,
+    "degrees": np.pi / 180,
+}
+
+
+LINES = 256
+"""Most intervals of a mesh along each dimension; a picture of more cells interpolates in them."""
+_LEAST = 96
+"""A mesh of few cells has lines in between, since the edge of a large cell is bent on a map."""
+_AHEAD = 3
+"""Cells around the nearest centre that may hold a point of a 2-d grid."""
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Points on the earth by place in an array: cell ``i`` is between ``i`` and ``i + 1``."""
+
+    # rows, columns: The places; fractions are inside of a cell
+    rows: Floats
+    columns: Floats
+    # longitude, latitude: In degrees, one for each pair of places; NaN off the earth
+    longitude: Floats
+    latitude: Floats
+
+
+class EarthPlaces(ABC):
+    """Where the values of an array are."""
+
+    shape: tuple[int, int]  # Rows and columns
+
+    @abstractmethod
+    def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
+        """Return longitude and latitude of each pair of places."""
+
+    @abstractmethod
+    def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
+        """Return row and column of the value whose cell holds a point."""
+
+    def mesh(self, window: tuple[tuple[int, int], tuple[int, int]] | None = None) -> Mesh:
+        """Return the mesh of a window, by default of all; start and stop along each side."""
+        sides = window or ((0, self.shape[0]), (0, self.shape[1]))
+        rows, columns = (_lines(*side) for side in sides)
+        longitude, latitude = self.at(rows, columns)
+        off = ~(np.isfinite(longitude) & np.isfinite(latitude))
+        return Mesh(
+            rows, columns, np.where(off, np.nan, longitude), np.where(off, np.nan, latitude)
+        )
+
+
+class AxesPlaces(EarthPlaces):
+    """Places by a 1-d latitude and a 1-d longitude, of whatever direction and range."""
+
+    def __init__(self, latitude: Floats, longitude: Floats) -> None:
+        self.shape = (latitude.size, longitude.size)
+        self._lat = np.clip(edges(latitude, "latitude"), -90, 90)
+        # 0 to 359, -180 to 179, and 170 to -170 run one way once turns are added
+        turned = np.unwrap(longitude, period=360) if np.isfinite(longitude).all() else longitude
+        self._lon = edges(turned, "longitude")
+
+    def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
+        """Return longitude and latitude of each pair of places."""
+        lon, lat = np.meshgrid(_between(self._lon, columns), _between(self._lat, rows))
+        return lon, lat
+
+    def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
+        """Return row and column of the value whose cell holds a point."""
+        row = _interval(self._lat, latitude)
+        low = min(self._lon[0], self._lon[-1])
+        turned = low + (longitude - low) % 360
+        column = _interval(self._lon, turned)
+        if column is None:
+            column = _interval(self._lon, turned - 360)
+        return None if row is None or column is None else (row, column)
+
+
+class ProjectedPlaces(EarthPlaces):
+    """Places by a 1-d y and a 1-d x in the plane of a grid mapping."""
+
+    def __init__(self, y: Floats, x: Floats, mapping: Mapping[str, Any], units: str) -> None:
+        self.shape = (y.size, x.size)
+        self._y, self._x = edges(y, "y"), edges(x, "x")
+        self._to_earth, self._to_plane = transforms(mapping, units)
+
+    def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
+        """Return longitude and latitude of each pair of places."""
+        x, y = np.meshgrid(_between(self._x, columns), _between(self._y, rows))
+        return self._to_earth(x, y)
+
+    def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
+        """Return row and column of the value whose cell holds a point."""
+        x, y = self._to_plane(np.array([longitude]), np.array([latitude]))
+        row, column = _interval(self._y, float(y[0])), _interval(self._x, float(x[0]))
+        return None if row is None or column is None else (row, column)
+
+
+class GridPlaces(EarthPlaces):
+    """Places by a 2-d latitude and longitude of the centres of cells.
+
+    Computed with vectors, in which neither the dateline nor a pole is special. Corners are in the
+    middle of the four centres around; at the border the grid goes on as it does inside.
+    """
+
+    def __init__(self, latitude: Floats, longitude: Floats) -> None:
+        self.shape = latitude.shape[0], latitude.shape[1]
+        self._lat, self._lon = latitude, longitude
+
+    def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
+        """Return longitude and latitude of each pair of places."""
+        row, column = np.meshgrid(rows, columns, indexing="ij")
+        top, left = np.floor(row).astype(int), np.floor(column).astype(int)
+        down, across = (row - top)[..., None], (column - left)[..., None]
+        found = self._corner(top, left) * (1 - down) * (1 - across)
+        if down.any():
+            found = found + self._corner(top + 1, left) * down * (1 - across)
+        if across.any():
+            found = found + self._corner(top, left + 1) * (1 - down) * across
+            found = found + self._corner(top + 1, left + 1) * down * across
+        return _degrees(found)
+
+    def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
+        """Return row and column of the value whose cell holds a point."""
+        point = _vectors(np.array(longitude), np.array(latitude))
+        lat, lon = np.radians(self._lat), np.radians(self._lon)
+        cosine = np.sin(lat) * point[2] + np.cos(lat) * np.cos(lon - np.radians(longitude)) * (
+            np.cos(np.radians(latitude))
+        )
+        if np.isnan(cosine).all():
+            return None
+        row, column = np.unravel_index(int(np.nanargmax(cosine)), self.shape)
+        rows, columns = (
+            np.arange(max(0, int(at) - _AHEAD), min(size, int(at) + _AHEAD + 1))
+            for at, size in zip((row, column), self.shape, strict=True)
+        )
+        near = [(int(i), int(j)) for i in rows for j in columns]
+        near.sort(key=lambda place: abs(place[0] - row) + abs(place[1] - column))
+        return next((place for place in near if self._holds(place, point)), None)
+
+    def _holds(self, place: tuple[int, int], point: Floats) -> bool:
+        """Say whether a point is in a cell, seen in the plane that touches the earth there."""
+        i, j = place
+        corners = self._corner(np.array([i, i, i + 1, i + 1]), np.array([j, j + 1, j + 1, j]))
+        heights = corners @ point
+        if not np.isfinite(heights).all() or (heights <= 0).any():
+            return False
+        east = np.cross([0.0, 0.0, 1.0], point)
+        if np.linalg.norm(east) < 1e-9:
+            east = np.array([0.0, 1.0, 0.0])
+        east /= np.linalg.norm(east)
+        flat = np.stack([corners @ east, corners @ np.cross(point, east)], -1) / heights[:, None]
+        after = np.roll(flat, -1, axis=0)
+        turns = flat[:, 0] * after[:, 1] - flat[:, 1] * after[:, 0]
+        return bool((turns >= -1e-15).all() or (turns <= 1e-15).all())
+
+    def _corner(self, row: np.ndarray, column: np.ndarray) -> Floats:
+        """Return the corner above and left of a cell as a vector, not of length 1."""
+        places = [(row - 1, column - 1), (row - 1, column), (row, column - 1), (row, column)]
+        return sum((self._centre(*place) for place in places), np.zeros(3)) / 4
+
+    def _centre(self, row: np.ndarray, column: np.ndarray) -> Floats:
+        """Return a centre; outside of the grid the one that continues it."""
+        height, width = self.shape
+        i, j = np.clip(row, 0, height - 1), np.clip(column, 0, width - 1)
+        at = self._vector(i, j)
+        # twice the border less what is as far inside
+        inner = self._vector(
+            np.clip(2 * i - row, 0, height - 1), np.clip(2 * j - column, 0, width - 1)
+        )
+        is_out = ((i != row) | (j != column))[..., None]
+        return np.where(is_out, 2 * at - inner, at)
+
+    def _vector(self, row: np.ndarray, column: np.ndarray) -> Floats:
+        return _vectors(self._lon[row, column], self._lat[row, column])
+
+
+def edges(centres: Floats, name: str) -> Floats:
+    """Return the edges of cells: in the middle between centres, half a step outside."""
+    steps = np.diff(centres)
+    if centres.size < 2 or not np.isfinite(centres).all():
+        raise RefexplorerError(
+            f"There is no map: the coordinate {name} has a single value, or some are missing."
+        )
+    if not ((steps > 0).all() or (steps < 0).all()):
+        raise RefexplorerError(f"There is no map: the coordinate {name} does not run one way.")
+    middle = centres[:-1] + steps / 2
+    first, last = centres[0] - steps[0] / 2, centres[-1] + steps[-1] / 2
+    return np.concatenate([[first], middle, [last]])
+
+
+def _lines(start: int, stop: int) -> Floats:
+    count = max(1, stop - start)
+    if count > LINES:
+        return np.unique(np.round(np.linspace(start, stop, LINES + 1)))
+    return np.linspace(start, stop, count * -(-_LEAST // count) + 1)
+
+
+def _between(found: Floats, places: Floats) -> Floats:
+    return np.interp(places, np.arange(found.size), found)
+
+
+def _interval(found: Floats, value: float) -> int | None:
+    """Return which interval between edges holds a value."""
+    if not np.isfinite(value):
+        return None
+    sign = 1 if found[-1] > found[0] else -1
+    at = int(np.searchsorted(sign * found, sign * value, "right")) - 1
+    if at == found.size - 1 and value == found[-1]:
+        at -= 1
+    return at if 0 <= at < found.size - 1 else None
+
+
+def _vectors(longitude: np.ndarray, latitude: np.ndarray) -> Floats:
+    lon, lat = np.radians(longitude), np.radians(latitude)
+    return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], -1)
+
+
+def _degrees(vectors: Floats) -> tuple[Floats, Floats]:
+    x, y, z = np.moveaxis(vectors, -1, 0)
+    return np.degrees(np.arctan2(y, x)), np.degrees(np.arctan2(z, np.hypot(x, y)))
+
+
+Direction = Literal["latitude", "longitude"]
+_STEMS: Mapping[Direction, tuple[str, ...]] = {
+    "latitude": ("lat", "latitude", "nav_lat", "xlat", "lats", "yc"),
+    "longitude": ("lon", "longitude", "nav_lon", "xlong", "lons", "xc"),
+}
+_UNITS: Mapping[Direction, str] = {"latitude": "n", "longitude": "e"}
+_PLANE: Mapping[Direction, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
+    "latitude": (("projection_y_coordinate", "grid_latitude"), "Y", ("y", "rlat")),
+    "longitude": (("projection_x_coordinate", "grid_longitude"), "X", ("x", "rlon")),
+}
+"""Standard names, axis and names of the coordinates of a projection."""
+
+
+_KNOWN = {name for names in _STEMS.values() for name in names}
+_KNOWN |= {name for _, _, names in _PLANE.values() for name in names}
+_NEAR = 200
+"""Arrays of a folder that are looked at, beside those whose names say what they are."""
+_NAMED = 100  # names that `coordinates` and `grid_mapping` may list
+Folders = Mapping[str, Sequence[str]]
+"""The paths of the arrays of each folder."""
+
+
+class NoPlaceError(RefexplorerError):
+    """Nothing says where on earth an array is; the text says what was looked for."""
+
+
+@dataclass(frozen=True)
+class Georeference:
+    """What says where the values of an array are."""
+
+    # ``axes``: latitude and longitude are 1-d. ``grid``: both are 2-d. ``projection``: x and y are
+    # 1-d, in the plane that the grid mapping describes.
+    form: Literal["axes", "grid", "projection"]
+    # rows, columns: The dimensions along which latitude and longitude, or y and x, run
+    rows: int
+    columns: int
+    # y, x: The coordinates
+    y: ArrayMeta
+    x: ArrayMeta
+    mapping: Mapping[str, Any] | None = None  # The attributes of the grid mapping
+
+    @property
+    def sentence(self) -> str:
+        """Where the places come from, in words."""
+        if self.form == "projection":
+            name = (self.mapping or {}).get("grid_mapping_name", "its crs_wkt")
+            return f"Places are computed from {self.x.path} and {self.y.path} by {name}."
+        return f"Places are those of {self.y.path} and {self.x.path}."
+
+
+def georeference(refs: SetLike, array: ArrayMeta, folders: Folders | None = None) -> Georeference:
+    """Return what says where an array is; no target is read.
+
+    Latitude and longitude of one dimension each come first, then a grid mapping if pyproj is
+    installed, then those of two dimensions.
+    """
+    name = array.path or "The root array"
+    if not array.dimensions or len(array.shape) < 2:
+        raise NoPlaceError(f"{name} is not on the map: it has no two dimensions with names.")
+    near = list(_near(refs, array, array_folders(refs) if folders is None else folders))
+    lats, lons = (
+        [each for each in near if is_along(side, each) and _lies_along(each, array)]
+        for side in ("latitude", "longitude")
+    )
+    if (axes := _of_pair(array, lats, lons, 1)) is not None:
+        return axes
+    projected = _of_projection(array, near)
+    if projected is not None and is_installed():
+        return projected
+    if (grid := _of_pair(array, lats, lons, 2)) is not None:
+        return grid
+    if projected is not None:
+        mapping = (projected.mapping or {}).get("grid_mapping_name", "a CRS")
+        raise NoPlaceError(f"{name} is on a grid of {mapping}, which takes pyproj: {INSTALL}")
+    if any(lat.dimensions == lon.dimensions for lat in lats for lon in lons):
+        raise NoPlaceError(
+            f"{name} is not on the map: latitude and longitude run along the same dimension, as of "
+            "stations or a track, so its values have no cells."
+        )
+    raise NoPlaceError(f"{name} is not on the map: {_missing(array, near)}")
+
+
+def _missing(array: ArrayMeta, near: Sequence[ArrayMeta]) -> str:
+    """Say what an array lacks for a place on the map; near it are arrays that do not serve."""
+    mapping = array.attributes.get("grid_mapping")
+    named = mapping.split()[0].rstrip(":") if isinstance(mapping, str) and mapping.split() else ""
+    if not named:
+        text = "it has no grid_mapping with coordinates."
+    elif any(each.path.rpartition("/")[2] == named for each in near):
+        text = f"its grid_mapping {named} has no projection, or no coordinates y and x."
+    else:
+        text = f"its grid_mapping {named} is no array of this set."
+    lat, lon = (
+        next((each for each in near if is_along(side, each)), None)
+        for side in ("latitude", "longitude")
+    )
+    if lat is None and lon is None:
+        return (
+            "nothing near it is a latitude and a longitude (standard_name, or units degrees_north "
+            f"and degrees_east), and {text}"
+        )
+    if lat is None or lon is None:
+        found, side = (lat, "longitude") if lon is None else (lon, "latitude")
+        assert found is not None
+        return (
+            f"{found.path} is near it, but nothing is a {side} (standard_name, units), and {text}"
+        )
+    return (
+        f"{lat.path} has the dimensions {_names(lat)} and {lon.path} {_names(lon)}, where one or "
+        f"two of those of {array.path or 'the root array'} ({_names(array)}) would be drawn, and "
+        f"{text}"
+    )
+
+
+def _names(array: ArrayMeta) -> str:
+    return ", ".join(each or "without a name" for each in array.dimensions or ()) or "without names"
+
+
+def array_folders(refs: SetLike) -> Folders:
+    """Return the arrays of each folder."""
+    found: dict[str, list[str]] = {}
+    for path in refs.arrays():
+        found.setdefault(path.rpartition("/")[0], []).append(path)
+    return found
+
+
+def _near(refs: SetLike, array: ArrayMeta, folders: Folders) -> Iterator[ArrayMeta]:
+    """Yield arrays that may be coordinates: those that it names, then others of its folders."""
+    above = [array.path.rpartition("/")[0]]
+    while above[-1]:
+        above.append(above[-1].rpartition("/")[0])
+    listed, mapping = (array.attributes.get(each) for each in ("coordinates", "grid_mapping"))
+    named = [each for text in (listed, mapping) if isinstance(text, str) for each in text.split()]
+    names = [each.rstrip(":") for each in named[:_NAMED]] + list(array.dimensions or ())
+    paths = [f"{folder}/{name}".lstrip("/") for folder in above for name in names]
+    # a folder may have any number of arrays, and those of a coordinate's name are seldom last
+    for folder in above:
+        inside = folders.get(folder, ())
+        paths += [path for path in inside if path.rpartition("/")[2].lower() in _KNOWN]
+        paths += inside[:_NEAR]
+    for path in dict.fromkeys(paths):
+        try:
+            if path != array.path:
+                yield refs.array(path)
+        except KeyError:
+            continue
+
+
+def is_along(side: Direction, array: ArrayMeta) -> bool:
+    """Say whether an array is a latitude or a longitude: by what it says, else by its name."""
+    attributes = array.attributes
+    standard, units = attributes.get("standard_name"), attributes.get("units")
+    if isinstance(standard, str) and standard:
+        return standard == side
+    if isinstance(units, str) and units.lower().startswith("degree"):
+        direction = units.lower().removeprefix("degree").removeprefix("s").lstrip("_")
+        if direction:
+            return direction[0] == _UNITS[side]
+    elif isinstance(units, str) and units:
+        return False
+    return array.path.rpartition("/")[2].lower() in _STEMS[side]
+
+
+def _lies_along(side: ArrayMeta, array: ArrayMeta) -> bool:
+    """Say whether a coordinate has one or two dimensions of an array, as long as there."""
+    dimensions, known = side.dimensions or (), array.dimensions or ()
+    if not 1 <= len(side.shape) <= 2 or len(dimensions) != len(side.shape):
+        return False
+    return all(
+        name in known and array.shape[known.index(name)] == size
+        for name, size in zip(dimensions, side.shape, strict=True)
+    )
+
+
+def _of_pair(
+    array: ArrayMeta, lats: list[ArrayMeta], lons: list[ArrayMeta], rank: int
+) -> Georeference | None:
+    """Return latitude and longitude of one dimension each, or both of the same two."""
+    for lat, lon in product(lats, lons):
+        is_same = lat.dimensions == lon.dimensions
+        if rank == 1 == len(lat.shape) == len(lon.shape) and not is_same:
+            return Georeference("axes", _axis(array, lat, 0), _axis(array, lon, 0), lat, lon)
+        if rank == 2 == len(lat.shape) and is_same and min(lat.shape) > 1:
+            return Georeference("grid", _axis(array, lat, 0), _axis(array, lat, 1), lat, lon)
+    return None
+
+
+def _of_projection(array: ArrayMeta, near: list[ArrayMeta]) -> Georeference | None:
+    named = array.attributes.get("grid_mapping")
+    if not isinstance(named, str) or not named.split():
+        return None
+    name = named.split()[0].rstrip(":")
+    mapping = next((each for each in near if each.path.rpartition("/")[2] == name), None)
+    if mapping is None or not {"grid_mapping_name", "crs_wkt"} & set(mapping.attributes):
+        return None
+    y, x = (
+        next((each for each in near if _is_plane(side, each) and _lies_along(each, array)), None)
+        for side in ("latitude", "longitude")
+    )
+    if y is None or x is None or y.dimensions == x.dimensions:
+        return None
+    rows, columns = _axis(array, y, 0), _axis(array, x, 0)
+    return Georeference("projection", rows, columns, y, x, mapping.attributes)
+
+
+def _is_plane(side: Direction, array: ArrayMeta) -> bool:
+    if len(array.shape) != 1:
+        return False
+    standards, axis, names = _PLANE[side]
+    standard = array.attributes.get("standard_name")
+    if isinstance(standard, str) and standard:
+        return standard.startswith(standards)
+    axis_name = array.attributes.get("axis")
+    if isinstance(axis_name, str) and axis_name:
+        return axis_name == axis
+    return array.path.rpartition("/")[2].lower() in names
+
+
+def _axis(array: ArrayMeta, side: ArrayMeta, which: int) -> int:
+    return (array.dimensions or ()).index((side.dimensions or ())[which])

@@ -1,0 +1,641 @@
+"""The lint of arrays: metadata, impossible lengths of chunks, ranges that changed places."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow.compute as pc
+
+from refexplorer.core.text import counted, escape
+from refexplorer.formats.columns.arrow import flags_of, numbers_of, text_column
+from refexplorer.formats.columns.chunk_names import chunk_indices, in_blocks
+from refexplorer.formats.columns.references import LARGEST, RANGE, URL, Columns
+from refexplorer.formats.columns.table import Table
+from refexplorer.refset.arrays import count_by_arithmetic
+from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.refset.parquet_segment import Records
+from refexplorer.refset.segments import (
+    EVALUATED_KEYS,
+    Generated,
+    Segment,
+    generated_keys,
+    generated_tables,
+)
+from refexplorer.refset.tree import Folder
+from refexplorer.spec.findings import Findings, pointer
+from refexplorer.spec.keys import folders_above, prefix
+from refexplorer.spec.lint import (
+    ELSEWHERE,
+    EXTERNAL,
+    ODD_KEY,
+    KeyFindings,
+    LintFinding,
+    lint_chunk,
+    lint_key,
+    lint_links,
+    lint_nodes,
+)
+from refexplorer.spec.lint_metadata import (
+    lint_attributes,
+    lint_ignored_fill_value,
+    lint_metadata_text,
+    named_arrays,
+)
+from refexplorer.spec.references import Range, Url
+from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta, parse_metadata
+
+
+class _Outside(NamedTuple):
+    """How many keys lie outside the grid of an array, and one of them."""
+
+    array: ArrayMeta
+    keys: int
+    key: str
+
+
+def lint_generated(opened: OpenedSet, findings: Findings) -> None:
+    """Note the gen items that generate chunks which no reader requests."""
+    for segment in opened.segments:
+        if isinstance(segment, Generated):
+            arrays = _arrays_of(opened, segment)
+            for found in _outside(segment, arrays):
+                _note(segment, found, findings)
+            _lint_length(segment, arrays, findings)
+            _lint_keys(opened, segment, findings)
+
+
+def _arrays_of(opened: OpenedSet, segment: Generated) -> list[ArrayMeta]:
+    """Return the arrays that a gen item may generate chunks of."""
+    ends = [opened.arrays.of_key(segment.key_at(row)) for row in (0, segment.count - 1)]
+    folder = opened.tree.folder(segment.folder)
+    below = [] if folder is None else opened.arrays.below(folder)
+    return list({each.path: each for each in [*below, *(end[0] for end in ends if end)]}.values())
+
+
+def _outside(segment: Generated, arrays: list[ArrayMeta]) -> Iterator[_Outside]:
+    for array in arrays:
+        if not array.shape:
+            continue
+        inside = count_by_arithmetic(segment, array) if len(arrays) == 1 else None
+        if inside == segment.count:
+            continue
+        if segment.count <= EVALUATED_KEYS:
+            found = _evaluated(segment, array)
+        else:
+            found = None if inside is None else _last(segment, array, segment.count - inside)
+        if found is not None:
+            yield found
+
+
+def _lint_length(segment: Generated, arrays: list[ArrayMeta], findings: Findings) -> None:
+    """Note a length that no uncompressed chunk has; the first and the last are looked at."""
+    length, sizes = segment.item.length, {array.encoded_size for array in arrays}
+    if length is None or len(sizes) != 1 or None in sizes:
+        return
+    (size,) = sizes
+    for row in (0, segment.count - 1):
+        key, reference = segment.key_at(row), segment.reference_at(row)
+        if isinstance(reference, Range) and reference.length != size:
+            findings.add(
+                "chunk-length" if reference.length else "empty-chunk",
+                pointer("gen", segment.item.number, "length"),
+                f"{segment.origin} gives `{key}` {counted(reference.length, 'byte')}, but a chunk "
+                f"of `{arrays[0].path}`, which is not compressed, takes {size:,}.",
+                "Check `length`, and shape, chunks and data type of the array.",
+                key=key,
+                count=segment.count if length.literal else 1,
+            )
+            return
+
+
+def _lint_keys(opened: OpenedSet, segment: Generated, findings: Findings) -> None:
+    """Judge generated keys as written ones; of those that are alike the first and the last."""
+    counts: dict[LintFinding, list[Any]] = {}
+    are_alike = _are_in_one_folder(segment) or segment.count > EVALUATED_KEYS
+    ends = [segment.key_at(row) for row in sorted({0, segment.count - 1})]
+    for keys in [text_column(ends)] if are_alike else generated_keys(segment):
+        odd = flags_of(pc.match_substring_regex(keys, ODD_KEY))
+        for row in np.flatnonzero(odd)[:1].tolist():  # those of one template are odd alike
+            key = keys[row].as_py()
+            for found in lint_key(key, 1):
+                counts.setdefault(found, [key, 0])[1] += int(odd.sum())
+        is_chunk = flags_of(pc.match_substring_regex(keys, _CHUNK_LIKE))
+        folders = pc.replace_substring_regex(keys, "/?[^/]*$", "").dictionary_encode()
+        names, of_rows = folders.dictionary.to_pylist(), numbers_of(folders.indices)
+        for number, name in enumerate(names):
+            rows = np.flatnonzero(is_chunk & (of_rows == number)) if len(names) < _FEW else ()
+            for row in rows[:1]:
+                key = keys[int(row)].as_py()
+                if (remark := _misplaced(opened, name, key)) is not None:
+                    counts.setdefault(remark, [key, 0])[1] += len(rows)
+    at = pointer("gen", segment.item.number, "key")
+    for (code, message, hint), (key, count) in counts.items():
+        is_error = code == "orphan-chunk" and _is_zarr(opened)
+        if are_alike and count == len(ends):
+            count = segment.count
+        findings.add(code, at, message, hint, key=key, count=count, is_error=is_error)
+
+
+_FEW = 1_000
+"""Folders of generated keys that are looked at one by one."""
+
+
+def _are_in_one_folder(segment: Generated) -> bool:
+    """Say whether all keys have the text before the last slash in common, and numbers after it."""
+    is_plain = segment.item.inverter is not None
+    return is_plain and segment.key_at(0).rpartition("/")[0] == segment.folder
+
+
+def _misplaced(opened: OpenedSet, folder: str, key: str) -> LintFinding | None:
+    """Say why a key that looks like a chunk is one of no array."""
+    for path in folders_above(key):
+        if (array := opened.arrays.get(path)) is not None:
+            index = array.chunk_index(key)
+            has_rank = index is None or len(index) == len(array.shape)
+            return None if index is None or has_rank else lint_chunk(array, key, index)
+    where = f"`{folder}`" if folder else "the root"
+    return _orphan(key, where)
+
+
+def _orphan(key: str, where: str) -> LintFinding:
+    return LintFinding(
+        "orphan-chunk",
+        f"`{key}` looks like a chunk, but there is no array metadata at {where}.",
+        "Without .zarray or zarr.json no reader finds the array.",
+    )
+
+
+def _evaluated(segment: Generated, array: ArrayMeta) -> _Outside | None:
+    count, key = 0, ""
+    for table in generated_tables(segment):
+        found, indices = chunk_indices(array, table.keys)
+        outside = found[~array.inside(indices)]
+        if len(outside) and not count:
+            key = table.key_at(int(outside[0]))
+        count += len(outside)
+    return _Outside(array, count, key) if count else None
+
+
+def _last(segment: Generated, array: ArrayMeta, keys: int) -> _Outside | None:
+    """Show the last key of many, which is the likeliest to be outside; None if it is not."""
+    key = segment.key_at(segment.count - 1)
+    index = array.chunk_index(key)
+    return None if index is None or array.contains(index) else _Outside(array, keys, key)
+
+
+def _note(segment: Generated, found: _Outside, findings: Findings) -> None:
+    grid = " x ".join(f"{size:,}" for size in found.array.grid)
+    findings.add(
+        "chunk-outside-grid",
+        pointer("gen", segment.item.number),
+        f"{segment.origin} generates {found.keys:,} of its {segment.count:,} keys outside the "
+        f"{grid} chunk grid of {found.array.path_text()}, such as `{found.key}`; no reader "
+        "requests them.",
+        "Check the dimensions: `stop` itself is not among the values.",
+        key=found.key,
+        count=found.keys,
+    )
+
+
+_CHUNK_LIKE = r"(?:^|/)(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))*$"
+
+
+def lint_arrays(opened: OpenedSet, notes: KeyFindings) -> None:
+    """Note what is odd about the chunks of every array, and chunks without an array."""
+    for array in opened.arrays:
+        _lint_chunks(opened, array, notes)
+    _lint_orphans(opened, notes)
+
+
+def _lint_chunks(opened: OpenedSet, array: ArrayMeta, notes: KeyFindings) -> None:
+    if opened.arrays.is_tidy(array):
+        return
+    rows, indices = opened.arrays.chunk_rows(array)
+    outside = ~array.inside(indices)
+    folder = opened.tree.folder(array.path)
+    others = (
+        []
+        if folder is None
+        else np.setdiff1d(opened.tree.rows_in(folder), rows, assume_unique=True).tolist()
+    )
+    for row in [*rows[outside].tolist(), *others]:
+        key = opened.table.key_at(row)
+        index = array.chunk_index(key)
+        remark = None if index is None else lint_chunk(array, key, index)
+        if remark is not None:
+            notes.add_all(key, [remark])
+
+
+def _lint_orphans(opened: OpenedSet, notes: KeyFindings) -> None:
+    """Note folders of keys that look like chunks where no array is."""
+    table, folders = opened.table, _outside_arrays(opened)
+    rows_of = [opened.tree.rows_in(folder) for folder in folders]
+    chunk_like = _chunk_like(table, np.concatenate([np.empty(0, np.int64), *rows_of]))
+    for folder, every in zip(folders, rows_of, strict=True):
+        rows = every[chunk_like[every]]
+        if not len(rows):
+            continue
+        key = table.key_at(int(rows[0]))
+        where = f"`{folder.path}`" if folder.path else "the root"
+        names = (prefix(folder.path) + name for name in (".zarray", "zarr.json"))
+        unread = next((name for name in names if table.find(name) is not None), None)
+        remark = _orphan(key, where)
+        if unread is not None:
+            text = f"`{key}` looks like a chunk, but the metadata `{unread}` cannot be used."
+            remark = LintFinding("orphan-chunk", text, "Mend the metadata first.")
+        lost = unread is not None or _is_zarr(opened)
+        code, message, hint = remark
+        notes.add(code, key, message, hint, count=len(rows), is_error=lost)
+
+
+def _is_zarr(opened: OpenedSet) -> bool:
+    """Say whether a set has any Zarr metadata; without them what looks like chunks may be files."""
+    roots = (".zgroup", ".zmetadata", "zarr.json")
+    return bool(opened.arrays.paths) or any(opened.table.find(name) is not None for name in roots)
+
+
+def _outside_arrays(opened: OpenedSet) -> list[Folder]:
+    """Return the folders that are no array and in none."""
+    outside: dict[int, Folder] = {}
+    for folder in opened.tree.folders:
+        is_free = folder.parent is None or folder.parent.number in outside
+        if is_free and opened.arrays.get(folder.path) is None:
+            outside[folder.number] = folder
+    return list(outside.values())
+
+
+def _chunk_like(table: Table, rows: np.ndarray) -> np.ndarray:
+    """Say of some keys whether they look like chunks, shape ``(n,)`` bool of all keys."""
+    found = np.zeros(table.count, np.bool_)
+    for start, keys in in_blocks(table.keys, rows):
+        found[rows[start : start + len(keys)]] = flags_of(
+            pc.match_substring_regex(keys, _CHUNK_LIKE)
+        )
+    return found
+
+
+class StoredChunks(NamedTuple):
+    """The references of one array that are not generated."""
+
+    array: ArrayMeta  # Whose chunks they are
+    part: Segment  # The segment that holds them
+    columns: Columns  # All references of that segment
+    # Which of them, shape ``(n,)``, in no order: all that are below the array and no metadata, so
+    # that some keys may be no chunk
+    rows: np.ndarray
+
+    def numbers(self, opened: OpenedSet) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows that are chunks of the grid, and numbers in its order, both ``(n,)``."""
+        if isinstance(self.part, Records):
+            return self.rows, self.part.chunk_numbers(self.rows)
+        rows, indices = opened.arrays.chunk_rows(self.array)
+        inside = self.array.inside(indices)
+        rows, indices = rows[inside], indices[inside]
+        if not self.array.shape:
+            return rows, np.zeros(len(rows), np.int64)
+        if self.array.chunk_count <= LARGEST:
+            return rows, np.ravel_multi_index(tuple(indices.T), self.array.narrow_grid)
+        order = np.lexsort(indices.T[::-1])  # the numbers are too large, their order is not
+        return rows[order], np.arange(len(order))
+
+
+def stored_chunks(opened: OpenedSet) -> Iterator[StoredChunks]:
+    """Yield the stored references of every array, those of a parquet store by themselves."""
+    table = opened.table
+    for array in opened.arrays:
+        folder = opened.tree.folder(array.path)
+        assert folder is not None
+        rows = opened.tree.rows_below(folder)
+        own = [table.metadata.get(array.folder + name) for name in METADATA_NAMES]
+        rows = rows[~np.isin(rows, [row for row in own if row is not None])]
+        if len(rows):
+            yield StoredChunks(array, table, table.columns, rows)
+    for part in opened.segments:
+        if isinstance(part, Records):
+            columns = part.columns
+            yield StoredChunks(part.array, part, columns, np.arange(len(columns)))
+
+
+_FEWEST = 6
+"""Chunks from which on their order in the file is plain."""
+_SORTED_URLS = 100_000
+"""Targets of a set up to which their names are put in order."""
+_EXCHANGES = 2
+"""Places where the order breaks if two chunks have changed places: one if they are neighbours."""
+
+
+def lint_chunks(opened: OpenedSet, notes: KeyFindings) -> None:
+    """Note chunks of impossible lengths, and those that have each other's ranges."""
+    ranks: dict[int, np.ndarray] = {}
+    for chunks in stored_chunks(opened):
+        _lint_lengths(opened, chunks, notes)
+        columns = chunks.columns
+        if id(columns) not in ranks:
+            ranks.clear()  # those of one segment at a time
+            ranks[id(columns)] = _ranks(columns)
+        _lint_order(opened, chunks, ranks[id(columns)], notes)
+
+
+def _lint_lengths(opened: OpenedSet, chunks: StoredChunks, notes: KeyFindings) -> None:
+    kinds, lengths = chunks.columns.kinds[chunks.rows], chunks.columns.lengths[chunks.rows]
+    array, size = chunks.array, chunks.array.encoded_size
+    is_empty = (kinds != URL) & (lengths == 0)
+    is_odd = (kinds != URL) & ~is_empty
+    if array.varying is None:
+        is_odd &= lengths != size if size is not None else False
+    else:
+        is_odd &= np.isin(chunks.rows, _odd_rows(opened, chunks))
+    if not (is_empty.any() or is_odd.any()):
+        return
+    of_grid, _ = chunks.numbers(opened)
+    for rows, code in (
+        (chunks.rows[is_empty], "empty-chunk"),
+        (chunks.rows[is_odd], "chunk-length"),
+    ):
+        rows = np.intersect1d(rows, of_grid)
+        if not len(rows):
+            continue
+        key = chunks.part.key_at(int(rows[0]))
+        length = int(chunks.columns.lengths[rows[0]])
+        more = f" {len(rows):,} chunks of {array.path_text()} are so." if len(rows) > 1 else ""
+        chunk = array.chunk_array(array.chunk_index(key) or ())
+        if code == "empty-chunk":
+            message = f"`{key}` has a length of 0 bytes, which decode to no chunk.{more}"
+            hint = "Leave the key out if the chunk has no data: then it reads as the fill value."
+        else:
+            message = (
+                f"`{key}` has {counted(length, 'byte')}, but a chunk of {array.path_text()}, "
+                f"which is not compressed, takes {chunk.encoded_size:,}: "
+                f"{_shape(chunk.chunks)} elements of {array.dtype}.{more}"
+            )
+            hint = "Check the length, and shape, chunks and data type of the array."
+        notes.add(code, key, message, hint, count=len(rows))
+
+
+def _odd_rows(opened: OpenedSet, chunks: StoredChunks) -> np.ndarray:
+    """Return the rows whose length is not that of their chunk, where chunks have several."""
+    array = chunks.array
+    rows, numbers = chunks.numbers(opened)
+    if array.chunk_count > LARGEST or not array.shape:
+        return rows[:0]
+    indices = np.stack(np.unravel_index(numbers, array.narrow_grid), axis=1)
+    sizes = array.encoded_sizes(indices)
+    return rows[:0] if sizes is None else rows[chunks.columns.lengths[rows] != sizes]
+
+
+def _shape(lengths: tuple[int, ...]) -> str:
+    return " x ".join(map(str, lengths)) or "1"
+
+
+def _ranks(columns: Columns) -> np.ndarray:
+    """Return the place of each URL in their order, shape ``(urls,)``; as they come if many."""
+    count = len(columns.urls)
+    ranks = np.arange(count)
+    if count <= _SORTED_URLS:
+        urls = text_column([url or "" for url in columns.urls.at(np.arange(count))])
+        ranks[numbers_of(pc.array_sort_indices(urls)).astype(np.int64)] = np.arange(count)
+    return ranks
+
+
+def _lint_order(
+    opened: OpenedSet, chunks: StoredChunks, ranks: np.ndarray, notes: KeyFindings
+) -> None:
+    """Note two chunks that break the order of all others, and would not in each other's place."""
+    columns = chunks.columns
+    ranges = chunks.rows[columns.kinds[chunks.rows] == RANGE]
+    files = ranks[columns.targets[ranges]]
+    if len(ranges) < _FEWEST or not len(_falls(files, columns.offsets[ranges])):
+        return  # the keys are written in order, and so nothing has to be read out of them
+    rows, numbers = chunks.numbers(opened)
+    is_range = columns.kinds[rows] == RANGE
+    rows, numbers = rows[is_range], numbers[is_range]
+    if np.any(numbers[1:] < numbers[:-1]):
+        rows = rows[np.argsort(numbers, kind="stable")]
+    found = _exchanged(ranks[columns.targets[rows]], columns, rows)
+    if found is None and len(np.unique(columns.targets[rows])) > 1:
+        # the names of files may say nothing of order, so each file is looked at by itself
+        rows = rows[np.argsort(columns.targets[rows], kind="stable")]
+        found = _exchanged(columns.targets[rows], columns, rows)
+    if found is None:
+        return
+    one, other = (chunks.part.key_at(int(rows[place])) for place in found)
+    notes.add(
+        "swapped-ranges",
+        one,
+        f"`{one}` and `{other}` seem to have each other's references: {len(rows) - 2:,} other "
+        f"chunks of `{chunks.array.path}` follow each other in their files, these two do not.",
+        "Exchange the two references, if the values agree.",
+    )
+
+
+def _exchanged(files: np.ndarray, columns: Columns, rows: np.ndarray) -> tuple[int, int] | None:
+    """Return the two places that must change for everything to be in order, or None."""
+    falls = _falls(files, columns.offsets[rows])
+    if len(rows) < _FEWEST or not 1 <= len(falls) <= _EXCHANGES:
+        return None
+    first, second = int(falls[0]), int(falls[-1]) + 1
+    if files[first] != files[second] and not _are_alike(files):
+        return None  # one chunk with a file of its own: a lost file rather than an exchange
+    near = {place + step for place in (first, second) for step in (-1, 0, 1)}
+    places = [place for place in sorted(near) if 0 <= place < len(rows)]
+    taken = {place: place for place in places} | {first: second, second: first}
+    in_order = all(
+        _is_before(files, columns, rows, taken[place], taken[place + 1])
+        for place in places
+        if place + 1 in taken
+    )
+    return (first, second) if in_order else None
+
+
+def _are_alike(files: np.ndarray) -> bool:
+    """Say whether each file holds as many of the chunks."""
+    counts = np.unique(files, return_counts=True)[1]
+    return bool(counts.min() == counts.max())
+
+
+def _is_before(files: np.ndarray, columns: Columns, rows: np.ndarray, one: int, other: int) -> bool:
+    """Say whether the range of a row ends where that of another starts, or in a file before.
+
+    In a file with gaps the order says nothing: HDF5 puts chunks where there is room.
+    """
+    if files[one] != files[other]:
+        return bool(files[one] < files[other])
+    end = int(columns.offsets[rows[one]]) + int(columns.lengths[rows[one]])
+    return end == int(columns.offsets[rows[other]])
+
+
+def _falls(files: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return the places whose range does not stand before the next one, shape ``(m,)``."""
+    is_later = (files[1:] == files[:-1]) & (offsets[1:] <= offsets[:-1])
+    found: np.ndarray = np.flatnonzero(is_later | (files[1:] < files[:-1]))
+    return found
+
+
+_CONSOLIDATED = ".zmetadata"
+
+
+def lint_metadata(opened: OpenedSet, notes: KeyFindings) -> None:
+    """Note what no reader opens, and what readers of copies see otherwise."""
+    table = opened.table
+    _lint_nodes(table, notes)
+    _lint_texts(table, notes)
+    _lint_links(table, notes)
+    for array in opened.arrays:
+        _lint_attributes(opened, array, notes)
+    _lint_dimensions(opened, notes)
+    for key in table.metadata:
+        _lint_copies(table, key, notes)
+
+
+def attributes_of(table: Table, array: ArrayMeta) -> Mapping[str, object]:
+    """Return all attributes of an array, those that say how to decode it among them."""
+    if array.zarr_format == 3:
+        return array.attributes
+    return _object_at(table, array.folder + ".zattrs") or {}
+
+
+def _lint_nodes(table: Table, notes: KeyFindings) -> None:
+    for key, found in lint_nodes(table.metadata):
+        notes.add_all(key, [found])
+    for key, row in table.metadata.items():
+        if isinstance(table.reference_at(row), Url | Range):
+            notes.add("metadata-elsewhere", key, ELSEWHERE)
+
+
+def _lint_texts(table: Table, notes: KeyFindings) -> None:
+    good: set[tuple[str, str]] = set()  # many arrays have the same
+    for key in table.metadata:
+        text, name = table.text(key), key.rpartition("/")[2]
+        if text is None or (name, text) in good:
+            continue
+        remarks = list(lint_metadata_text(key, text))
+        if not remarks:
+            good.add((name, text))
+        notes.add_all(key, remarks)
+
+
+def _lint_links(table: Table, notes: KeyFindings) -> None:
+    for key in table.metadata:
+        text, (folder, _, name) = table.text(key), key.rpartition("/")
+        if text is None or EXTERNAL not in text or name == _CONSOLIDATED:
+            continue
+        found = _object_at(table, key) or {}
+        attributes = found if name == ".zattrs" else found.get("attributes")
+        if isinstance(attributes, Mapping):
+            notes.add_all(key, lint_links(folder, attributes))
+
+
+def _lint_attributes(opened: OpenedSet, array: ArrayMeta, notes: KeyFindings) -> None:
+    table = opened.table
+    attributes = attributes_of(table, array)
+    key = array.folder + ".zattrs"
+    if array.zarr_format == 3 or table.find(key) is None:
+        key = array.metadata_key
+    remarks = list(lint_attributes(array, attributes))
+    ignored = lint_ignored_fill_value(array, attributes)
+    remarks += [] if ignored is None else [ignored]
+    notes.add_all(key, remarks)
+    folders = [prefix(folder) for folder in folders_above(array.path)]
+    lacking = [
+        f"`{escape(name, 100)}` ({attribute})"
+        for attribute, name in named_arrays(attributes)
+        if not any(opened.arrays.get(_resolved(folder, name)) for folder in folders)
+    ]
+    if lacking:
+        more = f" and {len(lacking) - _SHOWN:,} more" if len(lacking) > _SHOWN else ""
+        names = f"{', '.join(lacking[:_SHOWN])}{more}"
+        message = f"{array.path_text(True)} names {names}, but the set has no "
+        notes.add("names-nothing", key, f"{message}such array{'s' * (len(lacking) > 1)}.")
+
+
+_SHOWN = 5  # names in one message
+
+
+def _resolved(folder: str, name: str) -> str:
+    """Return the path of an array that a name means in a folder."""
+    return posixpath.normpath(posixpath.join(f"/{folder}", name)).strip("/")
+
+
+def _lint_dimensions(opened: OpenedSet, notes: KeyFindings) -> None:
+    """Note dimensions that have more than one length in a group."""
+    lengths: dict[tuple[str, str], tuple[int, str]] = {}
+    for array in opened.arrays:
+        path, group = array.path, array.path.rpartition("/")[0]
+        for name, length in zip(array.dimensions or (), array.shape, strict=False):
+            before, other = lengths.setdefault((group, name), (length, path))
+            if before == length:
+                continue
+            key = array.metadata_key
+            notes.add(
+                "dimension-sizes-differ",
+                key,
+                f"The dimension {name!r} has a length of {length:,} in `{path}`, but of "
+                f"{before:,} in `{other}`; xarray opens no group with both.",
+                "Give one of them another name, or open without it (`drop_variables`).",
+            )
+
+
+def _lint_copies(table: Table, key: str, notes: KeyFindings) -> None:
+    """Note what consolidated metadata say otherwise than the keys they are copies of."""
+    folder, _, name = key.rpartition("/")
+    if name not in (_CONSOLIDATED, "zarr.json"):
+        return
+    document = _object_at(table, key) or {}
+    copies = dict(_copies(document, name, prefix(folder)))
+    odd = [one for one, copy in copies.items() if _canonical(_object_at(table, one)) != copy]
+    if copies:
+        is_below = (one for one in table.metadata if one.startswith(prefix(folder)))
+        odd += [one for one in is_below if one not in copies and not _is_copy(one, key)]
+    if not odd:
+        return
+    first = odd[0]
+    if table.find(first) is None:
+        message = f"has `{first}`, which is no key of the set"
+    elif first not in copies:
+        message = f"lacks `{first}`"
+    else:
+        message = f"says otherwise than `{first}` itself"
+    more = f", as {len(odd) - 1:,} others differ" if len(odd) > 1 else ""
+    notes.add(
+        "metadata-copies-differ",
+        key,
+        f"`{key}` {message}{more}: readers of consolidated metadata see another set.",
+        "Consolidate the metadata anew, or open with `consolidated=False`.",
+        array=first.rpartition("/")[0],
+        count=len(odd),
+    )
+
+
+def _copies(document: Mapping[str, object], name: str, folder: str) -> Iterator[tuple[str, str]]:
+    """Yield the keys that have a copy in consolidated metadata, and what the copy says."""
+    within = document if name == _CONSOLIDATED else document.get("consolidated_metadata")
+    copies = within.get("metadata") if isinstance(within, Mapping) else None
+    for path, copy in copies.items() if isinstance(copies, Mapping) else ():
+        key = f"{folder}{path}" if name == _CONSOLIDATED else f"{folder}{prefix(path)}zarr.json"
+        yield key, _canonical(copy)
+
+
+def _is_copy(key: str, other: str) -> bool:
+    """Say whether a key holds consolidated metadata itself, or is of another Zarr version."""
+    name = key.rpartition("/")[2]
+    return (
+        name == _CONSOLIDATED
+        or (name == "zarr.json") != (other.endswith("zarr.json"))
+        or (key == other)
+    )
+
+
+def _canonical(value: object) -> str:
+    """Write metadata so that what says the same is the same text; copies of copies do not count."""
+    if isinstance(value, Mapping):
+        value = {name: one for name, one in value.items() if name != "consolidated_metadata"}
+    return json.dumps(value, sort_keys=True)
+
+
+def _object_at(table: Table, key: str) -> Mapping[str, object] | None:
+    text = table.text(key)
+    return None if text is None else parse_metadata(text)

@@ -1,0 +1,164 @@
+"""The model of a reading: values of a part of an array, or why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Struct
+
+from refexplorer.core.text import escape
+from refexplorer.io.decode.sizes import Index
+from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.views.preview.axes import Coordinate
+from refexplorer.views.preview.regions import Region, channels_of, names_of, slices
+from refexplorer.views.wire.messages import Count, ReadOutcome, named
+
+if TYPE_CHECKING:
+    from refexplorer.spec.zarr_metadata import ArrayMeta
+
+_FLAGS = 64  # entries of a legend; with more the values are a scale
+_NAME = 80  # characters of a meaning: a file may hold any text
+
+
+class ChunkCounts(Struct, frozen=True):
+    """The chunks of a reading, by state."""
+
+    fetched: int
+    fill: int
+    failed: int
+
+
+class LostChunks(Struct, frozen=True):
+    """Chunks of a reading that have no reference, or failed."""
+
+    index: tuple[Count, ...]  # Of the first one
+    count: int  # How many there are, one after the other along the last dimension
+    state: Annotated[str, named("Loss", "fill", "failed")]
+
+
+class Flag(Struct, frozen=True):
+    """A value that stands for something, and what it is (CF: ``flag_values``)."""
+
+    value: float
+    meaning: str
+
+
+class ReadingModel(Struct, frozen=True):
+    """Values that were read, or why they were not; numbers travel beside it as a buffer."""
+
+    state: ReadOutcome
+    array: str
+    slices: tuple[str, ...]
+    # Of the values: start, stop and step along each dimension
+    region: tuple[tuple[Count, Count, Count], ...]
+    chunk_shape: tuple[Count, ...]
+    # key_start, separator: A chunk's key is ``key_start`` and its index joined by the separator
+    key_start: str
+    separator: str
+    shape: tuple[int, ...]
+    dtype: str
+    dimensions: tuple[str, ...]
+    units: str | None
+    name: str
+    times: bool  # Whether the values are milliseconds since 1970
+    minimum: float | None
+    maximum: float | None
+    missing: int  # Values that are NaN or the fill value
+    seconds: float
+    message: str | None
+    grant: str | None  # State ``ask``: what `allow` needs
+    coordinates: tuple[Coordinate, ...]
+    chunks: ChunkCounts
+    lost: tuple[LostChunks, ...]  # All chunks that were not fetched
+    texts: tuple[str, ...] | None = None  # Text and structured values, cut, in place of a buffer
+    # How many values along each dimension share one cell; none: each has its own
+    blocks: tuple[int, ...] = ()
+    # What such a cell is: the mean of its values, or the one in the middle
+    reduced: Literal["mean", "nearest"] | None = None
+    flags: tuple[Flag, ...] = ()  # What the values stand for, where they stand for something
+    # The dimension of red, green, blue, and perhaps how opaque; null where there is none
+    channels: int | None = None
+    # fields, field: Of structured values: all that have one value each, and the one that is
+    # shown; null for all as text
+    fields: tuple[str, ...] = ()
+    field: str | None = None
+    # How many values are negative and how many are positive infinity
+    infinite: tuple[int, int] = (0, 0)
+    # Of the values as they are decoded: ``int64``, ``float32``, ``datetime64[ns]``
+    value_type: str = ""
+    # ``minimum`` and ``maximum`` with every digit of their type
+    extremes: tuple[str, str] | None = None
+    is_complex: bool = False  # Whether the values are magnitudes
+
+
+def triples(places: Region) -> tuple[tuple[int, int, int], ...]:
+    """Return start, stop and step along each dimension."""
+    return tuple((part.start, part.stop, part.step) for part in places)
+
+
+def counts_of(states: Mapping[Index, ChunkState]) -> ChunkCounts:
+    """Count chunks by state."""
+    found = list(states.values())
+    return ChunkCounts(*(found.count(state) for state in ChunkState))
+
+
+def lost_of(states: Mapping[Index, ChunkState]) -> Iterator[LostChunks]:
+    """Yield the chunks that were not fetched, those of one state in a row together."""
+    lost = sorted(
+        (index, state) for index, state in states.items() if state is not ChunkState.FETCHED
+    )
+    first: Index = ()
+    state, count = ChunkState.FETCHED, 0
+    for index, found in lost:
+        if count and state is found and index == (*first[:-1], first[-1] + count):
+            count += 1
+            continue
+        if count:
+            yield LostChunks(first, count, state)
+        first, state, count = index, found, 1
+    if count:
+        yield LostChunks(first, count, state)
+
+
+def blank_reading(array: ArrayMeta, places: Region) -> ReadingModel:
+    """Return what is known of a reading before it is begun."""
+    units = array.attributes.get("units")
+    name = array.attributes.get("long_name", array.path.rpartition("/")[2])
+    return ReadingModel(
+        state="failed",
+        array=array.path,
+        slices=slices(array, places),
+        region=triples(places),
+        chunk_shape=array.chunks,
+        key_start=array.folder + array.prefix if array.shape else array.chunk_key(()),
+        separator=array.separator,
+        shape=(),
+        dtype=array.dtype,
+        dimensions=names_of(array),
+        units=units if isinstance(units, str) else None,
+        name=name if isinstance(name, str) else array.path,
+        times=False,
+        minimum=None,
+        maximum=None,
+        missing=0,
+        seconds=0.0,
+        message=None,
+        grant=None,
+        coordinates=(),
+        chunks=ChunkCounts(0, 0, 0),
+        lost=(),
+        flags=tuple(_flags(array)),
+        channels=channels_of(array),
+    )
+
+
+def _flags(array: ArrayMeta) -> Iterator[Flag]:
+    """Yield the flags of an array; none where values and meanings are not as many."""
+    values, meanings = array.attributes.get("flag_values"), array.attributes.get("flag_meanings")
+    names = meanings.split() if isinstance(meanings, str) else []
+    numbers = values if isinstance(values, list) else []
+    if len(names) == len(numbers) <= _FLAGS:
+        for value, name in zip(numbers, names, strict=True):
+            if isinstance(value, int | float):
+                yield Flag(float(value), escape(name, _NAME))

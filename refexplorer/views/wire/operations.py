@@ -1,0 +1,169 @@
+"""Requests are methods of controllers; what is sent is checked by their signatures.
+
+A view declares a request by `request`, and one that takes long by `job`:
+
+    @job("cost.touches", in_turn=True, buffers="How often each chunk is read.")
+    def touches(self, report: JobReport, array: str, access: str) -> tuple[Touches, Buffers]:
+        \"\"\"Count how often an access reads each chunk of an array.\"\"\"
+
+Its parameters are the fields of the request, what it returns is the answer. `report` tells how far
+a job is, and `number` is the id of the request; neither is sent.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
+
+import msgspec
+from msgspec import structs
+
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.views.wire.answering import Buffers, Message, answered, failure
+from refexplorer.views.wire.json_form import from_wire, to_wire
+from refexplorer.views.wire.messages import Done, Request
+
+if TYPE_CHECKING:
+    from refexplorer.views.wire.jobs import JobAnswer, JobReport, Jobs
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+OWN = ("self", "report", "number")
+"""Parameters that are no fields of a request."""
+
+
+@dataclass(frozen=True)
+class RequestMethod:
+    """A request, as the method that answers it declares it."""
+
+    name: str  # What the front end asks by
+    method: Callable[..., Any]
+    is_later: bool  # Whether it is answered from a thread, after events `progress`
+    is_in_turn: bool  # Whether it waits for those before it: they use the same memory
+    buffers: str  # What travels beside the answer; empty for nothing
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        return get_type_hints(self.method, include_extras=True)
+
+    @cached_property
+    def asks(self) -> type[msgspec.Struct]:
+        """The model of the request."""
+        found = inspect.signature(self.method).parameters
+        fields = [
+            (each.name, self._hints[each.name])
+            if each.default is each.empty
+            else (each.name, self._hints[each.name], each.default)
+            for each in found.values()
+            if each.name not in OWN
+        ]
+        return msgspec.defstruct(
+            self.name, fields, bases=(Request,), module=self.method.__module__,
+            tag=self.name, frozen=True, kw_only=True, forbid_unknown_fields=True,
+        )  # fmt: skip
+
+    @cached_property
+    def reply(self) -> Any:
+        """The type of the answer."""
+        found = self._hints["return"]
+        found = get_args(found)[0] if self.buffers else found
+        return Done if found is type(None) else found
+
+    @cached_property
+    def wants(self) -> set[str]:
+        """What the method takes beside the fields of the request."""
+        return {*inspect.signature(self.method).parameters} & {*OWN}
+
+
+Bound = Mapping[str, tuple[RequestMethod, Callable[..., Any]]]
+"""What answers each request, by its name."""
+
+
+def request(name: str, *, buffers: str = "") -> Callable[[_Method], _Method]:
+    """Let a method answer a request at once."""
+    return _declared(name, False, False, buffers)
+
+
+def job(name: str, *, in_turn: bool = False, buffers: str = "") -> Callable[[_Method], _Method]:
+    """Let a method answer a request from a thread."""
+    return _declared(name, True, in_turn, buffers)
+
+
+def _declared(name: str, *how: Any) -> Callable[[_Method], _Method]:
+    def declare(method: _Method) -> _Method:
+        vars(method)["operation"] = RequestMethod(name, method, *how)
+        return method
+
+    return declare
+
+
+def operations(controller: type[Any]) -> Iterator[RequestMethod]:
+    """Yield the requests that a class answers, in the order of its text."""
+    for base in reversed(controller.__mro__):
+        for each in vars(base).values():
+            found = getattr(each, "operation", None)
+            if isinstance(found, RequestMethod):
+                yield found
+
+
+def bound(controllers: Iterable[Any]) -> Bound:
+    """Return what answers each request of some controllers, by its name."""
+    found: dict[str, tuple[RequestMethod, Callable[..., Any]]] = {}
+    for controller in controllers:
+        for each in operations(type(controller)):
+            found[each.name] = each, getattr(controller, each.method.__name__)
+    return found
+
+
+def question(name: str, /, **fields: Any) -> Message:
+    """Return the message that asks a request, as the front end sends it."""
+    return {"op": name, **to_wire(fields)}
+
+
+def read(
+    known: Bound, message: Mapping[str, Any]
+) -> tuple[RequestMethod, Callable[..., Any], dict[str, Any]]:
+    """Return which request a message is, what answers it, and its fields.
+
+    Raises
+    ------
+    RefexplorerError
+        If there is no such request, or the message is not as its signature says.
+    """
+    name = message.get("op")
+    if not isinstance(name, str) or name not in known:
+        raise RefexplorerError(f"There is no operation {name!r}.")
+    operation, call = known[name]
+    fields = structs.asdict(from_wire(message, operation.asks))
+    number = fields.pop("id")
+    return operation, call, fields | ({"number": number} if "number" in operation.wants else {})
+
+
+def answer(
+    known: Bound, message: object, jobs: Jobs | None = None
+) -> list[tuple[Message, Buffers]]:
+    """Answer a message, or let a job do so later; what is no message is ignored."""
+    if not isinstance(message, dict):
+        return []
+    number = message.get("id")
+    try:
+        operation, call, fields = read(known, message)
+
+        def work(report: JobReport | None = None) -> JobAnswer:
+            told = {"report": report} if "report" in operation.wants else {}
+            found = call(**fields, **told)
+            reply, buffers = found if operation.buffers else (found, [])
+            return Done() if reply is None else reply, buffers
+
+        if operation.is_later:
+            assert jobs is not None
+            jobs.start(number, work, is_in_turn=operation.is_in_turn)
+            return []
+        reply, buffers = work()
+        return [(answered(number, reply), buffers)]
+    except Exception as error:
+        return [(failure(number, error), [])]

@@ -1,0 +1,116 @@
+"""What stands where in the tree, and the chunks of an array as a strip beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import refexplorer as rx
+from tests.helpers.explorer import Host, later
+
+ZGROUP = json.dumps({"zarr_format": 2})
+
+
+def array(shape: list[int], chunks: list[int], **attributes: object) -> dict[str, str]:
+    dimensions = attributes.pop("dimensions", None)
+    metadata = {
+        "zarr_format": 2, "shape": shape, "chunks": chunks, "dtype": "<i2", "order": "C",
+        "fill_value": 0, "compressor": None, "filters": None,
+    }  # fmt: skip
+    if dimensions is not None:
+        attributes["_ARRAY_DIMENSIONS"] = dimensions
+    return {".zarray": json.dumps(metadata), ".zattrs": json.dumps(attributes)}
+
+
+def refs_of(**arrays: dict[str, str]) -> rx.ReferenceSet:
+    found = {".zgroup": ZGROUP, ".zattrs": "{}"}
+    for path, keys in arrays.items():
+        found |= {f"{path}/{name}": text for name, text in keys.items()}
+    return rx.open_references(found)
+
+
+def names(host: Host) -> list[str]:
+    return [row["path"] for row in host.ask("tree.rows", start=0, n=100)["rows"]]
+
+
+def test_data_variables_come_first_the_largest_before_the_others() -> None:
+    refs = refs_of(
+        crs=array([], [], grid_mapping_name="latitude_longitude"),
+        height=array([4, 6], [4, 6], dimensions=["lat", "lon"]),
+        lat=array([4], [4], dimensions=["lat"]),
+        lon=array([6], [6], dimensions=["lon"]),
+        quality=array([4, 6], [4, 6], dimensions=["lat", "lon"]),
+        tas=array(
+            [9, 4, 6], [1, 4, 6], dimensions=["time", "lat", "lon"], coordinates="wet time",
+            long_name="air temperature", units="K", ancillary_variables="quality",
+        ),
+        time=array([9], [9], dimensions=["time"]),
+        wet=array([4, 6], [4, 6], dimensions=["lat", "lon"]),
+    )  # fmt: skip
+    host = Host(refs)
+    order = ["tas", "height", "quality", "lat", "lon", "time", "wet", "crs", ".zattrs", ".zgroup"]
+    assert names(host) == order
+    assert host.ask("hello")["variables"] == ["tas", "height", "quality"]
+    for number, path in enumerate(order):
+        assert host.ask("tree.reveal", path=path)["index"] == number
+    assert host.ask("tree.toggle", path="height", open=True)["index"] == 1
+    assert names(host)[1:5] == ["height", "height/.zarray", "height/.zattrs", "quality"]
+    assert host.ask("tree.reveal", path="time")["index"] == order.index("time") + 2
+
+
+def test_a_row_says_what_an_array_is() -> None:
+    refs = refs_of(
+        tas=array([9], [3], long_name="air temperature", units="K"),
+        named=array([9], [3], standard_name="sea_ice_fraction", units="1"),
+        plain=array([9], [3], units="days since 2000-01-01"),
+    )
+    rows = {row["path"]: row["label"] for row in Host(refs).ask("tree.rows", start=0, n=9)["rows"]}
+    assert rows["tas"] == "air temperature (K)"
+    assert rows["named"] == "sea ice fraction"
+    assert rows["plain"] is None
+
+
+def counted(host: Host) -> None:
+    later(host, "health.rows", start=0, n=1, sort="trouble", descending=True)
+
+
+def test_the_strip_of_an_array_has_the_worst_state_of_each_part(tmp_path: Path) -> None:
+    (tmp_path / "all.bin").write_bytes(bytes(1000))
+    keys: dict[str, object] = dict(array([6, 4], [1, 2], dimensions=["time", "x"]))
+    for row in range(6):
+        for column in range(2):
+            keys[f"{row}.{column}"] = ["all.bin", 10 * row, 4]
+    del keys["2.0"], keys["2.1"], keys["3.1"]
+    keys["4.0"] = ["gone.bin", 0, 4]
+    keys["5.0"] = ["all.bin", -3, 4]
+    found = {".zgroup": ZGROUP} | {f"v/{name}": each for name, each in keys.items()}
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps(found))
+    host = Host(rx.open_references(path))
+    strip = {row["path"]: row["strip"] for row in host.ask("tree.rows", start=0, n=9)["rows"]}
+    assert strip["v"] is None  # not before the chunks are counted
+    counted(host)
+    strip = {row["path"]: row["strip"] for row in host.ask("tree.rows", start=0, n=9)["rows"]}
+    assert strip["v"] == "rr-prx"
+    host.read("v", [1, 0])
+    host.read("v", [4, 0])
+    assert host.ask("tree.strips", array="v")["strips"] == ["rv-pxx", "xp"]
+
+
+def test_a_long_dimension_is_drawn_in_parts_and_a_generated_one_costs_no_more() -> None:
+    document = {
+        "version": 1,
+        "gen": [{
+            "key": "v/{{i}}.0", "url": "{{i}}.nc", "offset": "0", "length": "4",
+            "dimensions": {"i": {"stop": 10**9}},
+        }],
+        "refs": {
+            ".zgroup": ZGROUP,
+            **{f"v/{name}": text for name, text in array([10**9, 2], [1, 2]).items()},
+        },
+    }  # fmt: skip
+    host = Host(rx.open_references(document))
+    counted(host)
+    (strip, other) = host.ask("tree.strips", array="v")["strips"]
+    assert set(strip) == set(other) == {"r"}
+    assert (len(strip), len(other)) == (96, 1)

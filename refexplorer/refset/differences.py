@@ -310,7 +310,8 @@ class Differences:
         """
         if array.chunk_count > GRID_CHUNKS:
             raise LimitError(
-                f"`{array.path}` has {array.chunk_count:,} chunks, and a grid of changes is "
+                f"{array.path_text(True)} has {array.chunk_count:,} chunks, and a grid of "
+                "changes is "
                 f"made of at most {GRID_CHUNKS:,}."
             )
         grid = np.full(array.grid, ABSENT, np.int8)

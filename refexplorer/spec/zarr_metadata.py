@@ -22,7 +22,7 @@ from refexplorer.spec.chunk_axes import ChunkAxis, read_axis
 
 FIELDS_OF_DTYPE = 1_000  # fields of a compound type; a stranger's type may nest without end
 STRUCTURED = "structured"
-STRUCTURES = frozenset({STRUCTURED, "struct"})
+STRUCTURES = (STRUCTURED, "struct")
 # numpy holds text as UTF-32
 _CODE_POINT = 4
 _TIMES = frozenset({"numpy.datetime64", "numpy.timedelta64"})
@@ -244,6 +244,10 @@ class ArrayMeta(PickledByFields):
     prefix: str
     separator: str
     varying: tuple[ChunkAxis, ...] | None = None
+
+    def path_text(self, is_start: bool = False) -> str:
+        """Return its path for a sentence, or for the start of one."""
+        return f"`{self.path}`" if self.path else f"{'T' if is_start else 't'}he root array"
 
     @cached_property
     def axes(self) -> tuple[ChunkAxis, ...]:

@@ -158,7 +158,7 @@ async def ask(targets: Targets, url: str | None, unlisted: str | None = None) ->
         except AccessError:
             raise
         except Exception as error:  # each protocol has errors of its own
-            words = cause(error, place)
+            words = cause(error, place, url)
             said = f"{words[:1].upper()}{words[1:]}."
             if unlisted is None or not url.startswith(unlisted):
                 return Answer(None, said)

@@ -383,8 +383,8 @@ def numbers_in_state(
     grid = refs.chunk_grid(array.path)
     if not grid.complete:
         raise LimitError(
-            f"Too many chunks of `{array.path}` are generated to list those of one state; the map "
-            "of chunks shows them."
+            f"Too many chunks of {array.path_text()} are generated to list those of one state; "
+            "the map of chunks shows them."
         )
     if state == "rejected":
         return _numbers(grid, grid.left_out)
@@ -396,8 +396,9 @@ def numbers_in_state(
         return referenced
     if array.chunk_count > LISTED_CHUNKS:
         raise LimitError(
-            f"`{array.path}` has {array.chunk_count:,} chunks, more than the {LISTED_CHUNKS:,} of "
-            "which those without a reference are listed; the map of chunks shows them."
+            f"{array.path_text(True)} has {array.chunk_count:,} chunks, more than the "
+            f"{LISTED_CHUNKS:,} of which those without a reference are listed; the map of chunks "
+            "shows them."
         )
     there = np.concatenate([referenced, _numbers(grid, grid.left_out)])
     return np.setdiff1d(np.arange(array.chunk_count), there)

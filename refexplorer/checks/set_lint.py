@@ -77,7 +77,7 @@ def lint_codecs(opened: OpenedSet, base: str, findings: Findings) -> frozenset[s
             good.add(array.path)
         else:
             code, said = problem
-            findings.add(code, base + pointer(key), f"`{array.path}` {said}", key=key)
+            findings.add(code, base + pointer(key), f"{array.path_text(True)} {said}", key=key)
     return frozenset(good)
 
 
@@ -179,7 +179,8 @@ def lint_values(
             findings.add(
                 "undecodable-inline",
                 base + pointer(key),
-                f"The inline data of `{key}` is no chunk of `{found.array.path}`: {found.reason}",
+                f"The inline data of `{key}` is no chunk of {found.array.path_text()}: "
+                f"{found.reason}",
                 key=key,
                 count=len(found.failed),
             )
@@ -246,8 +247,8 @@ def _note_masked(opened: OpenedSet, seen: _Seen, base: str, findings: Findings) 
         findings.add(
             "fill-value-masks",
             base + pointer(key),
-            f"xarray reads {seen.masked:,} of {counted(seen.values, 'value')} of `{array.path}` as "
-            f"missing, since they equal the fill value {value!r}.",
+            f"xarray reads {seen.masked:,} of {counted(seen.values, 'value')} of "
+            f"{array.path_text()} as missing, since they equal the fill value {value!r}.",
             'Write "fill_value": null if the array has no missing values.',
             key=key,
         )
@@ -255,7 +256,7 @@ def _note_masked(opened: OpenedSet, seen: _Seen, base: str, findings: Findings) 
         findings.add(
             "fill-value-may-mask",
             base + pointer(key),
-            f"xarray reads each {value!r} of `{array.path}` as missing, since it is the fill "
+            f"xarray reads each {value!r} of {array.path_text()} as missing, since it is the fill "
             "value; whether its data has one was not checked.",
             'Write "fill_value": null if the array has no missing values.',
             key=key,

@@ -245,6 +245,10 @@ class ArrayMeta(PickledByFields):
     separator: str
     varying: tuple[ChunkAxis, ...] | None = None
 
+    def path_text(self, is_start: bool = False) -> str:
+        """Return its path for a sentence, or for the start of one."""
+        return f"`{self.path}`" if self.path else f"{'T' if is_start else 't'}he root array"
+
     @cached_property
     def axes(self) -> tuple[ChunkAxis, ...]:
         """The chunks along each dimension."""

@@ -83,10 +83,10 @@ def _asked(
 
 _TEXTS, _BYTES = "texts", "bytes"
 """Elements of varying length, as JSON."""
-_PackedForm = tuple[Any, Sequence[int]] | None
+_ArrayForm = tuple[Any, Sequence[int]] | None
 
 
-def _packed(data: Any) -> tuple[_PackedForm, bytes]:
+def _packed(data: Any) -> tuple[_ArrayForm, bytes]:
     """Return what stands for bytes or an array on the way between processes."""
     if not isinstance(data, np.ndarray):
         return None, bytes(data)
@@ -101,7 +101,7 @@ def _packed(data: Any) -> tuple[_PackedForm, bytes]:
     raise DecodeError("Values that are neither text nor bytes are not shown step by step.")
 
 
-def _unpacked(form: _PackedForm, data: bytes) -> Any:
+def _unpacked(form: _ArrayForm, data: bytes) -> Any:
     if form is None:
         return data
     dtype, shape = form

@@ -24,7 +24,7 @@ export function Details({ session, hello }: { session: ExplorerSession; hello: H
         >
           The set
         </button>
-        {selection !== "" && (
+        {selection !== "" && aboutSet && (
           <button
             type="button"
             class="link cut-end"

@@ -379,16 +379,18 @@ export class ExplorerSession extends Views<ExplorerState> {
     if (this.state.selection !== "") await this.lookAt(this.state.selection);
   }
 
-  /** Narrows the tree to what is wrong, opens the first array that has trouble, and selects its first key. */
-  async showTrouble(): Promise<void> {
-    if (this.state.only !== "trouble") await this.showOnly("trouble");
-    for (let index = 0; index < this.rows.total; index++) {
+  /** Narrows the tree to what is wrong, and selects its first key, or the next one after the active row. */
+  async showTrouble(by: 1 | -1 = 1): Promise<void> {
+    const isNarrowed = this.state.only === "trouble" && !this.state.searching;
+    if (!isNarrowed) await this.showOnly("trouble");
+    let index = isNarrowed && this.state.selection !== "" ? this.state.active + by : 0;
+    for (; index >= 0 && index < this.rows.total; index += by) {
       const row = this.rows.fresh(index) ?? (await this.fetchRow(index));
       if (row === undefined) return;
-      if (row.type !== "key") await this.toggle(row, true);
-      else return this.goTo(index);
+      if (row.type === "key") return this.goTo(index);
+      if (by > 0) await this.toggle(row, true);
     }
-    this.showDetails(true);
+    if (!isNarrowed) this.showDetails(true);
   }
 
   /** All that is known of a key, for one that may not be the selected one. */

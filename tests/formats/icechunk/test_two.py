@@ -22,6 +22,7 @@ from refexplorer.io.access import AccessPolicy
 from refexplorer.verbs.opening import open_guarded
 from tests.formats.icechunk.building import moment, targets_of, write
 from tests.formats.icechunk.icechunk_two import COUNT, ZIP
+from tests.helpers.audits import files
 from tests.helpers.commands import run
 from tests.helpers.newer_python import has_two
 
@@ -143,36 +144,26 @@ def test_info_lists_branches_tags_and_snapshots(folder: Path) -> None:
     assert told["more_snapshots"] is False
 
 
-def test_what_changed_since_it_was_written_is_found(folder: Path) -> None:
+@pytest.mark.parametrize("verb", ["check_targets", "audit"])
+def test_what_changed_since_it_was_written_is_found(folder: Path, verb: str) -> None:
     allow = [str(folder.parent)]
-    before = rx.open_references(f"{folder}@v1").allowing(*allow).check_targets()
-    (record,) = [each for each in before if each.url and each.url.endswith("f.bin")]
-    assert (record.state, record.unchanged) == ("changed", False)
-    assert "It changed since references to it were written: it was last modified" in str(record)
-    assert not before.good
-    assert "1 that changed since references to it were written" in before.summary
-    after = rx.open_references(folder).allowing(*allow).check_targets()
-    (record,) = [each for each in after if each.url and each.url.endswith("f.bin")]
-    assert (record.state, record.unchanged, record.message) == ("good", True, None)
-    assert "Only sizes, and 1 recorded version, were compared" in after.summary
+
+    def found(source: str | Path) -> tuple[rx.Report, dict[str, Any]]:
+        report = getattr(rx.open_references(source).allowing(*allow), verb)(workers=1)
+        return report, files(report)["f.bin"]
+
+    before, row = found(f"{folder}@v1")
+    assert (row["state"], before.status) == ("changed", 1)
+    said = "It changed since references to it were written: it was last modified"
+    assert row["message"].startswith(said)
+    assert said in str(before)
+    assert before.headline.text == "is stale: 1 file changed"
+    after, row = found(folder)
+    assert (row["state"], row["message"], after.status) == ("asked", None, 0)
+    unread = getattr(rx.open_references(folder), verb)()
+    assert unread.status == 2
     os.utime(folder.parent / "targets/f.bin", (moment(2).timestamp(),) * 2)
-    again = rx.open_references(folder).allowing(*allow).check_targets()
-    assert [each.state for each in again if each.unchanged is False] == ["changed"]
-
-
-def test_an_audit_finds_it_too(folder: Path) -> None:
-    allow = [str(folder.parent)]
-    before = rx.open_references(f"{folder}@v1").allowing(*allow).audit(workers=1)
-    assert not before.good
-    assert (before.summary.versions, before.summary.outdated_count) == (1, 1)
-    assert "f.bin: It changed since references to it were written" in str(before)
-    assert "1 target compared with the version that Icechunk recorded: 1 changed" in str(before)
-    after = rx.open_references(folder).allowing(*allow).audit(workers=1)
-    assert after.good
-    assert (after.summary.versions, after.summary.outdated_count) == (1, 0)
-    unread = rx.open_references(folder).audit(decode="none", workers=1)
-    assert unread.summary.not_compared == 1
-    assert "1 recorded version of targets" in str(unread)
+    assert found(folder)[1]["state"] == "changed"
 
 
 @pytest.mark.parametrize("path", ["", "g", "big"])
@@ -293,3 +284,27 @@ def test_arrays_in_folders_without_metadata_are_found() -> None:
     session.commit("no groups")
     assert set(rx.open_references(made).arrays()) == {"x", "a/b/y"}
     assert set(rx.open_references(made.readonly_session("main")).arrays()) == {"x", "a/b/y"}
+
+
+def test_manifests_in_several_files_are_one_array(tmp_path: Path) -> None:
+    each = {icechunk.ManifestSplitDimCondition.Any(): 3}
+    splitting = icechunk.ManifestSplittingConfig.from_dict(
+        {icechunk.ManifestSplitCondition.AnyArray(): each}
+    )
+    config = icechunk.RepositoryConfig.default()
+    config.manifest = icechunk.ManifestConfig(splitting=splitting)
+    config.inline_chunk_threshold_bytes = 0
+    storage = icechunk.local_filesystem_storage(str(tmp_path / "repo"))
+    session = icechunk.Repository.create(storage, config=config).writable_session("main")
+    values = np.arange(120, dtype="<i4").reshape(20, 6)
+    array = zarr.create_array(session.store, name="x", shape=(20, 6), chunks=(2, 3), dtype="<i4")
+    array[:] = values
+    session.commit("values")
+    assert len(list((tmp_path / "repo" / "manifests").iterdir())) > 1
+    refs = rx.open_references(tmp_path / "repo").allowing(str(tmp_path))
+    np.testing.assert_array_equal(np.asarray(refs.read("x")), values)
+
+
+def test_advice_says_how_often_icechunk_asks(folder: Path) -> None:
+    notes = rx.open_references(folder).advise().notes
+    assert any("5 requests for each virtual chunk (icechunk#2256)" in note for note in notes)

@@ -114,6 +114,12 @@ def test_a_value_that_no_attribute_takes_for_missing(attributes: dict[str, Any])
     assert found(document(None, 5, attributes=attributes)).keys() == {"fill-value-may-mask"}
 
 
+def test_nines_in_single_precision_are_a_usual_sign() -> None:
+    value = float(np.float32(-9999.9))
+    assert str(value) == "-9999.900390625"
+    assert found(document(None, value, name="temp", dtype="<f4")) == {}
+
+
 def test_fill_values_are_compared_in_the_data_type_of_the_array() -> None:
     digits = {"_FillValue": float(np.float32(9.96921e36))}
     source = document([1, 2, 3, 9.96921e36], 9.96921e36, dtype="<f4", attributes=digits)

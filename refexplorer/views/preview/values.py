@@ -28,7 +28,7 @@ from refexplorer.io.reading.chunks import (
 )
 from refexplorer.io.reading.selection import Assembled
 from refexplorer.views.preview.regions import Region, chunks_touched
-from refexplorer.views.wire.failure_log import FailureLog
+from refexplorer.views.wire.context import FailureLog
 from refexplorer.views.wire.jobs import JobReport, unheard
 
 if TYPE_CHECKING:

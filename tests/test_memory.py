@@ -226,7 +226,7 @@ def test_a_confined_opening_names_the_limit_of_the_process(tmp_path: Path) -> No
         "from refexplorer.hosts.page.openings import *\n"
         "from refexplorer.verbs.opening import open_references\n"
         "opening = partial(open_references, sys.argv[1])\n"
-        "try: ConfinedOpening(VisitorLimits()).open('it', partial(opening))\n"
+        "try: Openings(VisitorLimits()).open('it', partial(opening))\n"
         "except LimitError as error: print(error)"
     )
     ran = within(400 * 2**20, "-c", code, bulky(tmp_path))

@@ -18,7 +18,7 @@ from refexplorer.formats.columns.references import BASE64
 from refexplorer.formats.documents import locator_of
 from refexplorer.formats.finding import note_encoding
 from refexplorer.formats.source import Source
-from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe
+from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe, require_codecs
 from refexplorer.io.decode.sizes import POINTER, is_bounded, region
 from refexplorer.io.decode.steps import VALUES, error_text, steps
 from refexplorer.readers.comparing import note_readers
@@ -77,7 +77,7 @@ def lint_codecs(opened: OpenedSet, base: str, findings: Findings) -> frozenset[s
             good.add(array.path)
         else:
             code, said = problem
-            findings.add(code, base + pointer(key), f"`{array.path}` {said}", key=key)
+            findings.add(code, base + pointer(key), f"{array.path_text(True)} {said}", key=key)
     return frozenset(good)
 
 
@@ -100,6 +100,10 @@ def _problem(array: ArrayMeta, text: str) -> tuple[str, str] | None:
         if name and not is_installed(name, array.zarr_format):
             guess = suggest(name, _KNOWN)
             return "codec-not-installed", f"{missing(name, array.zarr_format)} {guess}".rstrip()
+    try:  # of the codecs inside of shards, and of the data type
+        require_codecs("array", text.encode())
+    except RefexplorerError as error:
+        return "codec-not-installed", f"{error}".removeprefix("array ")
     if any(lint_metadata_text(array.metadata_key, text)):  # noted already, and better
         return None
     from refexplorer.io.reading.zarr_refusals import array_refusal  # with Zarr, slow to import
@@ -175,7 +179,8 @@ def lint_values(
             findings.add(
                 "undecodable-inline",
                 base + pointer(key),
-                f"The inline data of `{key}` is no chunk of `{found.array.path}`: {found.reason}",
+                f"The inline data of `{key}` is no chunk of {found.array.path_text()}: "
+                f"{found.reason}",
                 key=key,
                 count=len(found.failed),
             )
@@ -242,8 +247,8 @@ def _note_masked(opened: OpenedSet, seen: _Seen, base: str, findings: Findings) 
         findings.add(
             "fill-value-masks",
             base + pointer(key),
-            f"xarray reads {seen.masked:,} of {counted(seen.values, 'value')} of `{array.path}` as "
-            f"missing, since they equal the fill value {value!r}.",
+            f"xarray reads {seen.masked:,} of {counted(seen.values, 'value')} of "
+            f"{array.path_text()} as missing, since they equal the fill value {value!r}.",
             'Write "fill_value": null if the array has no missing values.',
             key=key,
         )
@@ -251,7 +256,7 @@ def _note_masked(opened: OpenedSet, seen: _Seen, base: str, findings: Findings) 
         findings.add(
             "fill-value-may-mask",
             base + pointer(key),
-            f"xarray reads each {value!r} of `{array.path}` as missing, since it is the fill "
+            f"xarray reads each {value!r} of {array.path_text()} as missing, since it is the fill "
             "value; whether its data has one was not checked.",
             'Write "fill_value": null if the array has no missing values.',
             key=key,

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from refexplorer.core.errors import LimitError
 
+INT64_MAX = 2**63 - 1
+"""The largest number that a column of numpy or Arrow holds with a sign."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:

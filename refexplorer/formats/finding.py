@@ -45,7 +45,7 @@ from refexplorer.formats.other_files import (
     fitting,
     is_web,
     kind_of,
-    refuse_other,
+    refuse_early,
     refuse_zarr,
     whole_pattern,
 )
@@ -120,11 +120,11 @@ def _document(
     name: str, filesystem: AbstractFileSystem, path: str, head: bytes, terms: OpeningTerms
 ) -> bytes:
     if 0 < len(head) < PROBE:  # that was all of it
-        refuse_other(name, head)
+        refuse_early(name, head)
         return head
     with filesystem.open(path, "rb", compression=None) as file:
         head = read_within(file, PROBE)
-        refuse_other(name, head)
+        refuse_early(name, head)
         terms.check_size(name, filesystem.info(path).get("size") or 0)
         # a byte beyond the limit, so that a size that the server does not tell is refused, too
         return head + read_within(file, terms.limits.document_bytes + 1 - len(head))

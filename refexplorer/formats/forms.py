@@ -29,6 +29,7 @@ from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.datafiles.references import references_of
 from refexplorer.formats.datafiles.streams import RangeStream
 from refexplorer.formats.dmrpp import DmrppFile, is_dataset, read_xml
+from refexplorer.formats.documents import parse_json
 from refexplorer.formats.icechunk.facts import MARKS
 from refexplorer.formats.icechunk.history import Recorded, recorded_versions
 from refexplorer.formats.icechunk.repository import (
@@ -39,7 +40,16 @@ from refexplorer.formats.icechunk.repository import (
     object_version,
     url_version,
 )
-from refexplorer.formats.other_files import PROBE, is_dmrpp, kind_of, refuse_other
+from refexplorer.formats.other_files import (
+    PROBE,
+    is_dmrpp,
+    is_stac_set,
+    is_zip,
+    kind_of,
+    refuse_other,
+    stac_references,
+)
+from refexplorer.formats.parquet.zipped import zipped_store
 from refexplorer.formats.source import (
     DOCUMENTS,
     HEAD,
@@ -51,9 +61,11 @@ from refexplorer.formats.source import (
     SourceFile,
     SourceFolder,
     SourceForm,
+    decode_text,
     warn_of_left_out,
 )
 from refexplorer.formats.zarr_stores import ZarrForm, is_consolidated
+from refexplorer.spec.findings import Findings
 
 LARGE = HEAD
 LONG = 2**16  # bytes from which a document is read in blocks
@@ -94,6 +106,30 @@ class JsonForm(SourceForm):
             is_long=size >= LONG,
             is_large=size >= LARGE,
         )
+
+
+class StacForm(SourceForm):
+    """A STAC item or collection that has references itself."""
+
+    name = "STAC"
+    guarded = True
+
+    def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
+        """Take a parsed document."""
+        value = stac_references(given)
+        return None if value is None else Source("STAC item", self.name, value=value)
+
+    def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
+        """Read a document."""
+        if not is_stac_set(file.head):
+            return None
+        terms.check_size(file.name, file.size)
+        with file.content() as stream:
+            document = parse_json(decode_text(stream.read()), terms.limits, Findings())
+        value = stac_references(document)
+        place = None if file.local is None else str(file.local.resolve())
+        found = Source(file.name, self.name, file.location, value=value, place=place)
+        return None if value is None else found
 
 
 class LindiForm(SourceForm):
@@ -368,10 +404,22 @@ class ParquetForm(SourceForm):
         return Source(folder.name, self.name, folder.parent, store=store)
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
-        """Find the store that a file of this name is of."""
+        """Find the store that a file of this name is of, or that a zip archive has."""
+        if is_zip(file.head[:4]):
+            return self._of_zip(file, terms)
         if file.local is None or file.local.name != ZMETADATA:
             return None
         return self.of_folder(SourceFolder.at(file.local.parent, None, terms.files), terms)
+
+    def _of_zip(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
+        terms.check_size(file.name, file.size)
+        with file.content() as stream:
+            store = zipped_store(stream, file.name, terms.limits)
+        place = None if file.local is None else str(file.local.resolve())
+        if place is None and file.location is not None:
+            place = f"{file.location.rstrip('/')}/{file.name}"
+        found = Source(file.name, self.name, file.location, store=store, place=place)
+        return None if store is None else found
 
 
 class VirtualiZarrForm(SourceForm):
@@ -402,17 +450,18 @@ class VirtualiZarrForm(SourceForm):
 
 
 def _is_virtual(dataset: Any) -> bool:
+    # `data` would load what is lazy
     held = (type(variable._data) for variable in dataset.variables.values())
     return any(kind.__module__.startswith("virtualizarr.") for kind in held)
 
 
 def _groups_of(source: Any) -> Mapping[str, Any]:
     """Return the groups of a store or of a group as datasets by path, all of them references."""
-    group = getattr(source, "_group", source)  # a store has no other way to groups in groups
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        datasets: Mapping[str, Any] = group.to_virtual_datasets()
-    return datasets
+        if type(source).__name__ == "ManifestStore":  # which reads coordinates by default
+            return _nodes_of(source.to_virtual_datatree(loadable_variables=[]))
+        return _nodes_of(source.to_virtual_datatree())
 
 
 def _nodes_of(tree: Any) -> Mapping[str, Any]:
@@ -446,6 +495,7 @@ GROUP = "refexplorer.sources"
 FORMS: tuple[SourceForm, ...] = (
     VirtualiZarrForm(),
     IcechunkForm(),
+    StacForm(),
     LindiForm(),
     ParquetForm(),
     ZarrForm(),

@@ -125,7 +125,7 @@ class Catalogue(NamedTuple):
 
 def catalogue_of(head: bytes) -> Catalogue | None:
     """Return what the start of a file tells of a catalogue; None if it is none."""
-    if len(head) >= _MOST:
+    if len(head) >= _MOST or is_stac_set(head):
         return None
     if _STAC in head:
         return _stac(head)
@@ -134,6 +134,40 @@ def catalogue_of(head: bytes) -> Catalogue | None:
     if _INTAKE.search(head) and _DRIVER.search(head):
         return _intake(head)
     return None
+
+
+def is_stac_set(head: bytes) -> bool:
+    """Say whether a STAC item or collection has references itself, as xstac writes them."""
+    return _STAC in head and b'"kerchunk:z' in head and head.lstrip().startswith(b"{")
+
+
+def stac_references(document: object) -> dict[str, Any] | None:
+    """Return the references that a STAC item has in its properties, or a collection in itself.
+
+    None of what is no such document.
+    """
+    if not isinstance(document, Mapping) or {"refs", ".zgroup"} & document.keys():
+        return None
+    if not isinstance(document.get("stac_version"), str):
+        return None
+    properties = document.get("properties")
+    within = properties if isinstance(properties, Mapping) else document
+    found = _stac_node("", within)
+    for kind in ("cube:dimensions", "cube:variables"):
+        arrays = within.get(kind)
+        for name, array in arrays.items() if isinstance(arrays, Mapping) else ():
+            if isinstance(array, Mapping):
+                found |= _stac_node(f"{name}/", array)
+    return found or None
+
+
+def _stac_node(folder: str, node: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("zgroup", "zarray", "zattrs")
+    found = {f"{folder}.{name}": node.get(f"kerchunk:{name}") for name in names}
+    chunks = node.get("kerchunk:value")
+    if isinstance(chunks, Mapping):
+        found |= {f"{folder}{key}": value for key, value in chunks.items()}
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def chosen(catalogue: Catalogue, name: str, location: str | None, part: int | None) -> str:
@@ -341,11 +375,22 @@ _TIFF = _MAKE.format("`kerchunk.tiff.tiff_to_zarr` or the package virtual-tiff")
 _ZARR = "open it with `zarr.open` or `xarray.open_zarr`; references to it are not needed"
 
 
+def is_zip(head: bytes) -> bool:
+    """Say whether a file is a zip archive, in which a parquet store may be."""
+    return head.startswith((b"PK\3\4", b"PK\5\6"))
+
+
 def refuse_other(name: str, head: bytes) -> None:
     """Refuse a file that is something else than a document of references."""
     kind = _of_bytes(head)
     if kind is not None:
         raise _refused(name, kind)
+
+
+def refuse_early(name: str, head: bytes) -> None:
+    """Refuse what no form reads before all of it is fetched."""
+    if not is_zip(head):
+        refuse_other(name, head)
 
 
 def refuse_zarr(name: str, has: Callable[[str], bool]) -> None:
@@ -389,7 +434,7 @@ def _of_bytes(head: bytes) -> FileKind | None:
     if (found := _GRIB.search(head, 0, _GRIB_HEADING)) is not None:
         remedy = _MAKE_GRIB if found[1] == b"\2" else _GRIB1
         return f"a GRIB{found[1][0]} file", remedy
-    if head.startswith((b"PK\3\4", b"PK\5\6")):
+    if is_zip(head):
         if any(key.encode() in head for key in _ZARR_KEYS):
             return "a Zarr store in a zip file", "open it with `zarr.storage.ZipStore`"
         return "a zip file", _UNPACK

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refexplorer.core.errors import LimitError, RefexplorerError
+from refexplorer.core.limits import INT64_MAX
 from refexplorer.formats.columns.arrow import text_column
 from refexplorer.formats.columns.chunk_names import MOST_DIMENSIONS, chunk_indices, run_of
 from refexplorer.formats.columns.references import KINDS, RANGE, URL, Columns, build_columns
@@ -27,7 +28,6 @@ from refexplorer.refset.segments import (
 from refexplorer.spec.keys import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-_INT64 = 2**63 - 1
 Windows = Sequence[tuple[int, int]]
 
 
@@ -177,7 +177,7 @@ def _cells_of(indices: np.ndarray, sides: tuple[Side, ...]) -> np.ndarray:
     ids = np.zeros(len(indices), np.int64)
     for side in sides:
         positions = indices[:, side.axis]
-        if side.stop > _INT64:
+        if side.stop > INT64_MAX:
             positions = positions.astype(object)
         ids = ids * side.cells + ((positions - side.start) // side.step).astype(np.int64)
     return ids
@@ -320,7 +320,7 @@ class ChunkReferences:
 
     def _numbers(self, indices: np.ndarray) -> np.ndarray:
         """Return the numbers of chunks, C order; of type object where 64 bits are too few."""
-        kind = np.int64 if self.array.chunk_count <= _INT64 else object
+        kind = np.int64 if self.array.chunk_count <= INT64_MAX else object
         steps = [math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))]
         numbers: np.ndarray = indices.astype(kind) @ np.array(steps, kind)
         return numbers

@@ -101,8 +101,8 @@ def _lint_array(array: ArrayMeta, missing: int | None, notes: KeyFindings) -> No
     if missing == array.chunk_count and (prod(array.shape) > 1 or _is_text(array)):
         them = "it" if prod(array.shape) == 1 else "any of them"
         message = (
-            f"`{array.path}` has {counted(prod(array.shape), 'value')} and no reference to "
-            f"{them}; {reads}."
+            f"{array.path_text(True)} has {counted(prod(array.shape), 'value')} and no "
+            f"reference to {them}; {reads}."
         )
         hint = "If its files have values, make the references to them again."
         notes.add("array-without-references", key, message, hint)
@@ -110,7 +110,7 @@ def _lint_array(array: ArrayMeta, missing: int | None, notes: KeyFindings) -> No
     notes.add(
         "missing-chunks",
         key,
-        f"{missing:,} of {counted(array.chunk_count, 'chunk')} of `{array.path}` "
+        f"{missing:,} of {counted(array.chunk_count, 'chunk')} of {array.path_text()} "
         f"{'has' if missing == 1 else 'have'} no reference; {reads}.",
     )
 
@@ -186,7 +186,8 @@ def _lint_coordinate(
     if missing[array.path] != array.chunk_count or array.shape == (1,) or full is None:
         return
     message = (
-        f"The coordinate `{array.path}` has no reference to any of its {array.shape[0]:,} values"
+        f"The coordinate {array.path_text()} has no reference to any of its {array.shape[0]:,} "
+        "values"
     )
     message += f", where `{full.path}` has data; `{coordinate.key_at(0)}` reads as the fill value."
     hint = "Add the references to its chunks, or its values inline."
@@ -280,6 +281,10 @@ _CONSOLIDATED = ".zmetadata"
 
 def lint_groups(opened: OpenedSet, notes: KeyFindings) -> None:
     """Note groups without metadata: xarray opens none of them, or shows an empty dataset."""
+    if (root := opened.arrays.get("")) is not None:
+        message = "The root of the set is an array, not a group, so xarray cannot open it."
+        hint = "Open it with Zarr: `refs.to_zarr()`, or the code that the set shows."
+        notes.add("root-array", root.metadata_key, message, hint)
     table, below = opened.table, dict[str, list[str]]()
     if opened.count == len(table.metadata):
         return  # a set without data, such as a part of one that is being written

@@ -193,8 +193,8 @@ def _note(segment: Generated, found: _Outside, findings: Findings) -> None:
         "chunk-outside-grid",
         pointer("gen", segment.item.number),
         f"{segment.origin} generates {found.keys:,} of its {segment.count:,} keys outside the "
-        f"{grid} chunk grid of `{found.array.path}`, such as `{found.key}`; no reader requests "
-        "them.",
+        f"{grid} chunk grid of {found.array.path_text()}, such as `{found.key}`; no reader "
+        "requests them.",
         "Check the dimensions: `stop` itself is not among the values.",
         key=found.key,
         count=found.keys,
@@ -361,16 +361,16 @@ def _lint_lengths(opened: OpenedSet, chunks: StoredChunks, notes: KeyFindings) -
             continue
         key = chunks.part.key_at(int(rows[0]))
         length = int(chunks.columns.lengths[rows[0]])
-        more = f" {len(rows):,} chunks of `{array.path}` are so." if len(rows) > 1 else ""
+        more = f" {len(rows):,} chunks of {array.path_text()} are so." if len(rows) > 1 else ""
         chunk = array.chunk_array(array.chunk_index(key) or ())
         if code == "empty-chunk":
             message = f"`{key}` has a length of 0 bytes, which decode to no chunk.{more}"
             hint = "Leave the key out if the chunk has no data: then it reads as the fill value."
         else:
             message = (
-                f"`{key}` has {counted(length, 'byte')}, but a chunk of `{array.path}`, which is "
-                f"not compressed, takes {chunk.encoded_size:,}: {_shape(chunk.chunks)} elements of "
-                f"{array.dtype}.{more}"
+                f"`{key}` has {counted(length, 'byte')}, but a chunk of {array.path_text()}, "
+                f"which is not compressed, takes {chunk.encoded_size:,}: "
+                f"{_shape(chunk.chunks)} elements of {array.dtype}.{more}"
             )
             hint = "Check the length, and shape, chunks and data type of the array."
         notes.add(code, key, message, hint, count=len(rows))
@@ -547,7 +547,8 @@ def _lint_attributes(opened: OpenedSet, array: ArrayMeta, notes: KeyFindings) ->
     ]
     if lacking:
         more = f" and {len(lacking) - _SHOWN:,} more" if len(lacking) > _SHOWN else ""
-        message = f"`{array.path}` names {', '.join(lacking[:_SHOWN])}{more}, but the set has no "
+        names = f"{', '.join(lacking[:_SHOWN])}{more}"
+        message = f"{array.path_text(True)} names {names}, but the set has no "
         notes.add("names-nothing", key, f"{message}such array{'s' * (len(lacking) > 1)}.")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from refexplorer.core.limits import INT64_MAX
 from refexplorer.core.masking import masks_repr
 from refexplorer.formats.columns.references import RANGE
 from refexplorer.spec.references import Range
@@ -59,9 +60,6 @@ def uncovered(intervals: Intervals, end: int) -> Intervals:
     starts = np.insert(intervals.ends, 0, 0)
     ends = np.append(intervals.starts, np.array([end], intervals.starts.dtype))
     return Intervals(starts[ends > starts], ends[ends > starts])
-
-
-_INT64 = 2**63 - 1
 
 
 @masks_repr
@@ -231,7 +229,7 @@ class TargetLayout:
         count = max(1, min(most, stop - start))
         edges = np.array(
             [start + (stop - start) * n // count for n in range(count + 1)],
-            np.int64 if stop <= _INT64 else object,
+            np.int64 if stop <= INT64_MAX else object,
         )
         arrays = np.full(count, -1, np.int64)
         best = np.zeros(count, np.int64)
@@ -260,7 +258,7 @@ def _ordered(
     offsets: np.ndarray, lengths: np.ndarray, exact: dict[int, Range]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return offsets and lengths, and the order in which they stand now."""
-    if not exact and not (lengths > _INT64 - offsets).any():
+    if not exact and not (lengths > INT64_MAX - offsets).any():
         return offsets, lengths, np.arange(len(offsets))
     offsets, lengths = offsets.astype(object), lengths.astype(object)
     for number, found in exact.items():

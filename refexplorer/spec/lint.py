@@ -194,14 +194,14 @@ def lint_chunk(array: ArrayMeta, key: str, index: tuple[int, ...]) -> LintFindin
     if len(index) != len(array.shape):
         return LintFinding(
             "chunk-wrong-rank",
-            f"The key has an index of {counted(len(index), 'dimension')}, but the array "
-            f"`{array.path}` has {len(array.shape)}.",
+            f"The key has an index of {counted(len(index), 'dimension')}, but "
+            f"{array.path_text()} has {len(array.shape)}.",
         )
     if not array.contains(index):
         grid = " x ".join(map(str, array.grid))
         return LintFinding(
             "chunk-outside-grid",
-            f"The chunk lies outside the {grid} chunk grid of the array `{array.path}`, so no "
+            f"The chunk lies outside the {grid} chunk grid of {array.path_text()}, so no "
             "reader requests it.",
         )
     return None

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from refexplorer.core.limits import INT64_MAX
 from refexplorer.core.text import counted
 from refexplorer.spec.keys import odd_json
 from refexplorer.spec.lint import LintFinding
@@ -24,7 +25,6 @@ from refexplorer.spec.zarr_metadata import (
     wrong_fill_value,
 )
 
-_INT64 = 2**63 - 1
 _DTYPE_V2 = re.compile(
     r"\|b1|\|[iu]1|[<>](?:[iu][248]|f[248]|c(?:8|16))|\|O|\|[SV][1-9]\d*|[<>]U[1-9]\d*"
     r"|[<>][Mm]8(?:\[\d*[A-Za-z\u00b5\u03bc]+\])"
@@ -82,7 +82,7 @@ def _array(path: str, metadata: Mapping[str, object], rules: _Rules) -> Iterator
     except BadMetadata as bad:
         yield LintFinding(bad.code, f"{bad}")
     else:
-        if any(length > _INT64 for length in array.shape):
+        if any(length > INT64_MAX for length in array.shape):
             yield _bad("A length of `shape` does not fit into 64 bits, so no reader opens it.")
         if 0 in _written_chunks(metadata):
             message = (
@@ -238,7 +238,12 @@ _CALENDARS = frozenset(
 
 
 def lint_attributes(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintFinding]:
-    """Say why xarray would not open an array because of its attributes, as they are written."""
+    """Say why xarray would not open an array because of its attributes, as they are written.
+
+    It opens no array at the root, whatever its attributes are.
+    """
+    if not array.path:
+        return
     yield from _names(array, attributes)
     for name in ("scale_factor", "add_offset"):
         value = attributes.get(name)
@@ -266,7 +271,7 @@ def lint_attributes(array: ArrayMeta, attributes: Mapping[str, object]) -> Itera
 def _bad_of_attribute_rules(array: ArrayMeta, message: str) -> LintFinding:
     return LintFinding(
         "bad-attribute",
-        f"{message}, so xarray does not open `{array.path}`.",
+        f"{message}, so xarray does not open {array.path_text()}.",
         "Write the attribute as the file has it, or open the set with `decode_cf=False`.",
     )
 
@@ -280,13 +285,14 @@ def _names(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintF
         if (rank or not is_v3) and _NCZARR not in array.metadata:
             yield LintFinding(
                 "no-dimension-names",
-                f"`{array.path}` has no `{field}`, so xarray does not open it.",
+                f"{array.path_text(True)} has no `{field}`, so xarray does not open it.",
             )
         return
     if not isinstance(written, list) or len(written) != rank or not _are_texts(written):
         yield LintFinding(
             "bad-dimension-names",
-            f"`{field}` of `{array.path}` must be a list of {counted(rank, 'name')}, one for each "
+            f"`{field}` of {array.path_text()} must be a list of {counted(rank, 'name')}, one "
+            "for each "
             f"dimension, but it is {written!r}; xarray refuses it, or names dimensions otherwise.",
         )
 
@@ -315,11 +321,11 @@ def lint_ignored_fill_value(
         written = written[0]
     if not isinstance(written, int | float) or not isinstance(used, int | float):
         return None
-    if array.zarr_format != 2 or _is_same(array, written, used):
+    if array.zarr_format != 2 or not array.path or _is_same(array, written, used):
         return None
     return LintFinding(
         "fill-value-ignored",
-        f"`_FillValue` of `{array.path}` is {written!r}, but the fill value of the array is "
+        f"`_FillValue` of {array.path_text()} is {written!r}, but the fill value of the array is "
         f"{used!r}: xarray reads {used!r} as missing and {written!r} as a value.",
         "Write the same number as `fill_value` of the array.",
     )
@@ -334,6 +340,8 @@ def may_be_a_value(array: ArrayMeta, attributes: Mapping[str, object]) -> bool:
     """
     value = array.fill_value
     if array.zarr_format != 2 or isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    if not array.path:  # xarray opens no array at the root
         return False
     if "_FillValue" in attributes or value != value or abs(value) >= _FAR_AWAY:
         return False

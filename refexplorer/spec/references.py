@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from refexplorer.core.limits import Limits
+from refexplorer.core.limits import INT64_MAX, Limits
 from refexplorer.core.masking import masks_repr
 from refexplorer.spec.findings import Problem
 
@@ -138,7 +138,6 @@ Reference = Inline | Base64 | Url | Range
 V0Value = str | list[str | int | None]
 
 
-_INT64 = 2**63 - 1
 _BYTES = 4
 """Bytes that a character has at most."""
 
@@ -188,7 +187,7 @@ def _read_list(
         url, offset, length = value
         if type(offset) is not int or type(length) is not int or offset < 0 or length < 0:
             offset, length = _whole("offset", offset, note), _whole("length", length, note)
-        if offset > _INT64 or length > _INT64:
+        if offset > INT64_MAX or length > INT64_MAX:
             message = f"The range {offset}, {length} has a number beyond 2**63 - 1."
             note("vast-number", message, "No parquet store holds it, and no file is that long.")
         return Range(_read_url(url, url_of), offset, length)

@@ -17,10 +17,12 @@ from math import prod
 import numpy as np
 
 from refexplorer.core.errors import PickledByFields
+from refexplorer.core.limits import INT64_MAX
 from refexplorer.spec.chunk_axes import ChunkAxis, read_axis
 
 FIELDS_OF_DTYPE = 1_000  # fields of a compound type; a stranger's type may nest without end
 STRUCTURED = "structured"
+STRUCTURES = (STRUCTURED, "struct")
 # numpy holds text as UTF-32
 _CODE_POINT = 4
 _TIMES = frozenset({"numpy.datetime64", "numpy.timedelta64"})
@@ -48,7 +50,7 @@ def _of_object(dtype: Mapping[str, object]) -> int | None:
     waiting: list[object] = [dtype]
     total = 0
     for each in waiting:
-        if isinstance(each, Mapping) and each.get("name") == STRUCTURED:
+        if isinstance(each, Mapping) and each.get("name") in STRUCTURES:
             waiting += _fields(each)
             size: int | None = 0
         else:
@@ -64,7 +66,14 @@ def _fields(dtype: Mapping[str, object]) -> list[object]:
     fields = _configuration(dtype).get("fields")
     if not isinstance(fields, list):
         return [None]
-    return [field[1] if isinstance(field, list) and len(field) == 2 else None for field in fields]
+    return [_type_of_field(field) for field in fields]
+
+
+def _type_of_field(field: object) -> object:
+    """Return the data type of a field: a pair, or in `struct` of Zarr 3.2 and newer an object."""
+    if isinstance(field, Mapping):
+        return field.get("data_type")
+    return field[1] if isinstance(field, list) and len(field) == 2 else None
 
 
 def _of_field(dtype: object) -> int | None:
@@ -186,7 +195,6 @@ _ADDED = {
     "adler32": 4,
 }
 """Codecs that add so many bytes to what they are given, whatever it is."""
-_INT64 = 2**63 - 1
 _RANK = 64
 """Dimensions that NumPy's arrays have at most."""
 
@@ -237,6 +245,10 @@ class ArrayMeta(PickledByFields):
     separator: str
     varying: tuple[ChunkAxis, ...] | None = None
 
+    def path_text(self, is_start: bool = False) -> str:
+        """Return its path for a sentence, or for the start of one."""
+        return f"`{self.path}`" if self.path else f"{'T' if is_start else 't'}he root array"
+
     @cached_property
     def axes(self) -> tuple[ChunkAxis, ...]:
         """The chunks along each dimension."""
@@ -280,7 +292,7 @@ class ArrayMeta(PickledByFields):
     @cached_property
     def narrow_grid(self) -> tuple[int, ...]:
         """The grid in 64 bits, beyond which columns of chunks have no numbers and no indices."""
-        return tuple(min(size, _INT64) for size in self.grid)
+        return tuple(min(size, INT64_MAX) for size in self.grid)
 
     @cached_property
     def chunk_count(self) -> int:

@@ -209,7 +209,8 @@ def _reads_alike(array: ArrayMeta, document: dict[str, Any], shape: list[int]) -
 
 def _refused(array: ArrayMeta, what: str) -> RefexplorerError:
     return RefexplorerError(
-        f"`{array.path}` is an array of Zarr v2 with {what}, and Icechunk holds Zarr v3 alone; "
+        f"{array.path_text(True)} is an array of Zarr v2 with {what}, and Icechunk holds Zarr "
+        "v3 alone; "
         "VirtualiZarr may be able to translate it (`virtualizarr.open_virtual_dataset`, then "
         "`vz.to_icechunk`)."
     )

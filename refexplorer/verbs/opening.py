@@ -125,8 +125,9 @@ def open_references(
     ----------
     source
         A path, a URL that fsspec knows, a dict, JSON text or bytes: V0 or V1 JSON, plain or
-        compressed with gzip or zstd (told by content), DMR++, or the folder of a parquet store. Of
-        a file that holds a list of sets, ``"path#2"`` is the third one. Also a virtual dataset,
+        compressed with gzip or zstd (told by content), DMR++, a STAC item with references, or the
+        folder or zip archive of a parquet store. Of a file that holds a list of sets,
+        ``"path#2"`` is the third one. Also a virtual dataset,
         datatree or ``ManifestStore`` of VirtualiZarr; or the folder or URL (``s3://``, ``gs://``,
         ``https://``) of an Icechunk repository, whose branch, tag or snapshot may follow, as in
         ``"repository@v1"``, or its ``Repository``, ``Session`` or store. With icechunk 1 it has to
@@ -290,6 +291,7 @@ def dialects(
     *,
     templates: Mapping[str, str] | None = None,
     readers: Collection[str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Dialects:
     """Compare how readers read a set.
 
@@ -299,7 +301,7 @@ def dialects(
 
     Parameters
     ----------
-    source, templates
+    source, templates, storage_options
         As `open_references`.
     readers
         The names of those to compare, such as ``"fsspec (default)"``; None for all.
@@ -309,6 +311,6 @@ def dialects(
     RefexplorerError
         If the source cannot be read, or is refused as a whole, or there is no such reader.
     """
-    refs = open_references(source, templates=templates)
+    refs = open_references(source, templates=templates, storage_options=storage_options)
     contents = internals(refs).contents
     return dialects_of(refs.source, contents, templates or {}, DEFAULT_LIMITS, readers)

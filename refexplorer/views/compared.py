@@ -42,6 +42,8 @@ class OtherSets:
     open: OpenOther = _open_here  # Opens what is named
     # Titles of sets to choose from, by what names them
     offered: Callable[[], dict[str, str]] = dict
+    # Allows what a person typed, where that is enough, as for the owner of a page
+    consent: Callable[[str], None] = lambda source: None
     # Return where targets of an opened set may be read from, besides what was allowed before
     grants: Callable[[ReferenceSet], tuple[str, ...]] = lambda refs: ()
 

@@ -14,7 +14,7 @@ import tifffile
 
 import refexplorer as rx
 from refexplorer.core.limits import VisitorLimits
-from refexplorer.hosts.page.openings import ConfinedOpening
+from refexplorer.hosts.page.openings import Openings
 from refexplorer.io.access import AccessPolicy
 from refexplorer.verbs.opening import open_guarded
 
@@ -54,7 +54,7 @@ def test_damaged_bytes(write: Any, damages: int, tmp_path: Path) -> None:
     write(path)
     data, chosen = path.read_bytes(), random.Random(write.__name__)
     policy = AccessPolicy(None, [str(tmp_path)], served=True)
-    confined, opened = ConfinedOpening(VisitorLimits(openings=1, seconds=30)), 0
+    confined, opened = Openings(VisitorLimits(openings=1, seconds=30)), 0
     for _ in range(damages):
         damaged = bytearray(data)
         for _ in range(chosen.choice((1, 2, 8))):
@@ -78,6 +78,6 @@ def test_a_file_that_takes_too_long_is_ended(tmp_path: Path) -> None:
         for number in range(3000):
             file.create_dataset(f"x{number}", (1,), "u1")
     policy = AccessPolicy(None, [str(tmp_path)], served=True)
-    confined = ConfinedOpening(VisitorLimits(openings=1, seconds=0.3))
+    confined = Openings(VisitorLimits(openings=1, seconds=0.3))
     with pytest.raises(rx.LimitError, match=r"Opening a took more than 0\.3 s"):
         confined.open("a", partial(open_guarded, str(path), policy, rx.Limits()))

@@ -18,7 +18,7 @@ from moto.server import ThreadedMotoServer
 
 import refexplorer as rx
 from refexplorer.core.limits import VisitorLimits
-from refexplorer.hosts.page.openings import ConfinedOpening
+from refexplorer.hosts.page.openings import Openings
 from refexplorer.io.access import AccessPolicy
 from refexplorer.verbs.opening import open_guarded
 from tests.helpers.commands import run
@@ -83,7 +83,7 @@ def test_a_visitor_reads_what_the_policy_allows(server: RangeServer) -> None:
 def test_in_the_process_of_visitors(server: RangeServer, tmp_path: Path) -> None:
     policy = AccessPolicy(None, [server.url, str(tmp_path)], served=True)
     (tmp_path / "a.nc").write_bytes(server.files["/d/a.nc"])
-    confined = ConfinedOpening(VisitorLimits(openings=1))
+    confined = Openings(VisitorLimits(openings=1))
     for place in (f"{server.url}/d/a.nc", str(tmp_path / "a.nc")):
         refs = confined.open("a.nc", partial(open_guarded, place, policy, rx.Limits()))
         assert refs.arrays() == ("g/x", "large")
@@ -94,7 +94,7 @@ def test_a_visitor_waits_no_longer_than_is_allowed(server: RangeServer) -> None:
     url = f"{server.url}/d/a.nc"
     policy = AccessPolicy(None, [server.url], served=True)
     server.stalled.add("/d/a.nc")
-    confined = ConfinedOpening(VisitorLimits(openings=1, seconds=0.5))
+    confined = Openings(VisitorLimits(openings=1, seconds=0.5))
     with pytest.raises(rx.LimitError, match=r"Opening a\.nc took more than 0\.5 s"):
         confined.open("a.nc", partial(open_guarded, url, policy, rx.Limits()))
 
@@ -182,8 +182,8 @@ def test_in_a_bucket(bucket: dict[str, Any], content: bytes) -> None:
     assert (fetched.size, fetched.bytes < LARGE / 4) == (len(content), True)
     group: Any = refs.to_zarr()
     assert np.array_equal(group["g/x"][:], VALUES)
-    (checked,) = refs.check_targets()
-    assert (checked.state, checked.size) == ("good", len(content))
+    (checked,) = refs.check_targets().files().to_pylist()
+    assert (checked["state"], checked["size"]) == ("asked", len(content))
     assert refs.verify(workers=1).good
     both = rx.open_references([url, "s3://bucket/d/b.nc"], storage_options=bucket)
     assert both.arrays() == ("a.nc/g/x", "a.nc/large", "b.nc/g/x", "b.nc/large")

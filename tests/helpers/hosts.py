@@ -166,10 +166,18 @@ class PanelPage:
         Its address.
     process
         The number of its server's process.
+    owned
+        The address with the secret that makes its visitor the owner.
     """
 
     url: str
     process: int
+    owned: str = ""
+
+
+def _printed(line: str, process: int) -> PanelPage:
+    owned = _address_in(line)
+    return PanelPage(owned.partition("?")[0], process, owned)
 
 
 @contextmanager
@@ -210,7 +218,7 @@ def running_page(
     assert process.stdout is not None
     try:
         line = process.stdout.readline()
-        yield PanelPage(_address_in(line), process.pid)
+        yield _printed(line, process.pid)
     finally:
         _stop(process)
         process.stdout.close()
@@ -223,7 +231,7 @@ def forked_page(
     """Start a page as a fork of an interpreter that has imported what it needs."""
     program = interpreter.start(code, *arguments, "--no-browser", "--port", "0", patience=900)
     try:
-        yield PanelPage(_address_in(program.line()), program.pid)
+        yield _printed(program.line(), program.pid)
     finally:
         program.send_signal(signal.SIGTERM)
         program.communicate()

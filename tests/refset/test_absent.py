@@ -199,3 +199,19 @@ def test_attributes_that_name_no_array(
     messages = [f"`{path}` names {lacking}, but the set has no such array"] if lacking else []
     assert [note.message.rstrip("s.") for note in notes] == messages
     assert {note.severity for note in notes} <= {"info"}
+
+
+def test_xarray_cannot_open_an_array_at_the_root() -> None:
+    """What is said of it names it, and nothing is said of how xarray would read it."""
+    metadata = array([4], [2])[".zarray"] | {"fill_value": 0}
+    document = {".zarray": metadata, "0": ["s3://b/f", 0, 8], "1": ["s3://b/f", 8, 7]}
+    refs = rx.open_references(document)
+    notes = {each.code: each for each in refs.diagnostics}
+    assert notes.keys() == {"root-array", "chunk-length"}
+    assert "an array, not a group, so xarray cannot open it" in notes["root-array"].message
+    assert "a chunk of the root array" in notes["chunk-length"].message
+    assert "the root array, all of it" in str(refs.advise())
+    with pytest.raises(rx.DecodeError, match="is an array, not a group"):
+        refs.to_xarray()
+    lost = rx.open_references({".zarray": metadata})
+    assert any("The root array has 4 values" in each.message for each in lost.diagnostics)

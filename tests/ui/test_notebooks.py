@@ -17,8 +17,8 @@ from tests.notebooks.running import NOTEBOOKS, Notebook, code_cells, read, shows
 SHOWN: dict[str, dict[str, str]] = {
     "compare_and_convert": {"Chunks of dict": "1 without a reference"},
     "debugging": {
-        "Targets of shifted.json": "1 overlap of 10 B",
-        "Targets of copied.json": "1 overlap of 9.14 kB",
+        "Files of shifted.json": "1 overlap of 10 B",
+        "Files of copied.json": "1 overlap of 9.14 kB",
         "Chunks of dead.json": "sst_2025-10.nc",
         "Chunks of turned.json": "18 without a reference",
         "Reference set broken.json": "wind_lat",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from playwright.sync_api import FilePayload, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from refexplorer import demo
 from tests.helpers.browsing import choose, looked_at, open_on_page, row, show, start
@@ -264,3 +265,27 @@ def test_a_set_of_ones_own_until_the_server_is_lost_with_nothing_that_panel_send
             page.wait_for_function(_STYLED)
         lost = page.get_by_role("alert").filter(has_text="The connection to the server was lost")
         expect(lost).to_be_visible()
+
+
+def test_the_owner_opens_any_set_of_the_machine(panel_page: PanelPage, browser: Browser) -> None:
+    # not below the folder that the page allows everybody
+    with (
+        TemporaryDirectory() as folder,
+        browser.new_context() as owner,
+        browser.new_context() as visitor,
+    ):
+        path = Path(folder, "mine.json")
+        path.write_text(json.dumps({".zgroup": '{"zarr_format": 2}'}))
+        pages = [owner.new_page(), visitor.new_page()]
+        for page, url in zip(pages, (panel_page.owned, panel_page.url), strict=True):
+            page.goto(url)
+            page.get_by_label("Path or URL of a reference set").fill(str(path))
+            page.get_by_role("button", name="Open", exact=True).click()
+        mine, theirs = pages
+        expect(mine.get_by_role("region", name="Reference set mine.json")).to_be_visible()
+        assert "token" not in mine.url
+        expect(theirs.get_by_role("alert")).to_contain_text("not opened on this page")
+        mine.reload()  # the cookie is there; that the address names a path opens nothing
+        expect(mine.get_by_role("alert")).to_contain_text("open it here")
+        mine.get_by_role("button", name="Open", exact=True).click()
+        expect(mine.get_by_role("region", name="Reference set mine.json")).to_be_visible()

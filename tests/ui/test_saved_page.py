@@ -62,14 +62,11 @@ def test_tree_key_values_and_maps_are_there(saved: Path, page: Page) -> None:
     opened(page, saved)
     expect(page).to_have_title("sst.v1.json \N{MIDDLE DOT} refexplorer")
     expect(page.get_by_text("All 60 keys are here.")).to_be_visible()
-    overview = details(page, "The set")
-    frame = overview.get_by_title("The dataset as xarray shows it").content_frame
+    frame = looked_at(page, "Values").get_by_title("The dataset as xarray shows it").content_frame
     expect(frame.get_by_text("xarray.Dataset", exact=True)).to_be_visible()
     page.get_by_role("treegrid").get_by_role("row").filter(has_text="sst").first.click()
     expect(details(page, "Key")).to_contain_text("sea surface temperature")
     expect(page.get_by_role("region", name="Python code that opens it")).to_contain_text("zarr")
-    show(page, "Values")
-    page.get_by_role("button", name="Show what was read before").click()
     data = looked_at(page, "Values")
     expect(data.locator("canvas, svg").first).to_be_visible()
     expect(data).to_contain_text("degree_Celsius")
@@ -116,7 +113,8 @@ def test_keys_are_opened_searched_and_decoded(saved: Path, page: Page) -> None:
     opened(page, saved)
     tree = page.get_by_role("treegrid")
     tree.get_by_role("row").filter(has_text="wind_lat").locator(".twisty").click()
-    tree.get_by_role("gridcell", name=".zattrs", exact=True).last.click()
+    attributes = tree.locator("[aria-level='2']").get_by_role("gridcell", name=".zattrs")
+    attributes.click()
     expect(page.get_by_role("region", name="Text of the key")).to_contain_text("degrees_north")
     page.get_by_role("searchbox", name="Find keys").fill("wind/*.0.0")
     expect(page.get_by_text("18 keys found")).to_be_visible()
@@ -133,11 +131,11 @@ def test_keys_are_opened_searched_and_decoded(saved: Path, page: Page) -> None:
 
 
 def test_what_needs_a_kernel_says_so(saved: Path, page: Page) -> None:
-    opened(page, saved, "#view=key&key=wind/7.0.0")
+    opened(page, saved, "#key=wind/7.0.0")
+    key = details(page, "Key")
     for button in ("Show bytes", "Decode step by step"):
-        page.get_by_role("button", name=button).click()
-    expect(page.get_by_role("alert").filter(has_text="takes Python")).to_have_count(2)
-    show(page, "Values")
+        key.get_by_role("button", name=button).click()
+    expect(key.get_by_role("alert").filter(has_text="takes Python")).to_have_count(2)
     said = looked_at(page, "Values").get_by_role("alert")
     expect(said).to_contain_text("This part was not read when the page was saved")
 
@@ -148,11 +146,11 @@ def test_a_link_leads_to_where_somebody_was(saved: Path, page: Page) -> None:
     show(page, "Chunks")
     expect(page).to_have_url(re.compile(r"#view=chunks&key=land$"))
     page.reload()
-    expect(page.get_by_role("tab", name="Chunks")).to_have_attribute("aria-selected", "true")
+    expect(looked_at(page, "Chunks").get_by_role("application").first).to_be_visible()
     expect(page.locator("[role=treegrid] [aria-selected=true]")).to_contain_text("land")
-    page.evaluate("location.hash = '#view=key&key=time'")
-    key = page.get_by_role("tab", name="Key", exact=True)
-    expect(key).to_have_attribute("aria-selected", "true")
+    page.evaluate("location.hash = '#view=targets&key=time'")
+    expect(looked_at(page, "Files")).to_be_visible()
+    expect(details(page, "Key")).to_contain_text("Array time")
 
 
 def test_findings_about_the_targets_are_there(saved: Path, page: Page) -> None:
@@ -196,9 +194,10 @@ def test_no_text_of_a_set_becomes_script(tmp_path: Path, page: Page) -> None:
     expect(rows).to_have_count(1 + 5)
     for at in range(1, 6):
         rows.nth(at).click()
-    for tab in ("Overview", "Data", "Chunks", "Targets", "Key"):
-        page.get_by_role("tab", name=tab, exact=True).click()
-        expect(page.get_by_role("tabpanel", name=tab)).to_be_visible()
+    for look in ("Values", "Chunks", "Files"):
+        expect(show(page, look)).to_be_visible()
+    for part in ("Key", "The set"):
+        expect(details(page, part)).to_be_visible()
     assert page.locator("img").count() == 0
     expect(page).to_have_title("a'&<b>.json \N{MIDDLE DOT} refexplorer")
 

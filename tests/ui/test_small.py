@@ -11,13 +11,21 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import follow, looked_at, open_file, start, violations
+from tests.helpers.browsing import (
+    details,
+    follow,
+    looked_at,
+    menu,
+    open_file,
+    start,
+    violations,
+)
 from tests.helpers.hosts import PanelPage
 
 _IS_ONE_LINE = "name => name.getClientRects()[0]?.height < 24"
 _FITS = "numbers => numbers.scrollWidth <= numbers.clientWidth"
-_ARE_APART = """(legend) => {
-  const texts = [...legend.querySelectorAll("svg text")];
+_ARE_APART = """(ruler) => {
+  const texts = [...ruler.querySelectorAll("svg text")];
   const boxes = texts
     .filter((text) => /^[\\d.]/.test(text.textContent))
     .map((text) => text.getBoundingClientRect())
@@ -70,9 +78,8 @@ def test_sets_on_the_page_are_links(panel_page: PanelPage, page: Page) -> None:
 def test_wide_tables_have_pages(panel_page: PanelPage, page: Page, tmp_path: Path) -> None:
     values = "".join(chr(column % 100) for column in range(300))
     (tmp_path / "set.json").write_text(json.dumps({"x/.zarray": array([3, 100]), "x/0.0": values}))
-    open_file(page, panel_page.url, tmp_path / "set.json", "view=data&key=x&mode=table")
+    open_file(page, panel_page.url, tmp_path / "set.json", "key=x&mode=table")
     panel = looked_at(page, "Values")
-    panel.locator(".offer button").click()
     pages = panel.get_by_role("group", name="Page of columns")
     expect(pages).to_contain_text("columns 1 to 40 of 100")
     pages.get_by_role("button", name="Next columns").click()
@@ -88,11 +95,10 @@ def test_false_that_is_the_fill_value_is_explained(
 ) -> None:
     meta = array([4], "|b1", fill_value=False)
     (tmp_path / "set.json").write_text(json.dumps({"x/.zarray": meta, "x/0": "\1\0\1\0"}))
-    open_file(page, panel_page.url, tmp_path / "set.json", "view=data&key=x")
+    open_file(page, panel_page.url, tmp_path / "set.json", "key=x")
     panel = looked_at(page, "Values")
-    panel.locator(".offer button").click()
     expect(panel).to_contain_text(re.compile("2 missing: NaN stands for the fill value"))
-    panel.get_by_role("checkbox", name="scale and offset").click()
+    menu(panel, "Part and reading").get_by_role("checkbox", name="scale and offset").click()
     expect(panel).not_to_contain_text("missing:")
 
 
@@ -100,9 +106,8 @@ def test_cells_of_equal_steps_are_square(panel_page: PanelPage, page: Page, tmp_
     (tmp_path / "set.json").write_text(
         json.dumps({"x/.zarray": array([50, 50]), "x/0.0": "ab" * 1250})
     )
-    open_file(page, panel_page.url, tmp_path / "set.json", "view=data&key=x")
+    open_file(page, panel_page.url, tmp_path / "set.json", "key=x")
     panel = looked_at(page, "Values")
-    panel.locator(".offer button").click()
     picture = panel.locator(".figure canvas")
     expect(picture).to_be_visible()
     box = picture.bounding_box()
@@ -123,18 +128,17 @@ def test_names_numbers_and_questions_of_one_key(
     }  # fmt: skip
     (tmp_path / "set.json").write_text(json.dumps(refs))
     page.set_viewport_size({"width": 1000, "height": 800})
-    open_file(page, panel_page.url, tmp_path / "set.json", "view=key&key=x")
-    name = page.locator("dt", has_text="valid_range_of_the_measurement")
+    open_file(page, panel_page.url, tmp_path / "set.json", "key=x")
+    name = details(page).locator("dt", has_text="valid_range_of_the_measurement")
     page.wait_for_function(_IS_ONE_LINE, arg=name.element_handle())
-    follow(page, tmp_path / "set.json", "view=key&key=x/0.0")
-    page.get_by_role("button", name=re.compile("bytes", re.IGNORECASE)).first.click()
+    follow(page, tmp_path / "set.json", "key=x/0.0")
+    details(page).get_by_role("button", name="Show bytes").click()
     numbers = page.get_by_role("group", name="Numbers at the cursor")
     expect(numbers).to_contain_text("float64")
     page.wait_for_function(_FITS, arg=numbers.element_handle())
-    follow(page, tmp_path / "set.json", "view=data&key=x")
-    looked_at(page, "Values").locator(".offer button").click()
-    page.wait_for_function(_ARE_APART, arg=page.locator(".legend").first.element_handle())
-    follow(page, tmp_path / "set.json", "view=data&key=y/0")
+    follow(page, tmp_path / "set.json", "key=x")
+    page.wait_for_function(_ARE_APART, arg=page.locator(".ruler").first.element_handle())
+    follow(page, tmp_path / "set.json", "key=y/0")
     page.get_by_role("button", name=re.compile("^Read 4 B")).click()
     question = page.get_by_role("group", name="Access")
     expect(question).to_contain_text("s3://bucket/f.nc may not be read yet.")

@@ -11,6 +11,7 @@ from tests.helpers.browsing import (
     details,
     follow,
     looked_at,
+    menu,
     open_file,
     open_on_page,
     show,
@@ -19,7 +20,7 @@ from tests.helpers.browsing import (
 from tests.helpers.hosts import Lab, PanelPage
 
 ADDRESSED = {
-    "view": "data", "key": "sst", "slice": "1,0,0", "part": "2:6,:9,::2", "mode": "table",
+    "key": "sst", "slice": "1,0,0", "part": "2:6,:9,::2", "mode": "table",
     "raw": "scale", "find": "0.1", "syntax": "substring", "kinds": "range",
 }  # fmt: skip
 _CLIPBOARD_HOLDS = "async (line) => (await navigator.clipboard.readText()).includes(line)"
@@ -27,18 +28,17 @@ _CLIPBOARD_HOLDS = "async (line) => (await navigator.clipboard.readText()).inclu
 
 def shows_the_values(region: Locator) -> None:
     panel = looked_at(region, "Values")
-    expect(panel.get_by_role("textbox", name="time: index or slice")).to_have_value("2:6")
-    expect(panel.get_by_role("textbox", name="lon: index or slice")).to_have_value("::2")
+    expect(panel.get_by_label("time: index or slice")).to_have_value("2:6")
+    expect(panel.get_by_label("lon: index or slice")).to_have_value("::2")
     expect(region.get_by_role("searchbox")).to_have_value("0.1")
     expect(region.get_by_role("combobox", name="Search syntax")).to_have_value("substring")
     kind = region.get_by_role("search").get_by_role("button", name="byte range")
     expect(kind).to_have_attribute("aria-pressed", "true")
-    panel.get_by_role("button", name=re.compile("^Read ")).click()
     expect(panel.get_by_role("button", name="Table")).to_have_attribute("aria-pressed", "true")
     expect(panel.get_by_role("slider", name="time")).to_have_value("1")
-    if (folded := panel.get_by_text("Colours and range")).is_visible():  # in a notebook
-        folded.click()
-    expect(panel.get_by_role("checkbox").first).not_to_be_checked()
+    scaled = menu(panel, "Part and reading").get_by_role("checkbox", name="scale and offset")
+    expect(scaled).not_to_be_checked()
+    panel.page.keyboard.press("Escape")
 
 
 def test_what_one_sees_is_restored_from_the_address(panel_page: PanelPage, page: Page) -> None:
@@ -56,9 +56,10 @@ def test_what_one_sees_is_restored_from_the_address(panel_page: PanelPage, page:
 
 def test_lists_filters_and_windows_are_in_the_address(panel_page: PanelPage, page: Page) -> None:
     open_on_page(page, panel_page.url, "Ten mistakes")
-    page.get_by_role("button", name="4 chunks of sst rejected: list them").click()
-    expect(page).to_have_url(re.compile("list=rejected:sst&notes=of:sst"))
     show(page, "Chunks")
+    page.get_by_role("button", name="4 chunks of sst rejected: list them").click()
+    expect(page).to_have_url(re.compile("view=chunks&list=rejected:sst&notes=of:sst"))
+    page.get_by_role("treegrid").get_by_role("gridcell", name="sst/6.0.0", exact=True).click()
     page.get_by_role("combobox", name="Colour by").select_option("kind")
     page.get_by_role("button", name="Zoom in").click()
     expect(page).to_have_url(re.compile(r"by=kind&map=\d,\d%3B.*%3Bsst"))
@@ -82,10 +83,11 @@ def test_lists_filters_and_windows_are_in_the_address(panel_page: PanelPage, pag
 
 def test_back_goes_back_to_what_was_listed(panel_page: PanelPage, page: Page) -> None:
     open_on_page(page, panel_page.url, "Ten mistakes")
+    show(page, "Chunks")
     page.get_by_role("button", name="4 chunks of sst rejected: list them").click()
     tree = page.get_by_role("treegrid")
     tree.get_by_role("gridcell", name="sst/6.0.0", exact=True).click()
-    expect(page).to_have_url(re.compile("view=key&key=sst/6.0.0&list=rejected:sst"))
+    expect(page).to_have_url(re.compile("view=chunks&key=sst/6.0.0&list=rejected:sst"))
     page.get_by_role("button", name="Template editor").click()
     expect(page).to_have_title("Template editor · broken.json · refexplorer")
     page.go_back()
@@ -96,10 +98,9 @@ def test_back_goes_back_to_what_was_listed(panel_page: PanelPage, page: Page) ->
 
 def test_addresses_that_say_nonsense_show_what_they_can(panel_page: PanelPage, page: Page) -> None:
     nonsense = "list=other:x&syntax=no&mode=no&axes=-1,x&map=0%3B9-1%3Bnone&raw=x&part=1&slice=a"
-    open_file(page, panel_page.url, SST, f"view=data&key=sst&{nonsense}")
+    open_file(page, panel_page.url, SST, f"key=sst&{nonsense}")
     panel = looked_at(page, "Values")
-    panel.get_by_role("button", name=re.compile("^Read ")).click()
-    expect(panel.get_by_role("button", name="Heatmap")).to_have_attribute("aria-pressed", "true")
+    expect(panel.get_by_role("button", name="Picture")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
@@ -130,32 +131,31 @@ ipywidgets.VBox([told, explorer])
 
 def test_a_picture_is_copied_as_a_cell(panel_page: PanelPage, page: Page) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    where = "view=data&key=sst&slice=3,0,0&part=2:6,:,::2&axes=1,2&colours=magma&limits=10,30"
-    open_file(page, panel_page.url, SST, "view=data&key=sst")
+    where = "key=sst&slice=3,0,0&part=2:6,:,::2&axes=1,2&colours=magma&limits=10,30"
+    open_file(page, panel_page.url, SST, "key=sst")
     panel = looked_at(page, "Values")
-    expect(panel.get_by_role("textbox", name="time: index or slice")).to_have_value(":")
+    expect(panel.get_by_label("time: index or slice")).to_have_value(":")
     follow(page, SST, where)  # another part of the same key
-    panel.get_by_role("button", name=re.compile("^Read ")).click()
     expect(panel.get_by_label("Lowest value")).to_have_value("10")
     expect(page).to_have_url(re.compile(re.escape(where)))
     expect(panel.get_by_role("slider", name="time")).to_have_value("3")
-    menu = page.get_by_role("combobox", name="Copy as cell")
+    cells = page.get_by_role("combobox", name="Copy as cell")
     for library, line in {
         "xarray": "values = dataset['sst'].isel(time=5, lon=slice(0, 192, 2))",
         "zarr": "values = array[5, :96, :192:2]",
         "fsspec": "data = fs.cat('sst/2.0.0')",
     }.items():
-        menu.select_option(library)
+        cells.select_option(library)
         expect(page.get_by_role("status").get_by_text("Copied")).to_be_visible()
         page.wait_for_function(_CLIPBOARD_HOLDS, arg=line)
     page.get_by_role("button", name="Copy link").click()
     page.wait_for_function(_CLIPBOARD_HOLDS, arg=where)
     assert violations(page) == []
-    follow(page, SST, "view=data&key=sst")
-    expect(panel.get_by_role("textbox", name="time: index or slice")).to_have_value(":")
-    follow(page, SST, "view=key&key=sst&part=2:6,:,::2")
+    follow(page, SST, "key=sst")
+    expect(panel.get_by_label("time: index or slice")).to_have_value(":")
+    follow(page, SST, "view=cost&key=sst&part=2:6,:,::2")
     expect(details(page, "Key")).to_contain_text("Array sst")
     page.get_by_role("treegrid").get_by_role("gridcell", name="wind", exact=True).click()
     expect(details(page, "Key")).to_contain_text("Array wind")
     show(page, "Values")
-    expect(panel.get_by_role("textbox", name="time: index or slice")).to_have_value(":")
+    expect(panel.get_by_label("time: index or slice")).to_have_value(":")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.formats.icechunk.building import targets_of, write
-from tests.helpers.browsing import violations
+from tests.helpers.browsing import details, violations
 from tests.helpers.hosts import Lab
 
 icechunk: Any = pytest.importorskip("icechunk")
@@ -21,7 +21,8 @@ def test_what_changed_since_and_another_version(lab: Lab, page: Page, tmp_path: 
     write(storage, targets_of(tmp_path / "targets"))
     cell = f"import refexplorer as rx\nrx.explore({str(tmp_path / 'repo')!r})"
     lab.show(page, [cell])
-    section = page.get_by_role("region", name="Versions of the repository")
+    about = details(page, "The set")
+    section = about.get_by_role("region", name="Versions of the repository")
     section.get_by_role("button", name="List branches, tags and snapshots").click()
     section.get_by_label("compared with").select_option("v1")
     section.get_by_role("button", name="What changed since").click()
@@ -31,5 +32,8 @@ def test_what_changed_since_and_another_version(lab: Lab, page: Page, tmp_path: 
     assert violations(page, ".jp-OutputArea") == []
     section.get_by_label("Version", exact=True).select_option("v1")
     section.get_by_role("button", name="Open this version").click()
-    expect(section.get_by_role("button", name="List branches, tags and snapshots")).to_be_visible()
-    expect(page.locator(".head .title")).to_have_text("repo")
+    expect(about).to_be_hidden()  # with the set that it was about
+    expect(
+        details(page, "The set").get_by_role("button", name="List branches, tags and snapshots")
+    ).to_be_visible()
+    expect(page.get_by_role("region", name="Verdict")).to_contain_text("repo")

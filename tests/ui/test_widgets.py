@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import row, show, violations
+from tests.helpers.browsing import menu, row, violations
 from tests.helpers.hosts import Lab
 
 PARTS = """
@@ -21,7 +19,6 @@ for part in (key, values, chunks, targets):
 for part in (tree, key, values, chunks, targets):
     display(part)
 """
-READ = re.compile(r"^(Read|Decode) [\d.]+ kB")
 
 
 def part(page: Page, name: str) -> Locator:
@@ -40,12 +37,11 @@ def test_one_selection_in_all_parts(parts: Page) -> None:
     expect(part(parts, "One key")).to_contain_text("sea surface temperature")
     expect(part(parts, "Chunks").get_by_role("application", name="Chunks of sst")).to_be_visible()
     data = part(parts, "Values")
-    data.get_by_role("button", name=READ).click()
     picture = data.get_by_role("application", name="sea surface temperature: heatmap")
     picture.click(position={"x": 120, "y": 60})
     expect(part(parts, "Keys").locator("[aria-selected=true]")).to_contain_text("0.0.0")
     expect(data.locator(".readout")).to_contain_text("index 0, ")
-    expect(part(parts, "Targets").get_by_role("status").last).to_contain_text("sst/0.0.0")
+    expect(part(parts, "Files").get_by_role("status").last).to_contain_text("sst/0.0.0")
     expect(part(parts, "Chunks").get_by_role("status")).to_contain_text("Selected: chunk 0, 0, 0")
 
 
@@ -53,9 +49,8 @@ def test_roles_and_labels(parts: Page) -> None:
     row(part(parts, "Keys"), "sst").click()
     data = part(parts, "Values")
     expect(data.get_by_label("time: index or slice")).to_have_value(":")
-    data.get_by_role("button", name=READ).click()
     show = data.get_by_role("group", name="Show as")
-    for mode in ("Line", "Statistics", "Table", "Heatmap"):
+    for mode in ("Line", "Statistics", "Table", "Picture"):
         show.get_by_role("button", name=mode, exact=True).click()
         expect(show.get_by_role("button", name=mode, exact=True)).to_have_attribute(
             "aria-pressed", "true"
@@ -68,17 +63,18 @@ def test_roles_and_labels(parts: Page) -> None:
 def test_a_part_of_an_array_by_its_slices(parts: Page) -> None:
     row(part(parts, "Keys"), "sst").click()
     data = part(parts, "Values")
-    field = data.get_by_label("time: index or slice")
+    expect(data.get_by_role("application")).to_be_visible()
+    part_of = menu(data, "Part and reading")
+    field = part_of.get_by_label("time: index or slice")
     field.fill("99")
     field.press("Enter")
     expect(data.get_by_role("alert")).to_contain_text("time: 99 selects nothing of 0 to 17.")
     field.fill("3")
     field.press("Enter")
     expect(data.get_by_role("slider", name="time: index")).to_be_visible()
-    data.get_by_role("button", name=READ).click()
     expect(data).to_contain_text("1 \N{MULTIPLICATION SIGN} 96 \N{MULTIPLICATION SIGN} 192 of <i2")
-    data.get_by_role("button", name="Transpose").click()
-    expect(data.get_by_label("Down")).to_have_value("2")
+    part_of.get_by_role("button", name="Transpose").click()
+    expect(part_of.get_by_label("Down")).to_have_value("2")
 
 
 def test_absent_chunks_and_the_menu(parts: Page) -> None:
@@ -94,9 +90,9 @@ def test_absent_chunks_and_the_menu(parts: Page) -> None:
     expect(absent).to_have_attribute("aria-selected", "true")
     expect(part(parts, "Chunks").get_by_role("status")).to_contain_text("reads as the fill value")
     parts.keyboard.press("Shift+F10")
-    menu = parts.get_by_role("menu", name="Copy")
-    expect(menu.get_by_role("menuitem", name="Copy key")).to_be_focused()
-    expect(menu.get_by_role("menuitem", name="Copy reference")).to_have_attribute(
+    copying = parts.get_by_role("menu", name="Copy")
+    expect(copying.get_by_role("menuitem", name="Copy key")).to_be_focused()
+    expect(copying.get_by_role("menuitem", name="Copy reference")).to_have_attribute(
         "aria-disabled", "true"
     )
     assert violations(parts, within=".jp-OutputArea-output") == []
@@ -105,7 +101,7 @@ def test_absent_chunks_and_the_menu(parts: Page) -> None:
 
 
 def test_targets_say_what_they_are(parts: Page) -> None:
-    targets = part(parts, "Targets")
+    targets = part(parts, "Files")
     expect(targets.get_by_role("grid")).to_contain_text("not checked")
     targets.get_by_role("button", name="Check size and reachability").click()
     expect(targets.get_by_role("grid")).to_contain_text("ranges inside")
@@ -116,7 +112,6 @@ def test_targets_say_what_they_are(parts: Page) -> None:
 
 @pytest.mark.both_hosts
 def test_the_explorer_keeps_its_arrangement(explorer: Locator) -> None:
-    explorer.get_by_role("separator", name="Width of the tree").press("End")
-    show(explorer, "Chunks")
+    explorer.get_by_role("separator", name="Width of the keys").press("End")
     kept = explorer.page.evaluate("JSON.parse(localStorage.getItem('refexplorer.layout'))")
-    assert kept == {"tab": "chunks", "tree": 70, "bound": 1_000_000, "budget": None}
+    assert kept == {"tree": 60, "aside": 24, "bound": 1_000_000, "budget": None}

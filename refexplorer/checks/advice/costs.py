@@ -319,7 +319,7 @@ def opening_cost(
         if not is_countable(part.array) or not grid.complete:
             is_long = not is_countable(part.array)
             what = "is too long to be counted" if is_long else "has too many generated chunks"
-            why = f"{part.array.path} {what}"
+            why = f"{part.array.path or 'The root array'} {what}"
             return AccessCost("open", group, "open_dataset", unknown=(why,)), ()
         chunks = grid.chunks
         selected = part.select(chunks.indices)

@@ -88,7 +88,9 @@ class LayoutBound:
     def __str__(self) -> str:
         files = counted(self.least_requests, "request")
         size = "" if self.least_bytes is None else f" and {size_text(self.least_bytes)}"
-        text = f"{self.path}, {self.access}: the files allow {files}{size} at best"
+        text = (
+            f"{self.path or 'The root array'}, {self.access}: the files allow {files}{size} at best"
+        )
         if self.copy_requests is None or self.copy_bytes is None:
             return f"{text}."
         text += (
@@ -196,7 +198,8 @@ def subchunk(
     yield _finding(
         "subchunk",
         cost,
-        f"{array.path}, {cost.name}: the chunks are not compressed, so the set can divide each "
+        f"{array.path or 'The root array'}, {cost.name}: "
+        "the chunks are not compressed, so the set can divide each "
         f"into {factor:,}: {size_text(size)} instead of {size_text(now.bytes)} "
         f"are fetched; the array then has {array.chunk_count * factor:,} chunks.",
         f"{remedy}.",
@@ -216,7 +219,8 @@ def asked_apart(cost: AccessCost) -> Iterator[AdviceFinding]:
     yield _finding(
         "asked-apart",
         cost,
-        f"{cost.path}, {cost.name}: Zarr asks for {counted(now.requests, 'range')} one by one; "
+        f"{cost.path or 'The root array'}, {cost.name}: "
+        f"Zarr asks for {counted(now.requests, 'range')} one by one; "
         f"those that lie together, asked for together, take {counted(merged.requests, 'request')}.",
         "refs.filesystem().cat(keys) merges them all; refs.to_xarray() merges what Zarr asks for "
         "together, which zarr.config.set({'async.concurrency': 64}) makes more.",
@@ -239,7 +243,8 @@ def few_at_a_time(cost: AccessCost, place: Connection) -> Iterator[AdviceFinding
     yield _finding(
         "few-at-a-time",
         cost,
-        f"{cost.path}, {cost.name}: {counted(now.requests, 'request')}, ten at a time, take "
+        f"{cost.path or 'The root array'}, {cost.name}: "
+        f"{counted(now.requests, 'request')}, ten at a time, take "
         f"about {now.seconds:.2g} s; {MORE_AT_ONCE} at a time {seconds:.2g} s.",
         f"zarr.config.set({{'async.concurrency': {MORE_AT_ONCE}}}).",
         now.requests,
@@ -260,7 +265,8 @@ def small_chunks(full: AccessCost, place: Connection) -> Iterator[AdviceFinding]
     yield _finding(
         "small-chunks",
         full,
-        f"{full.path}, {full.name}: {now.requests:,} chunks of {size_text(round(size))} on "
+        f"{full.path or 'The root array'}, {full.name}: "
+        f"{now.requests:,} chunks of {size_text(round(size))} on "
         f"average; in chunks of {size_text(GOOD_CHUNK)} it takes {counted(after, 'request')}."
         f"{_copy_text(full, place)}",
         _copy_code_text(full),
@@ -287,7 +293,8 @@ def large_chunks(cost: AccessCost, full: AccessCost, place: Connection) -> Itera
     yield _finding(
         "large-chunks",
         cost,
-        f"{cost.path}, {cost.name}: of {size_text(now.bytes)} in "
+        f"{cost.path or 'The root array'}, {cost.name}: "
+        f"of {size_text(now.bytes)} in "
         f"{counted(now.requests, 'chunk')}, {share} are used; in "
         f"chunks made for it about {size_text(size)} are fetched.{_copy_text(full, place)}",
         _copy_code_text(cost),

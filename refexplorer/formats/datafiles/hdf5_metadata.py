@@ -12,10 +12,10 @@ import h5py
 import numpy as np
 from h5py import h5a, h5d, h5p, h5s, h5t
 
+from refexplorer.core.limits import INT64_MAX
 from refexplorer.core.text import counted, escape, size_text
 from refexplorer.formats.datafiles.data_file import NO_PLAIN_FORM, FileChunks, FileFilter, Unread
 
-_INT64 = 2**63 - 1
 _WITHOUT_USERBLOCK = h5py.version.hdf5_version_tuple < (1, 14, 4)
 """Whether HDF5 counts the places of chunks from behind what a file begins with (HDFGroup/hdf5#3003)
 and those of contiguous data from the start of the file."""
@@ -80,7 +80,7 @@ def _check_plain(chunks: FileChunks, filters: int, size: int) -> None:
 
 def _int64(numbers: array[int]) -> np.ndarray:
     found = np.frombuffer(numbers, np.uint64)
-    if len(found) and found.max() > _INT64:
+    if len(found) and found.max() > INT64_MAX:
         raise ValueError("some are beyond the end of any file")
     return found.astype(np.int64)
 

@@ -34,6 +34,7 @@ from refexplorer.formats.icechunk.columns import (
     outside,
 )
 from refexplorer.formats.icechunk.facts import (
+    MARKS,
     NATIVE_STARTS,
     NOWHERE,
     Container,
@@ -159,6 +160,12 @@ def folder_version(
 ) -> Iterator[OpenedVersion]:
     """Lend a version of a repository in a folder of this machine."""
     icechunk = _imported(path.name)
+    if not any((path / mark).is_file() for mark in MARKS):
+        raise SourceError(
+            f"{escape(path.name, _SHOWN)} is an Icechunk repository without `{MARKS[1]}`: it was "
+            "written by an Icechunk older than 1.0, or not all of it was copied; open it with the "
+            "version that wrote it, and write it again."
+        )
     place = str(path.resolve())
     with as_source_error(path.name), files.unchanging(path, limits) as folder:
         repository = _opened(icechunk.local_filesystem_storage(str(folder)))

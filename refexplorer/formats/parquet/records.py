@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.core.limits import Limits
+from refexplorer.core.limits import INT64_MAX, Limits
 from refexplorer.formats.columns.arrow import flags_of, numbers_of
 
 if TYPE_CHECKING:
@@ -132,7 +132,6 @@ _SPARED = ((), ("raw",), ("path", "offset", "size"))
 """The columns that a file may lack: fsspec takes each row of them for null."""
 _STORED, _DECODED = 16, 1024
 """Bytes of a row that its column may take in the file, and by itself, beside the limit."""
-_INT64 = 2**63 - 1
 
 
 class BadRecords(Exception):
@@ -221,7 +220,7 @@ def has_good_numbers(metadata: pq.FileMetaData) -> bool:
 def _is_good(statistics: Any) -> bool:
     if statistics is None or not statistics.has_min_max or type(statistics.min) is not int:
         return statistics is not None and statistics.has_null_count and statistics.num_values == 0
-    return bool(statistics.min >= 0 and statistics.max <= _INT64)
+    return bool(statistics.min >= 0 and statistics.max <= INT64_MAX)
 
 
 def _wrong_columns(file: pq.ParquetFile) -> str:

@@ -251,7 +251,7 @@ def _note_lost(arrays: Iterable[ArrayMeta], findings: Findings) -> None:
             findings.add(
                 "parquet-lost-chunks",
                 ZMETADATA + pointer(array.metadata_key),
-                f"fsspec finds no chunk of `{array.path}` and reads fill values: {why}",
+                f"fsspec finds no chunk of {array.path_text()} and reads fill values: {why}",
                 "Read the store with refexplorer, or convert it to JSON.",
                 key=array.metadata_key,
             )

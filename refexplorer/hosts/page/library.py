@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache, partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from refexplorer import demo
@@ -13,7 +15,7 @@ from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape, size_text
 from refexplorer.formats.icechunk.history import RepositoryListing
 from refexplorer.hosts.page.openings import Openings, OpeningWatch
-from refexplorer.io.access import AccessPolicy, InternetPolicy
+from refexplorer.io.access import AccessPolicy, InternetPolicy, protocol_of
 from refexplorer.verbs.opening import (
     ask_history,
     guarded_history,
@@ -122,6 +124,11 @@ def _shared() -> Openings:
     return Openings()
 
 
+def is_local(source: str) -> bool:
+    """Tell whether a source is a path of this machine."""
+    return protocol_of(source) in (None, "file")
+
+
 class Offer(NamedTuple):
     """A set that anybody on the page may open: its title, and how it is opened."""
 
@@ -152,6 +159,23 @@ class Library:
         self._allow = tuple(allow)
         self._repositories: dict[str, str] = {}
         self._options: dict[str, Mapping[str, Any]] = {}
+
+    def needs_consent(self, source: str) -> bool:
+        """Tell whether a source is a path of this machine that was not allowed yet."""
+        if source in self.offers or not is_local(source):
+            return False
+        try:
+            InternetPolicy(self._allow).allowed(source)
+        except AccessError:
+            return source.rpartition("@")[0] not in self._repositories.values()
+        return False
+
+    def consented(self, path: str) -> Library:
+        """Return the same for one person who may read the folder of a path that they named."""
+        named = Path(path.removeprefix("file://")).resolve()
+        mine = copy.copy(self)
+        mine._allow = (*self._allow, str(named if named.is_dir() else named.parent))
+        return mine
 
     def offer(self, references: ReferenceSet) -> str:
         """Put an opened set before the others, for everybody; return the name of the offer.
@@ -209,7 +233,7 @@ class Library:
         return OtherSets(
             lambda source, *watch: self.open(source, OpeningWatch(*watch)),
             lambda: {name: offer.title for name, offer in self.offers.items()},
-            self.grants,
+            grants=self.grants,
         )
 
     def open_dropped(self, upload: Upload, watch: OpeningWatch | None = None) -> ReferenceSet:

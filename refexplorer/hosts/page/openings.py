@@ -73,14 +73,14 @@ class Openings:
 
     def __init__(self, bounds: VisitorLimits | None = None) -> None:
         self._bounds = bounds or VisitorLimits()
-        self._confined = ConfinedOpening(self._bounds)
+        self._children = Children(_NAME, self._bounds.openings)
         self._queue: deque[object] = deque()
         self._running = 0
         self._changed = threading.Condition()
 
     def start(self) -> None:
-        """Have a process ready for the first set."""
-        self._confined.start()
+        """Have a process ready, so that the first set need not wait for it."""
+        self._children.start()
 
     def open(
         self, name: str, opening: Callable[..., Opened], watch: OpeningWatch | None = None
@@ -88,7 +88,7 @@ class Openings:
         """Open a set, or what else is in files of strangers, when it is its turn."""
         watch = watch or OpeningWatch()
         with self._turn(watch):
-            return self._confined.open(escape(name, _NAME_SHOWN), opening, watch, watch.check)
+            return self._open(escape(name, _NAME_SHOWN), opening, watch)
 
     @contextmanager
     def _turn(self, watch: OpeningWatch) -> Iterator[None]:
@@ -117,35 +117,17 @@ class Openings:
                 self._running -= 1
                 self._changed.notify_all()
 
-
-class ConfinedOpening:
-    """Opens sets in child processes, some at a time."""
-
-    def __init__(self, bounds: VisitorLimits) -> None:
-        self._bounds = bounds
-        self._children = Children(_NAME, bounds.openings)
-
-    def start(self) -> None:
-        """Have a process ready, so that the first set need not wait for it."""
-        self._children.start()
-
-    def open(
-        self,
-        name: str,
-        opening: Callable[..., Opened],
-        progress: Progress | None = None,
-        check: Callable[[], None] = lambda: None,
-    ) -> Opened:
-        """Open a set, or what else is in files of strangers."""
+    def _open(self, name: str, opening: Callable[..., Opened], watch: OpeningWatch) -> Opened:
+        """Open it in a child process."""
 
         def hear(message: Head) -> None:
-            if progress is not None:
-                progress(message["done"], message["of"])
+            watch(message["done"], message["of"])
 
         head = {"memory": self._bounds.memory, "folder": str(Path.cwd())}
         try:
             with self._children.lend() as child:
-                data = child.ask(head, pickle.dumps(opening), self._bounds.seconds, hear, check)[1]
+                asked, seconds = pickle.dumps(opening), self._bounds.seconds
+                data = child.ask(head, asked, seconds, hear, watch.check)[1]
         except LateError:
             raise LimitError(
                 f"Opening {name} took more than {self._bounds.seconds:g} s and was stopped; "

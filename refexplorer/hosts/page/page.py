@@ -209,6 +209,7 @@ class Frame(JSComponent):
     problem = param.String(doc="Why the last one could not be opened.")
     notice = param.String(doc="What the view that is shown cannot do with the set.")
     largest = param.Integer(doc="Bytes of a file that may be dropped.")
+    typed = param.String(doc="What the field for a path or URL begins with.")
 
     def __init__(self, sets: Mapping[str, str], largest: int) -> None:
         listed = [{"title": title, "source": source} for source, title in sets.items()]
@@ -283,8 +284,11 @@ class ServedPage:
 
     events = (PieceWanted,)
 
-    def __init__(self, library: Library, shown_chars: int = SHOWN_CHARS) -> None:
+    def __init__(
+        self, library: Library, shown_chars: int = SHOWN_CHARS, *, is_owner: bool = False
+    ) -> None:
         self._library = library
+        self._is_owner = is_owner
         self._shown_chars = shown_chars
         self._references: ReferenceSet | None = None
         self._source = ""
@@ -344,7 +348,12 @@ class ServedPage:
         explorer: ExplorerView = ExplorerView(
             references,
             allow=library.grants(references),
-            others=library.others(),
+            others=replace(
+                library.others(),
+                open=self._open_other,
+                consent=self._consent,
+                grants=lambda other: self._library.grants(other),
+            ),
             versions=library.versions(references),
             show=lambda version: self._turns.soon(self._show_version, explorer, version),
         )
@@ -353,6 +362,16 @@ class ServedPage:
             self._explorer.close()
         self._made[EXPLORER] = self._explorer = explorer
         self._views[:] = list(self._made.values())
+
+    def _consent(self, source: str) -> None:
+        """Let the owner of the page read the folder of a path that they typed."""
+        if self._is_owner and self._library.needs_consent(source):
+            self._library = self._library.consented(source)
+
+    def _open_other(
+        self, source: str, tell: Callable[[int, int], None], is_wanted: Callable[[], bool]
+    ) -> ReferenceSet:
+        return self._library.open(source, OpeningWatch(tell, is_wanted))
 
     def _show_version(self, asker: View, references: ReferenceSet) -> None:
         """Show another version of the repository of the set that is shown.
@@ -402,7 +421,12 @@ class ServedPage:
 
     @request("open")
     def choose(self, source: str) -> None:
-        """Open one of the sets that the page offers, or what an address names."""
+        """Open one of the sets that the page offers, or what a person names.
+
+        Who owns the page may name any path of this machine: that they typed it and asked to open it
+        is what allows its folder to be read.
+        """
+        self._consent(source)
         self._open(source, partial(self._library.open, source), Address(source))
 
     @request("go")
@@ -416,6 +440,10 @@ class ServedPage:
         place = Address.read(address)
         if place.source in ("", self._source):
             self._stand(place)
+        elif self._is_owner and self._library.needs_consent(place.source):
+            text = f"The address names {escape(place.source, 200)} on this machine: open it here."
+            self._frame.param.update(typed=place.source, opening="", problem=text)
+            self._turn(START)
         else:
             opening = partial(self._library.open, place.source)
             self._open(place.source, opening, place)
@@ -578,10 +606,15 @@ class ServedPage:
         self._frame.place = {"address": str(place), "step": self._step}
 
 
-def page(references: ReferenceSet | None = None, library: Library | None = None) -> panel.Template:
+def page(
+    references: ReferenceSet | None = None,
+    library: Library | None = None,
+    *,
+    is_owner: bool = False,
+) -> panel.Template:
     """Make a page for one person."""
     library = library or Library()
-    served = ServedPage(library)
+    served = ServedPage(library, is_owner=is_owner)
     if panel.state.curdoc is not None:
         panel.state.on_session_destroyed(lambda _: served.close())
     if references is not None:

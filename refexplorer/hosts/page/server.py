@@ -45,6 +45,7 @@ from refexplorer.core.masking import masked_text
 from refexplorer.hosts import BUNDLES, bundle_path
 from refexplorer.hosts.page.library import LARGEST, Library
 from refexplorer.hosts.page.openings import Openings
+from refexplorer.hosts.page.owner import PARAMETER, Owner
 from refexplorer.hosts.page.page import EditorView, ExplorerView, Frame, page
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
@@ -114,6 +115,11 @@ class PageHandler(DocHandler):
             self.set_header("Content-Type", "text/plain; charset=utf-8")
             self.finish(_REFUSED)
             return
+        application: Any = self.application
+        owner: Owner | None = application.owner
+        token = self.get_query_argument(PARAMETER, "")
+        if owner is not None and owner.is_token(token):
+            self.set_cookie(owner.cookie, token, httponly=True, samesite="Strict")
         await super().prepare()  # type: ignore[no-untyped-call]
 
 
@@ -201,6 +207,8 @@ class _OurRoutes(Application):
 class PageServer(BokehTornado, _OurRoutes):
     """Bokeh's web application with the routes of the page, and sessions that it alone names."""
 
+    owner: Owner | None = None
+
     def __init__(self, applications: Any, **options: Any) -> None:
         options |= {
             "secret_key": generate_secret_key().encode(),
@@ -246,19 +254,27 @@ _FULL = """
 class Sessions:
     """Makes a page for each person who comes, while there is room."""
 
-    def __init__(self, make: Callable[[], panel.Template], most: int) -> None:
+    def __init__(self, make: Callable[[bool], panel.Template], most: int) -> None:
         self._make = make
         self._most = most
         self._open = 0
+        self.owner: Owner | None = None
 
     def page(self) -> panel.Template:
         """Return a page, or what says that there is no room; in the loop of the server."""
         if self._open >= self._most:
             return panel.Template(_FULL.format(self._open))
-        template = self._make()
+        template = self._make(self._is_owner())
         self._open += 1
         state.on_session_destroyed(self._leave)
         return template
+
+    def _is_owner(self) -> bool:
+        """Tell whether the session that is being made is that of the owner."""
+        context: Any = None if state.curdoc is None else state.curdoc.session_context
+        if self.owner is None or context is None:
+            return False
+        return self.owner.is_asking(context.request)
 
     def _leave(self, _: SessionContext) -> None:
         self._open -= 1
@@ -295,11 +311,13 @@ def serve(
     bounds = bounds or VisitorLimits()
     openings = Openings(bounds)
     references, library = _open_source(source, Library(allow, largest_upload, openings))
-    sessions = Sessions(lambda: page(references, library), bounds.sessions)
+    sessions = Sessions(
+        lambda is_owner: page(references, library, is_owner=is_owner), bounds.sessions
+    )
 
     async def run() -> None:
         with _end_event() as is_ended:
-            server, url = _listen(sessions.page, port, address, origins, prefix)
+            server, url = _listen(sessions, port, address, origins, prefix)
             try:
                 server.start()
                 openings.start()
@@ -359,9 +377,9 @@ def _open_source(source: object, library: Library) -> tuple[ReferenceSet | None,
 
 
 def _listen(
-    make: Callable[[], panel.Template], port: int, address: str, origins: Iterable[str], prefix: str
+    sessions: Sessions, port: int, address: str, origins: Iterable[str], prefix: str
 ) -> tuple[BaseServer, str]:
-    """Return a server that listens, and its address."""
+    """Return a server that listens, and its address for the owner."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         # Tornado would leave a socket that it cannot bind to the garbage collector
@@ -375,14 +393,15 @@ def _listen(
     silence(EMPTY_LAYOUT, True)  # of the start screen, below which there is no view yet
     origin_names = [*(f"{name}:{port}" for name in _own_names(address)), *origins]
     web = PageServer(
-        build_applications({"/": make}),
+        build_applications({"/": sessions.page}),
         prefix=prefix,
         extra_websocket_origins=create_hosts_allowlist(origin_names, port),
     )
+    sessions.owner = web.owner = Owner(port, origin_names)
     http = HTTPServer(web)
     http.add_sockets(sockets)
     server = BaseServer(IOLoop.current(), web, http)
-    return server, f"http://{_shown(address)}:{port}{server.prefix}/"
+    return server, sessions.owner.address(f"http://{_shown(address)}:{port}{server.prefix}/")
 
 
 def _own_names(address: str) -> list[str]:

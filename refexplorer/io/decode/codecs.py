@@ -6,12 +6,16 @@ import json
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any, cast
 
 from refexplorer.core.errors import DecodeError
+from refexplorer.core.text import escape
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 METADATA_NAMES = frozenset({".zarray", "zarr.json", ".zmetadata"})
 """Last parts of the keys whose text names codecs."""
 
+_CODECS = 1_000  # codecs of an array whose names are looked at
 _UNSAFE = frozenset({"pickle", "numcodecs.pickle"})
 _PACKAGES = {
     "imagecodecs": "imagecodecs",
@@ -30,6 +34,7 @@ _PACKAGES = {
     "flac": "flac-numcodecs",
     "wavpack": "wavpack-numcodecs",
     "omfiles": "omfiles",
+    "cast_value": "cast-value-rs",
 }
 """What brings a codec, by its name or what that begins with."""
 
@@ -52,8 +57,14 @@ def refuse_unsafe(key: str, text: bytes) -> None:
             )
 
 
+_SINCE_3_2 = frozenset({"scale_offset", "cast_value", "struct"})
+"""Codecs and data types that Zarr itself has from version 3.2 on."""
+_NEEDED = {"cast_value": "cast_value_rs"}
+"""The module without which a codec that Zarr has cannot be used."""
+
+
 def require_codecs(key: str, text: bytes) -> None:
-    """Refuse array metadata that asks for a codec which nothing installed brings."""
+    """Refuse array metadata with a codec, or a data type, which nothing installed brings."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -61,10 +72,59 @@ def require_codecs(key: str, text: bytes) -> None:
     if not isinstance(document, dict):
         return
     version = 3 if document.get("zarr_format") == 3 else 2
-    names = map(_name, _list(document.get("codecs"))) if version == 3 else names_v2(document)
+    names = _names_v3(document.get("codecs")) if version == 3 else names_v2(document)
     for name in names:
         if name and not is_installed(name, version):
             raise DecodeError(f"{key} {missing(name, version)}")
+    if version == 3 and (lacking := missing_type(document.get("data_type"))) is not None:
+        raise DecodeError(f"{key} {lacking}")
+
+
+def missing_type(written: object) -> str | None:
+    """Return the sentence that names a data type of Zarr v3 that is not known; None of others."""
+    if not _name(written):
+        return None
+    from zarr.core.dtype import data_type_registry, get_data_type_from_json
+
+    name, document = _name(written), cast(Any, written)
+    try:
+        get_data_type_from_json(document, zarr_format=3)
+    except Exception:  # Zarr's data types raise what they like
+        if name in data_type_registry.contents:
+            return None  # a known one with wrong settings, which other rules say better
+        shown = escape(name, 100)
+        if name in _SINCE_3_2:
+            return f"requires the data type {shown}, {_newer_zarr_text()}"
+        return f"requires the data type {shown}, which no installed package provides."
+    return None
+
+
+def _newer_zarr_text() -> str:
+    import zarr
+
+    return (
+        "which Zarr has from version 3.2 on, with Python 3.12 or newer; "
+        f"Zarr {zarr.__version__} is installed."
+    )
+
+
+def _names_v3(codecs: object) -> Iterator[str]:
+    """Yield the names of codecs of Zarr v3, those inside of shards among them."""
+    waiting = _list(codecs)[:_CODECS]
+    for codec in waiting:
+        yield _name(codec)
+        settings = codec.get("configuration") if isinstance(codec, Mapping) else None
+        if isinstance(settings, Mapping) and len(waiting) < _CODECS:
+            waiting += _list(settings.get("codecs")) + _list(settings.get("index_codecs"))
+
+
+def missing_codec(array: ArrayMeta) -> str | None:
+    """Return the sentence on a codec of an array that cannot be used here; None if all can."""
+    try:
+        require_codecs(array.path, json.dumps(array.metadata).encode())
+    except DecodeError as lacking:
+        return str(lacking)
+    return None
 
 
 def names_v2(metadata: Mapping[str, object]) -> list[str]:
@@ -83,6 +143,12 @@ def is_installed(name: str, zarr_format: int) -> bool:
     short = name.removeprefix("numcodecs.")
     if zarr_format == 2 or short != name:
         return short in codec_registry or short in entries or _is_registered_now(short)
+    if name in _NEEDED and find_spec(_NEEDED[name]) is None:
+        return False
+    return _has_class(name)
+
+
+def _has_class(name: str) -> bool:
     from zarr.registry import get_codec_class
 
     try:
@@ -128,6 +194,8 @@ def missing(name: str, zarr_format: int) -> str:
     short = name.removeprefix("numcodecs.")
     start = max((each for each in _PACKAGES if short.startswith(each)), key=len, default="")
     package = _PACKAGES.get(start)
+    if zarr_format == 3 and name in _SINCE_3_2 and not _has_class(name):
+        return f"requires the codec {name}, {_newer_zarr_text()}"
     if zarr_format == 3 and is_installed(short, 2):
         return f"requires the codec {name}, which is installed for Zarr v2 alone, not for Zarr v3."
     if package is None:

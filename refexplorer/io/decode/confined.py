@@ -6,7 +6,10 @@ refexplorer.io.decode.confined` is the child.
 
 from __future__ import annotations
 
+import base64
+import json
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +26,7 @@ from refexplorer.core.processes import (
     serve,
 )
 from refexplorer.core.text import size_text
-from refexplorer.io.decode.steps import as_bytes, stages
+from refexplorer.io.decode.steps import stages
 from refexplorer.spec.zarr_metadata import read_array
 
 if TYPE_CHECKING:
@@ -37,32 +40,31 @@ _NAME = __spec__.name if __spec__ else __name__
 
 def decode_confined(array: ArrayMeta, number: int, data: Any, limit: int) -> Any:
     """Run one stage of an array in a child process."""
-    reply, decoded = _asked(array, number, as_bytes(data), limit, keep=True)
-    if reply["dtype"] is None:
-        return decoded
-    return np.frombuffer(decoded, np.dtype(reply["dtype"])).reshape(reply["shape"])
+    reply, decoded = _asked(array, number, data, limit, keep=True)
+    return _unpacked(reply["form"], decoded)
 
 
 def check_confined(array: ArrayMeta, number: int, data: Any, limit: int) -> None:
     """Do as `decode_confined`, and leave the result where it is."""
-    _asked(array, number, as_bytes(data), limit, keep=False)
+    _asked(array, number, data, limit, keep=False)
 
 
 def _asked(
-    array: ArrayMeta, number: int, data: bytes, limit: int, keep: bool
+    array: ArrayMeta, number: int, data: Any, limit: int, keep: bool
 ) -> tuple[dict[str, Any], bytes]:
     reply: dict[str, Any]
     if os.name != "posix":
         raise LimitError(
             "the memory of this codec cannot be limited on this system, so it is not run"
         )
+    form, packed = _packed(data)
     head = {
-        "path": array.path, "metadata": dict(array.metadata),
+        "path": array.path, "metadata": dict(array.metadata), "form": form,
         "stage": number, "limit": limit, "keep": keep,
     }  # fmt: skip
     try:
         with _children.lend() as child:
-            reply, decoded = child.ask(head, data, SECONDS)
+            reply, decoded = child.ask(head, packed, SECONDS)
     except LateError:
         raise LimitError(f"decoding took longer than {SECONDS} s and was stopped") from None
     except LostError:
@@ -77,6 +79,47 @@ def _asked(
             f"{size_text(limit)} at this step"
         )
     return reply, decoded
+
+
+_TEXTS, _BYTES = "texts", "bytes"
+"""Elements of varying length, as JSON."""
+_ArrayForm = tuple[Any, Sequence[int]] | None
+
+
+def _packed(data: Any) -> tuple[_ArrayForm, bytes]:
+    """Return what stands for bytes or an array on the way between processes."""
+    if not isinstance(data, np.ndarray):
+        return None, bytes(data)
+    if not data.dtype.hasobject:
+        return (np.lib.format.dtype_to_descr(data.dtype), data.shape), data.tobytes()
+    values = data.ravel().tolist()
+    if all(isinstance(value, str) for value in values):
+        return (_TEXTS, data.shape), json.dumps(values).encode()
+    if all(isinstance(value, bytes) for value in values):
+        texts = [base64.b64encode(value).decode() for value in values]
+        return (_BYTES, data.shape), json.dumps(texts).encode()
+    raise DecodeError("Values that are neither text nor bytes are not shown step by step.")
+
+
+def _unpacked(form: _ArrayForm, data: bytes) -> Any:
+    if form is None:
+        return data
+    dtype, shape = form
+    if dtype not in (_TEXTS, _BYTES):
+        return np.frombuffer(data, _dtype(dtype)).reshape(shape)
+    values = json.loads(data)
+    if dtype == _BYTES:
+        values = list(map(base64.b64decode, values))
+    found = np.empty(len(values), object)
+    found[:] = values
+    return found.reshape(shape)
+
+
+def _dtype(written: Any) -> np.dtype[Any]:
+    """Read a data type that JSON made lists of."""
+    if isinstance(written, str):
+        return np.dtype(written)
+    return np.dtype([(name, _dtype(kind), *map(tuple, more)) for name, kind, *more in written])
 
 
 def _most_memory(limit: int) -> str:
@@ -99,18 +142,15 @@ def _work(request: dict[str, Any], data: bytes, answering: Answering) -> None:
 
 
 def _decoded(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-    reply: dict[str, Any] = {"error": None, "made": 0, "dtype": None, "shape": None}
+    reply: dict[str, Any] = {"error": None, "made": 0, "form": None}
     try:
         array = read_array(request["path"], request["metadata"])
-        found = stages(array)[request["stage"]].decode(data)
+        found = stages(array)[request["stage"]].decode(_unpacked(request["form"], data))
         reply["made"] = found.nbytes if isinstance(found, np.ndarray) else len(found)
         if not request["keep"] or reply["made"] > request["limit"]:
             return reply, b""
-        if isinstance(found, np.ndarray):
-            if found.dtype.hasobject:
-                raise DecodeError("Values of varying length are not shown step by step here.")
-            reply |= {"dtype": found.dtype.str, "shape": found.shape}
-        return reply, as_bytes(found)
+        reply["form"], packed = _packed(found)
+        return reply, packed
     except MemoryError:
         raise
     except Exception as error:  # a codec raises what it likes

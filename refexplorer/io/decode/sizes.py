@@ -20,7 +20,7 @@ import zstandard
 
 from refexplorer.core.errors import DecodeError, LimitError
 from refexplorer.core.text import size_text
-from refexplorer.spec.zarr_metadata import STRUCTURED
+from refexplorer.spec.zarr_metadata import STRUCTURES
 
 if TYPE_CHECKING:
     from refexplorer.core.limits import Limits
@@ -72,7 +72,7 @@ def is_small(array: ArrayMeta) -> bool:
 def check_size(array: ArrayMeta, limits: Limits) -> None:
     """Refuse chunks that would eat the machine, before anything is allocated or read."""
     name = array.path or "the root array"
-    if array.itemsize is None and array.dtype == STRUCTURED:
+    if array.itemsize is None and array.dtype in STRUCTURES:
         raise DecodeError(f"{name} has a structured data type that is not supported.")
     itemsize = array.itemsize or POINTER
     if itemsize > limits.itemsize:
@@ -175,7 +175,7 @@ _POINTER = 8
 _SAME_SIZE = frozenset(
     {
         "shuffle", "fletcher32", "crc32", "crc32c", "adler32", "jenkins_lookup3", "bitround",
-        "base64", "bytes", "endian", "transpose",
+        "base64", "bytes", "endian", "transpose", "scale_offset",
     }
 )  # fmt: skip
 
@@ -352,6 +352,8 @@ def _ratio_of(name: str, settings: Settings) -> float:
     return _RATIOS[name](settings) if name in _RATIOS else 1
 
 
+_WIDEST_CAST = 8
+"""How many bytes a byte may be cast to: int8 to float64."""
 _RATIOS: dict[str, Callable[[Settings], float]] = {
     "packbits": lambda _: 8,
     "astype": _ratio("decode_dtype", "encode_dtype"),
@@ -360,6 +362,7 @@ _RATIOS: dict[str, Callable[[Settings], float]] = {
     "fixedscaleoffset": _ratio("dtype", "astype"),
     "quantize": _ratio("dtype", "astype"),
     "record_member": lambda _: 1,
+    "cast_value": lambda _: _WIDEST_CAST,
     "fill_hdf_strings": lambda _: _POINTER,
     "FITSAscii": _records,
 }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -70,16 +71,19 @@ def _stages_v2(array: ArrayMeta) -> Iterator[Stage]:
 
 
 def _numcodec(array: ArrayMeta, name: str, codec: Mapping[str, Any]) -> Callable[[Any], Any]:
-    def decode(data: Any) -> Any:
+    @cache
+    def made() -> Any:
         import numcodecs
 
+        with suppress(ValueError):  # it may have to be registered first
+            return numcodecs.get_codec(dict(codec))
         if not is_installed(name, 2):
             raise DecodeError(
                 f"{array.path or 'the root array'} {missing(name, array.zarr_format)}"
             )
-        return numcodecs.get_codec(dict(codec)).decode(data)
+        return numcodecs.get_codec(dict(codec))
 
-    return decode
+    return lambda data: made().decode(data)
 
 
 def _numpy_dtype(array: ArrayMeta) -> np.dtype[Any]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import FetchError, InternalError, LimitError, RefexplorerError
 from refexplorer.core.limits import is_out_of_memory
-from refexplorer.io.access import shown
+from refexplorer.io.access import protocol_of, shown
 from refexplorer.io.fetch.background import Stopped
 from refexplorer.spec.references import Url
 
@@ -164,8 +164,11 @@ def retry_after(text: str | None) -> float:
     return max(0.0, (until - datetime.now(UTC)).total_seconds())
 
 
-def cause(error: BaseException, place: Place) -> str:
-    """Return the cause as the end of a sentence, without a full stop."""
+def cause(error: BaseException, place: Place, url: str = "") -> str:
+    """Return the cause as the end of a sentence, without a full stop; `url` is as in the set."""
+    if isinstance(error, FileNotFoundError | NotFoundError):
+        words = str(error) if isinstance(error, NotFoundError) else "there is no such file"
+        return words + _rename_advice(place, url)
     if isinstance(error, DeniedByServer | PermissionError):
         fact = str(error) if isinstance(error, DeniedByServer) else "access is denied"
         return f"{fact}{_advice(getattr(error, 'place', None) or place)}"
@@ -180,8 +183,6 @@ def cause(error: BaseException, place: Place) -> str:
             if package
             else f"{error}".rstrip(".")
         )
-    if isinstance(error, FileNotFoundError):
-        return "there is no such file"
     if is_out_of_memory(error):
         return "there is not enough memory"
     if isinstance(error, IsADirectoryError):
@@ -189,6 +190,18 @@ def cause(error: BaseException, place: Place) -> str:
     if isinstance(error, ValueError) and "Protocol not known" in str(error):
         return f"no installed package reads {place.protocol}:// URLs"
     return _connection(error, place) or _plain(error)
+
+
+def _rename_advice(place: Place, url: str) -> str:
+    """Say where a relative URL was looked for, and how the set is told of another folder."""
+    if not url or protocol_of(url) is not None or url.startswith("/"):
+        return ""
+    start = url.rpartition("/")[0] + "/" if "/" in url else url
+    new = "FOLDER/" if "/" in url else f"FOLDER/{url}"
+    return (
+        f" in {shown(place.url.rpartition('/')[0])}; if its files are in another folder, convert "
+        f"the set with --rename {shown(start)}={shown(new)}"
+    )
 
 
 def _plain(error: BaseException) -> str:

@@ -456,5 +456,5 @@ def explanation(wanted: RangeOfKey, error: Exception) -> RefexplorerError:
         return error
     kept = LimitError, NotFoundError, DeniedByServer
     kind = next((each for each in kept if isinstance(error, each)), FetchError)
-    failure = without(cause(error, wanted.place), secrets_of(wanted.place.url))
+    failure = without(cause(error, wanted.place, wanted.url), secrets_of(wanted.place.url))
     return kind(f"{wanted}: {failure}.")

@@ -110,9 +110,13 @@ def _is_read_alike(url: str) -> bool:
     """Say whether fsspec takes a URL for the same place: case tells its protocols apart."""
     protocol = protocol_of(url)
     if protocol == "file":
-        from fsspec.implementations.local import LocalFileSystem
+        from fsspec.core import strip_protocol
 
-        return str(Path(LocalFileSystem._strip_protocol(url)).resolve()) == parse(url).path
+        try:
+            stripped = strip_protocol(url)
+        except ValueError:  # `FILE` is no protocol
+            return False
+        return str(Path(stripped).resolve()) == parse(url).path
     written, mark, _ = url.partition("://")
     return not mark or (protocol is not None and written.islower())
 
@@ -129,11 +133,14 @@ def _add_document(source: Source, recipe: Recipe, known: CodeContext) -> None:
         recipe.lines.append(f"refs = {opening_call(source, place)}")
         recipe.options["fo"] = RawCode("refs.to_v0()")
         return
-    recipe.options["fo"] = place
-    target_options = dict(_compression(place))
+    is_zip = source.store is not None and source.store[0].protocol == "zip"
+    target_options: dict[str, Any] = {} if is_zip else dict(_compression(place))
     if "://" in place:
         own = Options(known.storage_options, source.location).of(parse(place))[1]
-        target_options |= masked_options(own)
+        if own:
+            masked = masked_options(own)
+            target_options |= {parse(place).protocol: masked} if is_zip else masked
+    recipe.options["fo"] = f"zip://{source.store[1]}::{place}" if is_zip and source.store else place
     if target_options:
         recipe.options["target_options"] = target_options
     recipe.options |= known.rendering
@@ -150,7 +157,7 @@ def place_of(source: Source) -> str | None:
     if source.place is not None:
         return source.place
     part = "" if source.part is None else f"#{source.part}"
-    if source.store is not None:
+    if source.store is not None and source.location is not None:
         filesystem, path = source.store
         protocol = filesystem.protocol if isinstance(filesystem.protocol, str) else None
         return path if protocol is None else str(filesystem.unstrip_protocol(path))

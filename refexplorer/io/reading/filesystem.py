@@ -65,25 +65,7 @@ class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
         """
         key = self._strip_protocol(path)
         with as_internal_error(key):
-            return self._bytes(key, start, end)
-
-    def _bytes(self, key: str, start: int | None, end: int | None) -> bytes:
-        """Return the bytes of a key, or a slice of them; errors as `cat_file`, or a bug's."""
-        reference = reference_of(self.references, key)
-        is_from_end = (start or 0) < 0 or (end or 0) < 0
-        if is_from_end and reference.size is not None:
-            start, end, _ = slice(start, end).indices(reference.size)
-            end, is_from_end = max(start, end), False
-        try:
-            if is_from_end:
-                return self.targets.fetch(key, reference)[start:end]
-            data = self.targets.fetch(key, reference, start or 0, end)
-        except RefexplorerError as error:
-            said = missing_or_failed(self.references, key, reference, error)
-            raise said from cause_of(said, error)
-        if key.rpartition("/")[2] in METADATA_NAMES:
-            refuse_unsafe(key, data)
-        return data
+            return read_key(self.references, self.targets, key, start, end)
 
     def cat(
         self, path: str | list[str], recursive: bool = False, on_error: str = "raise", **_: object
@@ -172,6 +154,27 @@ class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
         return path.removeprefix("refexplorer://").strip("/")
+
+
+def read_key(
+    refs: SetLike, targets: Targets, key: str, start: int | None = None, end: int | None = None
+) -> bytes:
+    """Return the bytes of a key, or a slice of them; errors as `cat_file`, or a bug's."""
+    reference = reference_of(refs, key)
+    is_from_end = (start or 0) < 0 or (end or 0) < 0
+    if is_from_end and reference.size is not None:
+        start, end, _ = slice(start, end).indices(reference.size)
+        end, is_from_end = max(start, end), False
+    try:
+        if is_from_end:
+            return targets.fetch(key, reference)[start:end]
+        data = targets.fetch(key, reference, start or 0, end)
+    except RefexplorerError as error:
+        said = missing_or_failed(refs, key, reference, error)
+        raise said from cause_of(said, error)
+    if key.rpartition("/")[2] in METADATA_NAMES:
+        refuse_unsafe(key, data)
+    return data
 
 
 def _safe(key: str, data: bytes | Exception) -> bytes | Exception:

@@ -37,7 +37,7 @@ from refexplorer.io.fetch.background import ReaderThreads, Stopped, is_wanted, s
 from refexplorer.io.fetch.failures import NoReference, as_internal_error, rejection_text
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.filesystem import ReferenceFileSystem
+from refexplorer.io.reading.filesystem import ReferenceFileSystem, read_key
 from refexplorer.io.reading.zarr_refusals import (
     RECTILINEAR,
     check_for_xarray,
@@ -69,8 +69,8 @@ _FEW = 2
 class SelectionPlan:
     """The chunks of one selection, in the order in which Zarr asks for them, read by windows."""
 
-    def __init__(self, view: ReferenceFileSystem, keys: Sequence[str]) -> None:
-        self._view = view
+    def __init__(self, store: ReferenceStore, keys: Sequence[str]) -> None:
+        self._store = store
         self._window_of: dict[str, int] = {}
         self._coming: dict[str, Future[bytes | RefexplorerError]] = {}
         self._started = 0
@@ -102,7 +102,7 @@ class SelectionPlan:
         while self._left and size < AHEAD_BYTES and len(window) < _AHEAD_KEYS:
             key = self._left.popleft()
             self._window_of[key] = self._started
-            reference = self._view.references.get(key)
+            reference = self._store.references.get(key)
             if isinstance(reference, Range):  # the set holds others, or their size is not known
                 window[key] = reference
                 size += reference.length
@@ -118,7 +118,7 @@ class SelectionPlan:
         def read() -> None:
             error: BaseException = Stopped()
             try:
-                fetch_many(self._view.targets, references, lambda progress: is_wanted(), arrived)
+                fetch_many(self._store.targets, references, lambda progress: is_wanted(), arrived)
             except BaseException as raised:  # it is for who waits
                 error = raised
             for future in waiting.values():
@@ -134,67 +134,6 @@ current_plan: ContextVar[SelectionPlan | None] = ContextVar("current_plan", defa
 _ROOT = (".zgroup", ".zarray", "zarr.json", ".zmetadata")
 
 
-class CheckedFileSystem(ReferenceFileSystem):
-    """The keys of a set as files for Zarr, which decodes what it is given without asking.
-
-    Chunks that would inflate to more than `Limits.chunk_bytes` are refused before it sees them,
-    and so are arrays with a codec that is not installed.
-    """
-
-    def __init__(self, refs: SetLike, targets: Targets) -> None:
-        super().__init__(refs, targets)
-        self._admission = ChunkGuard(refs.limits)
-
-    def at_once(self, key: str, plan: SelectionPlan) -> bytes | None:
-        """Return the bytes of a chunk that was read ahead, if nothing is left to be done."""
-        data = plan.peek(key)
-        owner = None if data is None else self.references.array_of(key)
-        if data is None or owner is None:
-            return None
-        array = self.references.array(owner[0]).chunk_array(owner[1])
-        if not self._admission.is_free(array, data):
-            return None
-        plan.take(key)
-        return data
-
-    def _bytes(self, key: str, start: int | None, end: int | None) -> bytes:
-        """Return the bytes of a key, or a slice of them, when they may be decoded."""
-        plan = current_plan.get()
-        data = None if plan is None or start is not None or end is not None else plan.take(key)
-        if isinstance(data, RefexplorerError):
-            raise data
-        if data is None:
-            data = super()._bytes(key, start, end)
-        if is_metadata(key):
-            if key.rpartition("/")[2] in METADATA_NAMES:
-                require_codecs(key, data)
-            check_metadata(key, data)
-        elif (owner := self.references.array_of(key)) is not None:
-            array = self.references.array(owner[0]).chunk_array(owner[1])
-            return self._admitted(key, array, data, start, end)
-        return data
-
-    def _admitted(
-        self, key: str, array: ArrayMeta, data: bytes, start: int | None, end: int | None
-    ) -> bytes:
-        check_size(array, self.references.limits)
-        try:
-            if start is None and end is None:
-                admitted: bytes = self._admission.chunk(array, data)
-                return admitted
-            if start is not None and start >= 0:
-                self._admission.part(array, data, start)
-        except (LimitError, DecodeError) as error:
-            raise undecodable(self.references, key, str(error), type(error)) from None
-        return data
-
-
-def store(view: CheckedFileSystem) -> ReferenceStore:
-    """Return the read-only Zarr store of the file system."""
-    ensure_loop()
-    return ReferenceStore(view)
-
-
 def to_zarr(refs: SetLike, targets: Targets, **options: Any) -> zarr.Group | zarr.Array[Any]:
     """Open the set with Zarr (format 2 or 3): a group, or an array if the root is one.
 
@@ -204,7 +143,7 @@ def to_zarr(refs: SetLike, targets: Targets, **options: Any) -> zarr.Group | zar
     """
     _require_root(refs)
     with saying_refusals("Zarr", refs):
-        return zarr.open(store(CheckedFileSystem(refs, targets)), mode="r", **options)
+        return zarr.open(ReferenceStore(refs, targets), mode="r", **options)
 
 
 def to_xarray(
@@ -223,7 +162,7 @@ def to_xarray(
     paths = [path for path in refs.arrays() if path.rpartition("/")[0] == group]
     _require_arrays(refs, paths, options)
     # xarray's annotation leaves out the Zarr stores that its zarr engine takes
-    source: Any = store(CheckedFileSystem(refs, targets))
+    source: Any = ReferenceStore(refs, targets)
     given = _lazy(coordinates) | {"group": group or None} | options
     with saying_refusals("xarray", refs):
         return xarray.open_dataset(source, engine="zarr", **given)
@@ -241,7 +180,7 @@ def to_datatree(
 
     _require_group(refs, "")
     _require_arrays(refs, refs.arrays(), options)
-    source: Any = store(CheckedFileSystem(refs, targets))
+    source: Any = ReferenceStore(refs, targets)
     with saying_refusals("xarray", refs):
         return xarray.open_datatree(source, engine="zarr", **(_lazy(coordinates) | options))
 
@@ -306,23 +245,33 @@ _DEFAULT = f"{BatchedCodecPipeline.__module__}.{BatchedCodecPipeline.__qualname_
 
 
 class ReferenceStore(Store):
-    """The keys of a set as a read-only store: of all errors `NoReference` alone means no chunk."""
+    """The keys of a set as a read-only store: of all errors `NoReference` alone means no chunk.
+
+    Zarr decodes what it is given without asking. Chunks that would inflate to more than
+    `Limits.chunk_bytes` are refused before it sees them, and so are arrays with a codec that is
+    not installed.
+    """
 
     supports_writes = False
     supports_deletes = False
     supports_listing = True
 
-    def __init__(self, view: CheckedFileSystem) -> None:
+    def __init__(self, refs: SetLike, targets: Targets) -> None:
+        ensure_loop()
         super().__init__(read_only=True)
-        self.view = view
+        self.references, self.targets = refs, targets
+        self._guard = ChunkGuard(refs.limits)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ReferenceStore, (self.references, self.targets)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ReferenceStore) and self.view is other.view
+        return self is other
 
     __hash__ = Store.__hash__
 
     def __repr__(self) -> str:
-        return f"<ReferenceStore({self.view.references.source.name})>"
+        return f"<ReferenceStore({self.references.source.name})>"
 
     async def get(
         self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None
@@ -332,10 +281,10 @@ class ReferenceStore(Store):
             with as_internal_error(key):
                 plan.begin(key)
                 # half of the time that Zarr needs for a small chunk goes from thread to thread
-                if (data := self.view.at_once(key, plan)) is not None:
+                if (data := self._at_once(key, plan)) is not None:
                     return prototype.buffer.from_bytes(data)
         # threads of its own: those of `asyncio.to_thread` are few, and all else shares them
-        read = partial(copy_context().run, self.view.cat_file, key, *_bounds(byte_range))
+        read = partial(copy_context().run, self._read, key, *_bounds(byte_range))
         try:
             data = await asyncio.get_running_loop().run_in_executor(_readers(), read)
         except NoReference:
@@ -362,11 +311,11 @@ class ReferenceStore(Store):
 
     async def exists(self, key: str) -> bool:
         """Say whether the set has a key."""
-        return key in self.view.references
+        return key in self.references
 
     async def list(self) -> AsyncIterator[str]:
         """Yield all keys."""
-        for number, key in enumerate(self.view.references):
+        for number, key in enumerate(self.references):
             if not number % _KEYS:
                 await asyncio.sleep(0)
             yield key
@@ -380,11 +329,11 @@ class ReferenceStore(Store):
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:
         """Yield the names of one level."""
         try:
-            names = await asyncio.to_thread(self.view.ls, prefix, detail=False)
-        except FileNotFoundError:
+            page = await asyncio.to_thread(self.references.children, prefix.strip("/"))
+        except KeyError:
             return
-        for name in names:
-            yield name.rpartition("/")[2]
+        for node in page.rows:
+            yield node.path.rpartition("/")[2]
 
     async def set(self, key: str, value: Buffer) -> None:
         """Refuse to write."""
@@ -393,6 +342,52 @@ class ReferenceStore(Store):
     async def delete(self, key: str) -> None:
         """Refuse to delete."""
         raise ValueError("A reference set is read-only.")
+
+    def _at_once(self, key: str, plan: SelectionPlan) -> bytes | None:
+        """Return the bytes of a chunk that was read ahead, if nothing is left to be done."""
+        data = plan.peek(key)
+        owner = None if data is None else self.references.array_of(key)
+        if data is None or owner is None:
+            return None
+        array = self.references.array(owner[0]).chunk_array(owner[1])
+        if not self._guard.is_free(array, data):
+            return None
+        plan.take(key)
+        return data
+
+    def _read(self, key: str, start: int | None, end: int | None) -> bytes:
+        """Return the bytes of a key, or a slice of them, when they may be decoded."""
+        with as_internal_error(key):
+            return self._checked(key, start, end)
+
+    def _checked(self, key: str, start: int | None, end: int | None) -> bytes:
+        plan = current_plan.get()
+        data = None if plan is None or start is not None or end is not None else plan.take(key)
+        if isinstance(data, RefexplorerError):
+            raise data
+        if data is None:
+            data = read_key(self.references, self.targets, key, start, end)
+        if is_metadata(key):
+            if key.rpartition("/")[2] in METADATA_NAMES:
+                require_codecs(key, data)
+            check_metadata(key, data)
+        elif (owner := self.references.array_of(key)) is not None:
+            array = self.references.array(owner[0]).chunk_array(owner[1])
+            return self._admitted(key, array, data, start, end)
+        return data
+
+    def _admitted(
+        self, key: str, array: ArrayMeta, data: bytes, start: int | None, end: int | None
+    ) -> bytes:
+        check_size(array, self.references.limits)
+        try:
+            if start is None and end is None:
+                return self._guard.chunk(array, data)
+            if start is not None and start >= 0:
+                self._guard.part(array, data, start)
+        except (LimitError, DecodeError) as error:
+            raise undecodable(self.references, key, str(error), type(error)) from None
+        return data
 
 
 def _bounds(part: ByteRequest | None) -> tuple[int | None, int | None]:
@@ -418,7 +413,7 @@ class ChosenPipeline(BatchedCodecPipeline):
     ) -> CodecPipeline:
         """Return the pipeline of an array."""
         found: Any = create_codec_pipeline(array_metadata)
-        return found if _view_of(store) is None else MergingPipeline.from_codecs(found)
+        return found if _set_of(store) is None else MergingPipeline.from_codecs(found)
 
     @classmethod
     def from_codecs(cls, *arguments: Any, **options: Any) -> Any:
@@ -449,7 +444,7 @@ class MergingPipeline(BatchedCodecPipeline):
             return None
         is_read_in_parts = self.supports_partial_decode
         return SelectionPlan(
-            store.view,
+            store,
             [
                 place.path
                 for place, chunk, selection, *_ in batch
@@ -472,10 +467,10 @@ class MergingPipeline(BatchedCodecPipeline):
                 except Exception:
                     place = each[0]
                     break
-            view = _view_of(getattr(place, "store", None))
-            if view is None:
+            refs = _set_of(getattr(place, "store", None))
+            if refs is None:
                 raise
-            raise undecodable(view.references, place.path, sentence_of(error)) from error
+            raise undecodable(refs, place.path, sentence_of(error)) from error
 
 
 def _is_whole(selection: Iterable[object], shape: Iterable[int]) -> bool:
@@ -483,12 +478,10 @@ def _is_whole(selection: Iterable[object], shape: Iterable[int]) -> bool:
     return all(part == slice(0, size, 1) for part, size in zip(selection, shape, strict=False))
 
 
-def _view_of(store: object) -> ReferenceFileSystem | None:
-    """Return the files of a store: of ours, or of fsspec's wrapper over `refs.filesystem()`."""
-    if isinstance(store, ReferenceStore):
-        return store.view
-    files = getattr(getattr(store, "fs", None), "sync_fs", None)
-    return files if isinstance(files, ReferenceFileSystem) else None
+def _set_of(store: object) -> SetLike | None:
+    """Return the set of a store: of ours, or of fsspec's wrapper over `refs.filesystem()`."""
+    files = getattr(getattr(store, "fs", None), "sync_fs", store)
+    return files.references if isinstance(files, ReferenceFileSystem | ReferenceStore) else None
 
 
 @cache

@@ -229,7 +229,7 @@ class ChunkOrder:
         rows = np.delete(np.arange(block.count), list(block.metadata.values()))
         for array, found, numbers in _by_array(block, rows, self._arrays):
             if self._proved and not chunk_keys(array, numbers).equals(block.keys_at(found)):
-                raise differs(f"`{array.path}` also has chunks of differently formed names")
+                raise differs(f"{array.path_text()} also has chunks of differently formed names")
             parts = numbers // self._together
             for part in np.unique(parts).tolist():
                 chosen = np.flatnonzero(parts == part)
@@ -279,7 +279,8 @@ def _numbers(block: Table, rows: np.ndarray, array: ArrayMeta) -> tuple[np.ndarr
         return np.array([0]), np.array([0])
     if array.chunk_count >= _CHUNKS:
         raise RefexplorerError(
-            f"`{array.path}` has {array.chunk_count:,} chunks, too many to be written in order."
+            f"{array.path_text(True)} has {array.chunk_count:,} chunks, too many to be written "
+            "in order."
         )
     positions, indices = chunk_indices(array, block.keys, rows)
     outside = np.flatnonzero(~array.inside(indices))

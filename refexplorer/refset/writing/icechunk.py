@@ -71,7 +71,8 @@ def write_icechunk(
 def _check_array(array: ArrayMeta) -> None:
     if (array.prefix, array.separator) != ("c/", "/"):
         raise RefexplorerError(
-            f"`{array.path}` names its chunks in another way than Icechunk, which has `c/0/0` "
+            f"{array.path_text(True)} names its chunks in another way than Icechunk, which has "
+            "`c/0/0` "
             "alone; its chunk_key_encoding must be the default."
         )
 

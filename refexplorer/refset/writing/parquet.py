@@ -71,8 +71,9 @@ def _noting(order: Iterable[InOrder], lost: dict[str, str]) -> Iterator[InOrder]
 def _warn_of(lost: Mapping[str, str]) -> None:
     path, why = next(iter(lost.items()))
     others = f" and {counted(len(lost) - 1, 'other')}" if len(lost) > 1 else ""
+    name = f"`{escape(path)}`" if path else "the root array"
     warnings.warn(
-        f"fsspec finds no chunk of `{escape(path)}`{others} in a parquet store and reads fill "
+        f"fsspec finds no chunk of {name}{others} in a parquet store and reads fill "
         f"values, since {why.removesuffix('.')}; read the store with refexplorer, or write JSON "
         "instead.",
         LeftOutWarning,
@@ -110,7 +111,7 @@ def _data(columns: Columns, row: int) -> bytes:
 def _unspeakable(array: ArrayMeta, large: bool) -> RefexplorerError:
     what = "an offset or length of more than 64 bits" if large else "no URL"
     return RefexplorerError(
-        f"A chunk of `{array.path}` has {what}, which a parquet store cannot hold."
+        f"A chunk of {array.path_text()} has {what}, which a parquet store cannot hold."
     )
 
 

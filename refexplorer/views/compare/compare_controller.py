@@ -108,6 +108,8 @@ class CompareController:
         self,
         report: JobReport,
         source: str,  # Path or URL of the set as it was before; empty: none
+        # Whether a person has just typed it: an address alone allows nothing
+        is_typed: bool = False,
     ) -> None:
         """Compare with another set."""
         sets = self._comparison.sets
@@ -116,6 +118,8 @@ class CompareController:
         if not source:
             self._comparison.compare(None)
             return
+        if is_typed:
+            sets.consent(source)
         label = f"Opening {escape(source, _TEXT)}"
 
         def tell(done: int, size: int) -> None:

@@ -24,10 +24,11 @@ from refexplorer.io.earth import (
     georeference,
     parse_point,
 )
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.selection import Estimate, estimate_keys
 from refexplorer.spec.references import Base64, Inline
-from refexplorer.views.preview.regions import chunks_touched, whole
+from refexplorer.views.geo.points import index_of, place_of_label, point_parts
+from refexplorer.views.preview.regions import ChunkRuns, chunk_runs, chunks_touched, whole
 from refexplorer.views.preview.values import DecodedChunks, Decoding, load_array_libraries, physical
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport
@@ -122,6 +123,7 @@ class EarthMap(Struct, frozen=True):
     axes: tuple[int, int] | None = None  # The dimensions along which they run: down and across
     # Along these, how many values there are in all and in a chunk
     chunks: tuple[tuple[Count, Count], tuple[Count, Count]] | None = None
+    chunk_runs: ChunkRuns | None = None  # Along these, as in `ReadingModel`
 
 
 class EarthShown(Struct, frozen=True):
@@ -133,8 +135,9 @@ class EarthShown(Struct, frozen=True):
 class PointFound(Struct, frozen=True):
     """The value whose cell holds a point."""
 
-    latitude: float
-    longitude: float
+    # latitude, longitude: Null where an index or labels alone name the point
+    latitude: float | None
+    longitude: float | None
     # index, key: Its place in the array, and its chunk; null if no cell holds the point
     index: tuple[int, ...] | None
     key: str | None
@@ -214,7 +217,10 @@ class MapController:
         except RefexplorerError as error:
             return EarthShown(replace(blank, state="failed", message=str(error))), []
         shown = replace(
-            blank, state="fetched", chunks=(_side(meta, found.rows), _side(meta, found.columns))
+            blank,
+            state="fetched",
+            chunks=(_side(meta, found.rows), _side(meta, found.columns)),
+            chunk_runs=chunk_runs(meta, (found.rows, found.columns)),
         )
         columns = (mesh.rows, mesh.columns, mesh.longitude, mesh.latitude)
         return EarthShown(shown), [floats(each) for each in columns]
@@ -224,31 +230,41 @@ class MapController:
         self,
         report: JobReport,
         array: str,
-        text: str,  # Such as ``52.5, 13.4`` or ``52.5N 13.4E``
-        # Where along the other dimensions; one number for each dimension of the array
+        text: str,  # Such as ``52.5N 13.4E, time=2021-05-18`` or ``[3, 40, 80]``
+        # Where along the dimensions that the text does not name; one number for each
         index: tuple[int, ...] = (),
     ) -> PointFound:
-        """Find the value at a point of the earth."""
+        """Find the value at a point: a place on earth, labels of dimensions, or an index."""
         meta = self._array(array)
-        latitude, longitude = parse_point(text)
-        found = georeference(self._refs, meta)
-        if not self._is_kept(array) and missing_cost(self._refs, found, self._chunks):
-            raise RefexplorerError("The coordinates are not read yet: show the map first.")
-        place = self._places(meta, found, report).find(longitude, latitude)
-        said = f"{latitude:g}, {longitude:g}"
-        if place is None:
-            sentence = f"{said} is in no cell of {array or 'the root array'}."
-            return PointFound(latitude, longitude, None, None, 0, sentence)
-        places = [0] * len(meta.shape)
-        for axis, at in enumerate(index[: len(places)]):
-            places[axis] = min(max(at, 0), meta.shape[axis] - 1)
-        places[found.rows], places[found.columns] = place
-        others = math.prod(
-            size for axis, size in enumerate(meta.grid) if axis not in (found.rows, found.columns)
-        )
+        name = array or "the root array"
+        if math.prod(meta.shape) == 0:
+            raise RefexplorerError(f"{name} has no values.")
+        given = (*index, *[0] * len(meta.shape))[: len(meta.shape)]
+        places = [min(max(at, 0), size - 1) for at, size in zip(given, meta.shape, strict=True)]
+        labels, rest = point_parts(text)
+        numbers = index_of(rest, meta)
+        point: tuple[float, float] | None = None
+        axes: tuple[int, ...] = ()
+        if numbers is not None:
+            places, axes = list(numbers), tuple(range(len(places)))
+        elif rest or not labels:
+            point = parse_point(rest)
+            found = georeference(self._refs, meta)
+            place = self._places(meta, found, report).find(point[1], point[0])
+            if place is None:
+                return PointFound(
+                    *point, None, None, 0, f"{_point_text(point)} is in no cell of {name}."
+                )
+            places[found.rows], places[found.columns] = place
+            axes = (found.rows, found.columns)
+        for label, at in labels.items():
+            axes += (place_of_label(self._refs, meta, label, at, self._chunks, places),)
         key = meta.chunk_key(meta.chunk_at(places))
-        sentence = f"{said} is in {counted(others, 'chunk')} of {array or 'the root array'}"
+        others = math.prod(size for axis, size in enumerate(meta.grid) if axis not in axes)
+        said = _point_text(point) if point is not None and not labels else text.strip()
+        sentence = f"{said} is in {counted(others, 'chunk')} of {name}"
         sentence += f", such as {key}." if others > 1 else f": {key}."
+        latitude, longitude = point or (None, None)
         return PointFound(latitude, longitude, tuple(places), key, others, sentence)
 
     @job("earth.land", in_turn=True, buffers="TopoJSON of world-atlas.")
@@ -270,6 +286,10 @@ class MapController:
             return self._refs.array(path)
         except KeyError:
             raise RefexplorerError(f"There is no array at {path!r}.") from None
+
+
+def _point_text(point: tuple[float, float]) -> str:
+    return f"{point[0]:g}, {point[1]:g}"
 
 
 def _side(array: ArrayMeta, axis: int) -> tuple[int, int]:

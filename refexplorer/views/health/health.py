@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from msgspec import Struct
 
-from refexplorer.checks.look.audit_states import DECODED, LOST, STATES
+from refexplorer.checks.states import UNREADABLE, LedgerState
 from refexplorer.core.errors import LimitError
+from refexplorer.core.limits import INT64_MAX
 from refexplorer.io.decode.sizes import Index
 from refexplorer.refset.chunk_grid import DENSE_CHUNKS, ChunkColumns, ChunkReferences
 from refexplorer.refset.contents import internals
@@ -30,11 +31,9 @@ from refexplorer.views.wire.messages import Count
 from refexplorer.views.wire.notes import known
 
 if TYPE_CHECKING:
-    from refexplorer.checks.render.audit_report import Audit
+    from refexplorer.checks.report import Report
     from refexplorer.refset.targets import TargetIndex
     from refexplorer.verbs.referenceset import ReferenceSet
-
-_INT64 = 2**63 - 1
 
 
 StateName = Literal[
@@ -146,11 +145,11 @@ class ChunkHealth:
         states = internals(self.references).array_states
         audit = self.references.audited
         failed, read = [0] * len(states.arrays), [0] * len(states.arrays)
-        for each in () if audit is None else audit.summary.arrays:
-            if each.path is not None and each.path in states.places:
+        for each in () if audit is None else audit.arrays:
+            if each.path in states.places:
                 place = states.places[each.path]
-                failed[place] = sum(each.states.get(STATES[code], 0) for code in LOST)
-                read[place] = each.states.get(STATES[DECODED], 0)
+                failed[place] = sum(each.states.get(state, 0) for state in UNREADABLE)
+                read[place] = each.states.get(LedgerState.DECODED, 0)
         for path in self._log.arrays() & states.places.keys():
             place = states.places[path]
             outcomes = self.outcomes(states.arrays[place])
@@ -261,8 +260,8 @@ class ChunkHealth:
         audit = self.references.audited
         if audit is not None and array.chunk_count <= DENSE_CHUNKS:
             audited = _grid(audit, array).ravel()
-            failed = np.union1d(failed, np.flatnonzero(np.isin(audited, LOST)))
-            read = np.union1d(read, np.flatnonzero(audited == DECODED))
+            failed = np.union1d(failed, np.flatnonzero(np.isin(audited, [*UNREADABLE])))
+            read = np.union1d(read, np.flatnonzero(audited == LedgerState.DECODED))
         return Outcomes(failed, np.setdiff1d(read, failed))
 
     def badges(self, path: str) -> Badges | None:
@@ -322,14 +321,12 @@ def _holds(numbers: np.ndarray, number: int) -> bool:
 
 def number_type(array: ArrayMeta) -> type[np.int64] | type[object]:
     """Return the type of numbers of chunks: whole ones of Python where 64 bits are too few."""
-    return np.int64 if array.chunk_count <= _INT64 else object
+    return np.int64 if array.chunk_count <= INT64_MAX else object
 
 
-def _grid(audit: Audit, array: ArrayMeta) -> np.ndarray:
-    try:
-        return audit.grid(array.path)
-    except KeyError:  # an audit of before the set was changed
-        return np.empty(0, np.int8)
+def _grid(audit: Report, array: ArrayMeta) -> np.ndarray:
+    has = array.path in audit.ledger.paths  # an audit of before the set was changed may not
+    return audit.chunks(array.path) if has else np.empty(0, np.uint8)
 
 
 LISTED_CHUNKS = 1_000_000
@@ -384,8 +381,8 @@ def numbers_in_state(
     grid = refs.chunk_grid(array.path)
     if not grid.complete:
         raise LimitError(
-            f"Too many chunks of `{array.path}` are generated to list those of one state; the map "
-            "of chunks shows them."
+            f"Too many chunks of {array.path_text()} are generated to list those of one state; "
+            "the map of chunks shows them."
         )
     if state == "rejected":
         return _numbers(grid, grid.left_out)
@@ -397,8 +394,9 @@ def numbers_in_state(
         return referenced
     if array.chunk_count > LISTED_CHUNKS:
         raise LimitError(
-            f"`{array.path}` has {array.chunk_count:,} chunks, more than the {LISTED_CHUNKS:,} of "
-            "which those without a reference are listed; the map of chunks shows them."
+            f"{array.path_text(True)} has {array.chunk_count:,} chunks, more than the "
+            f"{LISTED_CHUNKS:,} of which those without a reference are listed; the map of chunks "
+            "shows them."
         )
     there = np.concatenate([referenced, _numbers(grid, grid.left_out)])
     return np.setdiff1d(np.arange(array.chunk_count), there)

@@ -147,3 +147,13 @@ def test_readers_of_references_refuse_a_repository(tmp_path: Path) -> None:
     assert (outcomes["icechunk"], outcomes["GDAL, Icechunk driver"]) == ("same", "not run")
     assert found["icechunk"].is_run
     assert {outcomes[name] for name in ("GDAL", "VirtualiZarr", "duckdb-zarr")} == {"refused"}
+
+
+def test_a_repository_of_an_older_icechunk_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    """Before 1.0 each commit of a branch was a file of its own."""
+    for folder in ("snapshots", "manifests", "refs/branch.main"):
+        (tmp_path / "old" / folder).mkdir(parents=True)
+    (tmp_path / "old/refs/branch.main/ZZZZZZZZ.json").write_text('{"snapshot": "0"}')
+    with pytest.raises(rx.SourceError, match="by an Icechunk older than 1") as refusal:
+        rx.open_references(tmp_path / "old")
+    assert "exist" not in str(refusal.value)

@@ -344,7 +344,7 @@ def test_nothing_of_a_copied_repository_is_left(
     library.open(f"{place}/open/repository")
     with pytest.raises(SourceError):
         library.open(f"{place}/open/repository@nosuch")
-    openings._confined._children.end()
+    openings._children.end()
     assert list(tmp_path.iterdir()) == []
 
 

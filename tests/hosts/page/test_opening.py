@@ -50,20 +50,20 @@ def library(*allow: str, bounds: VisitorLimits | None = None) -> Iterator[Librar
     try:
         yield Library(allow, openings=openings)
     finally:
-        openings._confined._children.end()
+        openings._children.end()
 
 
 @pytest.fixture(scope="module")
 def confined() -> Iterator[Children]:
     """Processes that have started, for whom it is no matter which ones they are."""
     with library() as limited:
-        yield limited._openings._confined._children
+        yield limited._openings._children
 
 
 def bounded(confined: Children, *allow: str, **bounds: float) -> Library:
     """Give a library with bounds of its own and processes that have started."""
     openings = Openings(VisitorLimits(**bounds))  # type: ignore[arg-type]
-    openings._confined._children = confined
+    openings._children = confined
     return Library(allow, openings=openings)
 
 
@@ -107,7 +107,7 @@ def test_what_takes_too_long_is_stopped_and_said(server: RangeServer) -> None:
             LimitError, match=r"^Opening http.*/set\.json took more than 2 s and was stopped; .*\.$"
         ):
             limited.open(f"{server.url}/set.json")
-        assert limited._openings._confined._children._idle == []
+        assert limited._openings._children._idle == []
 
 
 def test_what_takes_too_much_memory_is_stopped_and_said(tmp_path: Path, confined: Children) -> None:
@@ -247,10 +247,10 @@ def test_a_process_that_waited_opens_the_next_set(server: RangeServer) -> None:
     server.dripping.add("/set.json")
     with library(server.url) as slow:
         assert {*slow.open(f"{server.url}/set.json")} == {"a"}
-        kept = slow._openings._confined._children._idle.copy()
+        kept = slow._openings._children._idle.copy()
         assert {*slow.open(f"{server.url}/set.json")} == {"a"}
         assert len(kept) == 1
-        assert slow._openings._confined._children._idle == kept
+        assert slow._openings._children._idle == kept
 
 
 def test_nothing_is_left_of_openings(

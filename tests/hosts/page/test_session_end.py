@@ -28,7 +28,7 @@ from bokeh.server.tornado import BokehTornado
 
 from refexplorer.hosts.page.library import Library, Upload
 from refexplorer.hosts.page.page import Frame, ServedPage, View, page
-from refexplorer.hosts.page.server import _listen
+from refexplorer.hosts.page.server import Sessions, _listen
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
@@ -211,10 +211,11 @@ def served_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(BokehTornado, "__init__", made)
     library, ready = Library(), threading.Event()
     found: dict[str, Any] = {}
+    sessions = Sessions(lambda _: page(None, library), 100)
 
     async def serve() -> None:
         found["loop"], found["over"] = asyncio.get_running_loop(), asyncio.Event()
-        server, found["url"] = _listen(lambda: page(None, library), 0, "127.0.0.1", [], "")
+        server, found["url"] = _listen(sessions, 0, "127.0.0.1", [], "")
         server.start()
         ready.set()
         await found["over"].wait()
@@ -224,7 +225,7 @@ def served_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     thread.start()
     assert ready.wait(60)
     try:
-        yield found["url"]
+        yield found["url"].partition("?")[0]
     finally:
         found["loop"].call_soon_threadsafe(found["over"].set)
         thread.join(60)

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import base64
+import json
 import socket
 from pathlib import Path
+from typing import Any
 
 import fsspec
+import numpy as np
 import pytest
 
 import refexplorer as rx
@@ -181,3 +184,38 @@ def test_a_target_that_the_reader_has_to_name() -> None:
     refs = rx.open_references({"k": [None, 0, 4]})
     with pytest.raises(FetchError, match="names no target"):
         fetched(refs, "k")
+
+
+@pytest.mark.parametrize(
+    ("url", "advice"),
+    [("a.nc", "--rename a.nc=FOLDER/a.nc"), ("d/a.nc", "--rename d/=FOLDER/"), (None, "")],
+)
+def test_a_missing_relative_file_says_where_it_was_looked_for(
+    url: str | None, advice: str, tmp_path: Path
+) -> None:
+    target = url or f"{tmp_path}/a.nc"
+    metadata = {
+        "zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<i4", "compressor": None,
+        "filters": None, "order": "C", "fill_value": None,
+    }  # fmt: skip
+    (tmp_path / "set.json").write_text(
+        json.dumps({".zgroup": {"zarr_format": 2}, "x/.zarray": metadata, "x/0": [target, 0, 8]})
+    )
+    refs = rx.open_references(tmp_path / "set.json").allowing(str(tmp_path))
+    message = str(refs.chunk("x", (0,)).message)
+    folder = tmp_path / "d" if url == "d/a.nc" else tmp_path
+    assert "there is no such file" in message
+    assert (f"no such file in {folder}; if its files" in message) is (url is not None)
+    assert advice in message
+    (checked,) = refs.check_targets().files().to_pylist()
+    assert advice in str(checked["message"])
+    if url is None:
+        return
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    (moved / "a.nc").write_bytes(np.arange(2, dtype="<i4").tobytes())
+    old, _, new = advice.removeprefix("--rename ").partition("=")
+    rules = [(old, new.replace("FOLDER", str(moved)))]
+    rx.convert(tmp_path / "set.json", tmp_path / "moved.json", rx.Conversion(renames=rules))
+    found: Any = rx.open_references(tmp_path / "moved.json").allowing(str(moved)).to_zarr()
+    assert found["x"][:].tolist() == [0, 1]

@@ -134,3 +134,36 @@ def test_the_land_comes_with_the_package(detail: str, least: int) -> None:
     found = json.loads(data)
     assert found["type"] == "Topology"
     assert len(found["arcs"]) > least
+
+
+@pytest.mark.parametrize(
+    ("text", "index"),
+    [
+        ("12S 173W, time=1", [1, 10, 19]),
+        ("[1, 10, 19]", [1, 10, 19]),
+        ("1, 10, 19", [1, 10, 19]),
+        ("time=-1", [1, 3, 4]),
+        ("lat=-12.0, lon=187.0", [0, 10, 19]),
+    ],
+)
+def test_a_point_is_named_by_place_labels_or_index(text: str, index: list[int]) -> None:
+    host = Host(global_set())
+    found, _ = later(host, "earth.find", array="t2m", text=text, index=[0, 3, 4])
+    assert found["index"] == index
+    assert found["key"] == host.controller.references.array("t2m").chunk_key(
+        tuple(at // size for at, size in zip(index, (1, 6, 9), strict=True))
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("level=3", "no dimension level: it has time, lat, lon"),
+        ("[1, 2]", "3 dimensions, not 2"),
+        ("[9, 0, 0]", "time"),
+        ("somewhere", "no place"),
+    ],
+)
+def test_a_point_that_is_none_is_told(text: str, said: str) -> None:
+    answer, _ = later(Host(global_set()), "earth.find", array="t2m", text=text, index=[])
+    assert said in answer["error"]

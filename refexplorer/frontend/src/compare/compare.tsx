@@ -55,7 +55,7 @@ function Choose({ session: { comparing }, isOn }: { session: ExplorerSession; is
   }, [known]);
   const ask = (event: Event) => {
     event.preventDefault();
-    if (source.trim() !== "") void comparing.compare(source.trim());
+    if (source.trim() !== "") void comparing.compare(source.trim(), true);
   };
   const { choices } = comparing;
   return (

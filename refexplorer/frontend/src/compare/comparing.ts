@@ -125,11 +125,11 @@ export class Comparing extends Store<ComparingState> {
   }
 
   /** Compares with the set at a path or URL; with none if it is empty. */
-  async compare(source: string): Promise<void> {
+  async compare(source: string, isTyped = false): Promise<void> {
     this.isNaming = true;
     this.set({ error: null, source });
     try {
-      await this.waiting.ask("compare.with", { source });
+      await this.waiting.ask("compare.with", { source, is_typed: isTyped });
       if (source !== "") remember(source);
       if (source === "") this.set({ listed: ALL });
     } catch (error) {

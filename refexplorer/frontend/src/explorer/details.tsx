@@ -1,7 +1,9 @@
 /** The right side: what is known of the selection, or of the whole set. */
 
+import { useState } from "preact/hooks";
+
 import { useStore } from "../shared/store.ts";
-import type { Hello } from "../shared/wire.ts";
+import type { ArrayItem, Hello } from "../shared/wire.ts";
 import { Inspector } from "../key/inspector.tsx";
 import type { ExplorerSession } from "./session.ts";
 import { WhyValue } from "../preview/why.tsx";
@@ -22,7 +24,7 @@ export function Details({ session, hello }: { session: ExplorerSession; hello: H
         >
           The set
         </button>
-        {selection !== "" && (
+        {selection !== "" && aboutSet && (
           <button
             type="button"
             class="link cut-end"
@@ -51,12 +53,56 @@ export function Details({ session, hello }: { session: ExplorerSession; hello: H
 }
 
 function Key({ session }: { session: ExplorerSession }) {
-  const { pin } = useStore(session);
+  const { pin, item } = useStore(session);
   return (
     <>
+      {item?.array != null && item.array.shape.length > 0 && <GoTo session={session} array={item.array} />}
       {pin !== null && <Point session={session} pin={pin} />}
       <Inspector session={session} />
     </>
+  );
+}
+
+/** A point that is typed: a place, labels of dimensions, or an index. */
+function GoTo({ session, array }: { session: ExplorerSession; array: ArrayItem }) {
+  const [text, setText] = useState("");
+  const [said, say] = useState<string | null>(null);
+  const names = array.dimensions?.filter(Boolean) ?? [];
+  const example = names.includes("time")
+    ? "52.5N 13.4E, time=2021-05"
+    : `52.5N 13.4E or [${array.shape.map(() => 0).join(", ")}]`;
+  const go = async () => {
+    say(null);
+    try {
+      say(await session.goToPoint(array.path, text));
+    } catch (error) {
+      say((error as Error).message);
+    }
+  };
+  return (
+    <form
+      class="go-to"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim() !== "") void go();
+      }}
+    >
+      <input
+        class="field"
+        aria-label="Point: a place, labels of dimensions, or an index"
+        title="A place such as 52.5N 13.4E, labels such as time=2021-05-18 or lat=52.5, or an index such as [3, 40, 80]"
+        placeholder={example}
+        spellcheck={false}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      <button type="submit" class="button">
+        Go to point
+      </button>
+      <span role="status" class="quiet">
+        {said}
+      </span>
+    </form>
   );
 }
 
@@ -72,7 +118,7 @@ function Point({ session, pin }: { session: ExplorerSession; pin: Pin }) {
         </button>
       </div>
       <p class="quiet">{where}</p>
-      <p class="point-value">{text}</p>
+      {text !== "" && <p class="point-value">{text}</p>}
       <p class="quiet">
         <code>
           {array}[{index.join(", ")}]

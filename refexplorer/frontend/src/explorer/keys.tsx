@@ -11,6 +11,8 @@ const KEYS: [keys: string, does: string][] = [
   ["/", "search keys and targets"],
   ["?", "show these keys"],
   ["1 to 9", "look at the values, the map, the chunks, …"],
+  ["n, N", "select the next key that something is wrong with, or the one before"],
+  ["F6", "go to the next part of the screen"],
   ["Esc", "from a chunk to its array, and from that to the set"],
   ["↑ ↓", "move through the tree, a table or a picture"],
   ["→ ←", "open and close a folder, or move along a row of a picture"],
@@ -36,6 +38,9 @@ export function onShortcut(
   const actions: Record<string, () => void> = {
     "?": showKeys,
     "/": () => section.querySelector<HTMLElement>("input[type=search]")?.focus(),
+    n: () => session.queue(() => session.showTrouble(1)),
+    N: () => session.queue(() => session.showTrouble(-1)),
+    F6: () => skip(section, event.shiftKey ? -1 : 1),
     Escape: () => session.queue(() => session.leave()),
     ...(look ? { [event.key]: () => session.show(look.name) } : {}),
   };
@@ -44,6 +49,21 @@ export function onShortcut(
   event.preventDefault();
   event.stopPropagation();
   action();
+}
+
+/** Where the parts of the screen take the focus. */
+const STOPS = ".top button, .tree[role=treegrid], .centre .pane, .details .pane, .foot button";
+
+/** Moves the focus to the next part of the screen, or to the one before. */
+function skip(section: HTMLElement, by: 1 | -1): void {
+  const parts = [".top", ".left", ".centre", ".details", ".foot"].flatMap((selector) => {
+    const part = section.querySelector<HTMLElement>(selector);
+    return part && part.offsetParent !== null ? [part] : [];
+  });
+  const root = section.getRootNode() as Document | ShadowRoot;
+  const at = parts.findIndex((part) => part.contains(root.activeElement));
+  const next = parts[(at + by + parts.length) % parts.length];
+  next?.querySelector<HTMLElement>(STOPS)?.focus();
 }
 
 function isWriting({ target }: KeyboardEvent): boolean {

@@ -253,6 +253,41 @@ export class ExplorerSession extends Views<ExplorerState> {
     await this.reveal(key);
   }
 
+  /** Shows the value at a point that was typed; a sentence where there is none. */
+  async goToPoint(array: string, text: string): Promise<string | null> {
+    const { reading } = this.preview.state.job ?? {};
+    const here = reading?.array === array ? reading : null;
+    const now = here
+      ? here.region.map(([start, , step], axis) => Number(start) + (this.state.steps[axis] ?? 0) * Number(step))
+      : [];
+    const { message } = await this.wire.job("earth.find", { array, text, index: now }, true).reply;
+    const { index, key, sentence } = message;
+    if (index === null || key === null) return sentence;
+    await this.pick(key);
+    this.showPlace(array, index);
+    this.set({ pin: { array, index, where: sentence, text: "" }, isAside: true });
+    return null;
+  }
+
+  /** Has the picture show a place: one that is read already, or the slice that it is in. */
+  private showPlace(array: string, index: number[]): void {
+    const { reading } = this.preview.state.job ?? {};
+    if (reading?.array !== array) {
+      this.set({ steps: index }); // right where the whole array is read, as a small one is
+      return;
+    }
+    const places = index.map((at, axis) => {
+      const [start, stop, step] = reading.region[axis]!.map(Number) as [number, number, number];
+      return at < start || at >= stop ? -1 : Math.floor((at - start) / step);
+    });
+    if (places.every((place) => place >= 0)) {
+      this.set({ steps: places });
+      return;
+    }
+    const slices = reading.slices.map((text, axis) => (/^\d+$/.test(text) ? String(index[axis]) : ":"));
+    this.preview.want(array, slices);
+  }
+
   /** Selects a key that the tree shows, as a person does. */
   async select(path: string): Promise<void> {
     const inspected = this.inspect(path);
@@ -344,16 +379,18 @@ export class ExplorerSession extends Views<ExplorerState> {
     if (this.state.selection !== "") await this.lookAt(this.state.selection);
   }
 
-  /** Narrows the tree to what is wrong, opens the first array that has trouble, and selects its first key. */
-  async showTrouble(): Promise<void> {
-    if (this.state.only !== "trouble") await this.showOnly("trouble");
-    for (let index = 0; index < this.rows.total; index++) {
+  /** Narrows the tree to what is wrong, and selects its first key, or the next one after the active row. */
+  async showTrouble(by: 1 | -1 = 1): Promise<void> {
+    const isNarrowed = this.state.only === "trouble" && !this.state.searching;
+    if (!isNarrowed) await this.showOnly("trouble");
+    let index = isNarrowed && this.state.selection !== "" ? this.state.active + by : 0;
+    for (; index >= 0 && index < this.rows.total; index += by) {
       const row = this.rows.fresh(index) ?? (await this.fetchRow(index));
       if (row === undefined) return;
-      if (row.type !== "key") await this.toggle(row, true);
-      else return this.goTo(index);
+      if (row.type === "key") return this.goTo(index);
+      if (by > 0) await this.toggle(row, true);
     }
-    this.showDetails(true);
+    if (!isNarrowed) this.showDetails(true);
   }
 
   /** All that is known of a key, for one that may not be the selected one. */

@@ -196,7 +196,8 @@ function Find({ session, index }: { session: ExplorerSession; index: number[] })
     if (text.trim() === "") return;
     const place = await session.earth.find(text, index);
     if (place?.key == null) return;
-    if (view) session.earth.look({ ...view, longitude: place.longitude, latitude: place.latitude });
+    const { longitude, latitude } = place;
+    if (view && longitude !== null && latitude !== null) session.earth.look({ ...view, longitude, latitude });
     await session.pick(place.key);
   };
   return (

@@ -24,11 +24,14 @@ export function Chunks({ session }: { session: ExplorerSession }) {
   const looks = Object.entries(LOOKS).filter(([look]) => look !== "change" || changes !== null);
   const by = looks.some(([look]) => look === chosen) ? chosen! : changes ? "change" : "target";
   const wanted = item?.array?.path ?? null;
+  // The window that an address asked for stays, whether or not the selected chunk is in it.
+  const isLed = useRef(session.maps.isAsked);
   useEffect(() => {
     if (grid === undefined && session.maps.isAsked) return;
     if (grid === undefined || (wanted !== null && wanted !== grid?.array)) session.maps.showGrid(wanted);
-    else if (grid && item?.chunk && placeOf(grid, item.chunk.index.map(Number)) === null)
+    else if (grid && item?.chunk && !isLed.current && placeOf(grid, item.chunk.index.map(Number)) === null)
       session.maps.showGrid(grid.array, grid.axes);
+    if (item !== null) isLed.current = false;
   }, [item]);
   useEffect(() => {
     if (grid) session.comparing.show(grid);

@@ -10,6 +10,7 @@ const STEP = 1000;
 
 /** Keeps the browser's address to the `place` that Python tells; back and forward work. */
 export function followAddress(host: Host): Off {
+  forgetToken();
   let asked = (host.get("place") as Place).step;
   let [answered, moved] = [asked - 1, 0];
   const tell = ({ address, step }: Place) => {
@@ -38,6 +39,15 @@ export function followAddress(host: Host): Off {
     removeEventListener("popstate", go);
     off();
   };
+}
+
+/** Takes the secret that proves the owner of the page out of the address, which may be copied. */
+function forgetToken(): void {
+  const all = new URLSearchParams(location.search);
+  if (!all.has("token")) return;
+  all.delete("token");
+  const query = `${all}`;
+  history.replaceState(null, "", location.pathname + (query && `?${query}`));
 }
 
 /** The part of a query that says where the person is. */

@@ -21,6 +21,8 @@ interface PageTraits {
   problem: string;
   notice: string;
   largest: number;
+  /** What the field for a path or URL begins with. */
+  typed: string;
 }
 
 /** A value that Python and the page share. */

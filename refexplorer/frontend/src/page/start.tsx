@@ -14,6 +14,7 @@ export function Start({ host }: { host: Host }) {
   const problem = useShared(host, "problem");
   const opening = useShared(host, "opening");
   const open = (source: string) => ask(host, "open", { source });
+  const typed = useShared(host, "typed");
   const busy = opening !== "";
   return (
     <main class="start">
@@ -22,7 +23,7 @@ export function Start({ host }: { host: Host }) {
         A reference set maps Zarr keys to bytes in other files. Open one to browse its keys, see what each refers to,
         plot its data and edit its templates. Opening it reads only the set itself.
       </p>
-      <Typed open={open} busy={busy} />
+      <Typed key={typed} open={open} busy={busy} typed={typed} />
       <Drop host={host} largest={useShared(host, "largest")} busy={busy} />
       {problem !== "" && (
         <p class="failed" role="alert">
@@ -69,8 +70,8 @@ interface ChoiceProps {
   busy: boolean;
 }
 
-function Typed({ open, busy }: ChoiceProps) {
-  const [source, setSource] = useState("");
+function Typed({ open, busy, typed }: ChoiceProps & { typed: string }) {
+  const [source, setSource] = useState(typed);
   return (
     <form
       class="source"

@@ -65,11 +65,7 @@ export function Data({ session }: { session: ExplorerSession }) {
   return (
     <>
       {chosen}
-      {own && !shown?.values && !shown?.reading?.texts && (
-        <Menu label="Part and reading" side="left">
-          {menu}
-        </Menu>
-      )}
+      {own && !shown?.values && !shown?.reading?.texts && <Menu label="Part and reading">{menu}</Menu>}
       {isOffered && !isDone(shown, own) && !busy && (
         <Offer
           plan={own}

@@ -12,7 +12,7 @@ import { blended, FLAG_COLOURS, flagPlacing, flagTable, INFINITE, signsOf, table
 import { cellsOf, heatmap, line, painted, type Figure, type Look, type Marked } from "./plot.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { cellWords, chunkOf, endsOf, indexOf, lostAt, placeOf, placesOf, type Axis } from "./slices.ts";
-import { useWidth } from "../shared/width.ts";
+import { useRoom, useWidth } from "../shared/width.ts";
 import { keptWith, profilesOf, type Kept } from "./lines/kept.ts";
 import { Profiles } from "./lines/profiles.tsx";
 import { Take } from "./take/take.tsx";
@@ -22,15 +22,15 @@ import { WhyValue } from "./why.tsx";
 import { moved, slicesOf, wholeOf, zoomed, type Window } from "./window.ts";
 
 /** Height of the picture for its width, px. */
-const heightOf = (width: number) => Math.min(440, Math.max(220, Math.round(width * 0.42)));
+const heightOf = (width: number, tallest: number) => Math.min(tallest, Math.max(220, Math.round(width * 0.42)));
 
 /** Of a picture whose cells are as wide as high along both axes, as long as it fits; else of any. */
-function sizeOf(width: number, axes: Axis[]): { width: number; height: number } {
-  const height = heightOf(width);
+function sizeOf(width: number, axes: Axis[], tallest: number): { width: number; height: number } {
+  const height = heightOf(width, tallest);
   const [rows, columns] = axes;
   const isAlike = rows && columns && Math.abs(stepOf(rows) / stepOf(columns) - 1) < 0.01;
   if (!isAlike) return { width, height };
-  const [room, most] = [width - FRAME[0], TALLEST - FRAME[1]];
+  const [room, most] = [width - FRAME[0], tallest - FRAME[1]];
   const cell = Math.min(room / columns.size, most / rows.size);
   const [across, down] = [cell * columns.size, cell * rows.size];
   if (Math.min(across, down) < LEAST) return { width, height };
@@ -43,9 +43,13 @@ function stepOf({ at, size, step, times }: Axis): number {
   return at === null ? step : Math.abs((at[size - 1]! - at[0]!) / (size - 1));
 }
 
-/** What is beside a picture, and the height that it may have in all; px. */
+/** What is beside a picture; px. */
 const FRAME = [70, 48] as const;
+/** The height that a picture has at most where nothing around it has one of its own, and at least; px. */
 const TALLEST = 440;
+const SHORTEST = 220;
+/** Of what stands above and below a picture: its head, the readout, the colours and one scrubber; px. */
+const AROUND = 262;
 /** A picture of square cells that would be narrower is stretched. */
 const LEAST = 120;
 
@@ -107,6 +111,9 @@ export function Drawing({
   const told = useId();
   const figure = useRef<Figure | null>(null);
   const width = useWidth(box);
+  // A widget of the picture alone grows with it, so that its height says nothing.
+  const room = useRoom(box, ".centre .pane");
+  const tallest = room === 0 ? TALLEST : Math.max(SHORTEST, room - AROUND);
   const [cursor, setCursor] = useState<number[] | null>(null);
   const [picked, setPicked] = useState<number[] | null>(null);
   /** Where the bytes of the chunk below the cursor are. */
@@ -132,7 +139,7 @@ export function Drawing({
     if (longitude !== null) void session.earth.drawLand("110m");
   }, [longitude]);
   const look: Look = {
-    ...sizeOf(width, axes),
+    ...sizeOf(width, axes, tallest),
     coast: land && longitude ? { land, longitude } : null,
     label: reading.name,
     domain,
@@ -167,6 +174,7 @@ export function Drawing({
   // What the axes and marks are made of: while only the cells change, these are painted alone.
   const frame = [
     width,
+    tallest,
     look.height,
     look.width,
     domain.join(),
@@ -194,6 +202,7 @@ export function Drawing({
     steps.join(),
     drawnOf,
     width,
+    tallest,
     domain.join(),
     scheme,
     scale,

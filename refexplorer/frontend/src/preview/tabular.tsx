@@ -97,7 +97,7 @@ export function NumberTable({ reading, axes, values, text }: NumbersProps) {
         }
       />
       <RangeCopied range={range} axes={axes} said={said} copy={(sort) => void copy(sort)} clear={() => choose(null)} />
-      <div class="scrolled" role="region" aria-label="Values">
+      <div class="scrolled" role="region" aria-label="Table">
         <table
           class="texts numbers"
           role="grid"

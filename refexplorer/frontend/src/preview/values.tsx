@@ -40,6 +40,7 @@ interface Props {
 export function Values({ session, reading, values, integers, part: menu, places }: Props) {
   const [kept, setKept] = useState<Kept[]>([]);
   const { steps: asked, picture, selection } = useStore(session);
+  const { wanted: asking } = useStore(session.preview);
   const { array } = reading;
   const strips = useStore(session.strips);
   useEffect(() => session.strips.look(array), [array]);
@@ -98,6 +99,8 @@ export function Values({ session, reading, values, integers, part: menu, places 
       </div>
     );
   }
+  // Until the picture of one place is here, the scrubber of that place stands alone.
+  const isFree = ({ dimension }: Axis) => !/^\d+$/.test(asking?.[dimension] ?? "");
   const move = (axis: Axis, to: number) =>
     session.set({ steps: steps.map((old, dimension) => (dimension === axis.dimension ? to : old)) });
   const isBytes = isColoured && reading.dtype.endsWith("u1") && limits.join("") === "";
@@ -107,7 +110,7 @@ export function Values({ session, reading, values, integers, part: menu, places 
     <>
       {!single && <Modes modes={modesOf(plan, reading)} chosen={isSingle ? "channel" : drawable} choose={setMode} />}
       <Fields session={session} reading={reading} />
-      <Menu label="Part and reading" side="left">
+      <Menu label="Part and reading">
         {!single && (
           <div class="controls">
             <Axes plan={plan} choose={setWanted} />
@@ -136,18 +139,20 @@ export function Values({ session, reading, values, integers, part: menu, places 
   const below = (
     <>
       {!single &&
-        stepped.map((axis) => (
-          <Scrubber
-            key={axis.dimension}
-            name={axis.name}
-            size={axis.size}
-            at={steps[axis.dimension]!}
-            place={placeOf(axis, steps[axis.dimension]!)}
-            move={(to) => move(axis, to)}
-            isShown
-            strip={strips.array === array ? strips.strips[axis.dimension] : undefined}
-          />
-        ))}
+        stepped
+          .filter(isFree)
+          .map((axis) => (
+            <Scrubber
+              key={axis.dimension}
+              name={axis.name}
+              size={axis.size}
+              at={steps[axis.dimension]!}
+              place={placeOf(axis, steps[axis.dimension]!)}
+              move={(to) => move(axis, to)}
+              isShown
+              strip={strips.array === array ? strips.strips[axis.dimension] : undefined}
+            />
+          ))}
       {places}
     </>
   );

@@ -5,12 +5,13 @@ import { useEffect, useRef } from "preact/hooks";
 
 interface Props {
   label: string;
-  /** On which side of the button it opens. */
-  side?: "left" | "right";
   children: ComponentChildren;
 }
 
-export function Menu({ label, side = "right", children }: Props) {
+/** What is kept free beside a menu, px. */
+const GAP = 4;
+
+export function Menu({ label, children }: Props) {
   const box = useRef<HTMLDetailsElement>(null);
   useEffect(() => {
     const menu = box.current!; // which the reference no longer names when another listener took it away
@@ -23,8 +24,9 @@ export function Menu({ label, side = "right", children }: Props) {
   }, []);
   return (
     <details
-      class={`dropdown ${side}`}
+      class="dropdown"
       ref={box}
+      onToggle={(event) => fit(event.currentTarget)}
       onKeyDown={(event) => {
         if (event.key !== "Escape" || !box.current!.open) return;
         event.stopPropagation();
@@ -38,4 +40,16 @@ export function Menu({ label, side = "right", children }: Props) {
       </div>
     </details>
   );
+}
+
+/** Opens a menu to the right as far as there is room in what scrolls it, and to the left from there. */
+function fit(menu: HTMLDetailsElement): void {
+  const held = menu.querySelector<HTMLElement>(".dropdown-box")!;
+  const around = menu.closest(".pane, .view");
+  if (!menu.open || !around) return;
+  const least = around.getBoundingClientRect().left + GAP;
+  const most = least + around.clientWidth - 2 * GAP;
+  held.style.maxWidth = `${Math.min(520, most - least)}px`;
+  const { left } = menu.getBoundingClientRect();
+  held.style.left = `${Math.max(least, Math.min(left, most - held.offsetWidth)) - left}px`;
 }

@@ -10,3 +10,16 @@ export function useWidth(element: { current: HTMLElement | null }): number {
   }, []);
   return width;
 }
+
+/** The height of what scrolls an element, px; 0 before it is drawn, or where nothing of the name is around it. */
+export function useRoom(element: { current: HTMLElement | null }, selector: string): number {
+  const [height, setHeight] = useState(0);
+  useLayoutEffect(() => {
+    const around = element.current!.closest(selector);
+    if (!around) return;
+    const observer = new ResizeObserver(([entry]) => setHeight(Math.floor(entry!.contentRect.height)));
+    observer.observe(around);
+    return () => observer.disconnect();
+  }, []);
+  return height;
+}

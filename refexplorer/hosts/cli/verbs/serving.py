@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -171,14 +172,16 @@ def _report_written(written: Path, as_json: bool, status: int) -> int:
     return status
 
 
+_HOW_TO_STOP = "(press Ctrl+C to stop)"
+
+
 def _announcer(as_json: bool) -> Callable[[str], None]:
     """Return a function that prints the address; a pipe gets it at once, since the page goes on."""
 
     def announce(url: str) -> None:
-        if as_json:
-            output.write_lines([{"url": url}])
-        else:
-            output.write_line(f"refexplorer is at {url} (press Ctrl+C to stop)")
+        # as it is: its secret is what proves to the page who its owner is
+        line = json.dumps({"url": url}) if as_json else f"refexplorer is at {url} {_HOW_TO_STOP}"
+        sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
 
     return announce

@@ -450,17 +450,18 @@ class VirtualiZarrForm(SourceForm):
 
 
 def _is_virtual(dataset: Any) -> bool:
+    # `data` would load what is lazy
     held = (type(variable._data) for variable in dataset.variables.values())
     return any(kind.__module__.startswith("virtualizarr.") for kind in held)
 
 
 def _groups_of(source: Any) -> Mapping[str, Any]:
     """Return the groups of a store or of a group as datasets by path, all of them references."""
-    group = getattr(source, "_group", source)  # a store has no other way to groups in groups
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        datasets: Mapping[str, Any] = group.to_virtual_datasets()
-    return datasets
+        if type(source).__name__ == "ManifestStore":  # which reads coordinates by default
+            return _nodes_of(source.to_virtual_datatree(loadable_variables=[]))
+        return _nodes_of(source.to_virtual_datatree())
 
 
 def _nodes_of(tree: Any) -> Mapping[str, Any]:

@@ -22,7 +22,7 @@ from refexplorer.spec.chunk_axes import ChunkAxis, read_axis
 
 FIELDS_OF_DTYPE = 1_000  # fields of a compound type; a stranger's type may nest without end
 STRUCTURED = "structured"
-STRUCTURES = frozenset({STRUCTURED, "struct"})
+STRUCTURES = (STRUCTURED, "struct")
 # numpy holds text as UTF-32
 _CODE_POINT = 4
 _TIMES = frozenset({"numpy.datetime64", "numpy.timedelta64"})

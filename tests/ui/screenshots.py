@@ -18,7 +18,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.helpers.browser import launch_options
-from tests.helpers.browsing import EDIT, EXPLORE, looked_at, open_on_page, show
+from tests.helpers.browsing import EDIT, EXPLORE, details, looked_at, open_on_page, show
 from tests.helpers.hosts import Lab, running_lab, running_page
 
 PICTURES = Path(__file__).parents[2] / "notebooks"
@@ -27,15 +27,15 @@ SMALL = 360
 """Height of the picture of one verb, px."""
 WIDTHS = (600, 1600)
 HEIGHT = 900
-TABS = ("Overview", "Key", "Data", "Chunks", "Side by side", "Map", "Targets", "Cost")
+LOOKS = ("Values", "Map", "Side by side", "Chunks", "Files", "Cost")
 THEMES = ("light", "dark")
 SHOWN_IN_GALLERY = [
-    ("overview", "source=demo/broken.json&view=overview", "[role=tabpanel]"),
-    ("chunks", "source=demo/sst.v1.json&view=chunks&key=sst", "[role=tabpanel]"),
-    ("targets", "source=demo/sst.v1.json&view=targets", "[role=tabpanel]"),
-    ("cost", "source=demo/sst.v1.json&view=cost&key=sst", "[role=tabpanel]"),
+    ("overview", "source=demo/broken.json", ".explorer"),
+    ("chunks", "source=demo/sst.v1.json&view=chunks&key=sst", ".centre"),
+    ("targets", "source=demo/sst.v1.json&view=targets", ".centre"),
+    ("cost", "source=demo/sst.v1.json&view=cost&key=sst", ".centre"),
     ("exercises", "view=exercises&exercise=07-first-gen", "body"),
-    ("dark", "source=demo/sst.v1.json&view=key&key=sst/6.0.0", "body"),
+    ("dark", "source=demo/sst.v1.json&key=sst/6.0.0", "body"),
 ]
 """Name of a picture, address on the page of the demo, and what is cut out."""
 
@@ -61,8 +61,7 @@ def read_a_chunk(page: Page) -> None:
     page.keyboard.type("6.0.0")
     expect(tree.locator("[aria-selected=true]")).to_contain_text("6.0.0")
     show(page, "Values")
-    looked_at(page).get_by_role("button", name="Read").click()
-    expect(page.get_by_role("application")).to_be_visible()
+    expect(page.get_by_role("application")).to_be_visible(timeout=60_000)
 
 
 def show_in_lab(page: Page, lab: Lab, name: str, cell: str, theme: str) -> None:
@@ -95,9 +94,9 @@ def photograph_page(browser: Browser, url: str, folder: Path, theme: str, width:
         save(page, folder / f"page-start-{theme}-{width}.png")
         open_on_page(page, url, "The same with templates")
         read_a_chunk(page)
-        for tab in TABS:
-            page.get_by_role("tab", name=tab).click()
-            save(page, folder / f"page-explorer-{tab.lower()}-{theme}-{width}.png")
+        for look in LOOKS:
+            show(page, look)
+            save(page, folder / f"page-explorer-{look.lower()}-{theme}-{width}.png")
         page.get_by_role("button", name="Template editor").click()
         expect(page.get_by_role("grid", name="V0 keys")).to_be_visible()
         save(page, folder / f"page-editor-{theme}-{width}.png")
@@ -117,15 +116,15 @@ def photograph_lab(browser: Browser, lab: Lab, folder: Path, theme: str, width: 
 def photograph_readme(browser: Browser, url: str) -> None:
     """Save the pictures that the README shows: the explorer, and one for each verb."""
     with new_page(browser, 1200, "light") as page:
-        page.set_viewport_size({"width": 1200, "height": 720})
+        page.set_viewport_size({"width": 1400, "height": 860})
         open_on_page(page, url, "The same with templates")
         read_a_chunk(page)
         save(page, PICTURES / "explorer.png")
         cut(page.get_by_role("treegrid"), "browse")
         cut(page.get_by_role("application").first, "preview")
-        page.goto(f"{url}?source=demo/sst.v1.json&view=key&key=wind/7.0.0")
-        page.get_by_role("button", name="Show derivation").click()
-        cut(looked_at(page), "explain")
+        page.goto(f"{url}?source=demo/sst.v1.json&key=wind/7.0.0")
+        details(page).get_by_role("button", name="Show derivation").click()
+        cut(details(page), "explain")
         page.goto(f"{url}?source=demo/spec.v1.json&view=editor")
         expect(page.get_by_role("grid", name="V0 keys")).to_be_visible()
         cut(page.get_by_role("region", name="Template editor"), "edit")
@@ -136,8 +135,8 @@ def photograph_readme(browser: Browser, url: str) -> None:
 def photograph_verified(page: Page, url: str) -> None:
     """Save the picture of a set that differs from its files."""
     page.goto(f"{url}?source=demo/broken.json")
-    page.get_by_role("button", name="Compare with the files").click()
     found = page.locator("section.verified")
+    found.get_by_role("button", name="Compare with the files").click()
     expect(found.get_by_role("button", name="Compare again")).to_be_visible(timeout=60_000)
     found.scroll_into_view_if_needed()
     cut(found, "verify")
@@ -147,8 +146,10 @@ def photograph_map(page: Page, url: str) -> None:
     """Save the map of the demo: the values of a day, and the chunk below a place."""
     page.goto(f"{url}?source=demo/sst.v1.json&view=map&key=sst")
     panel = looked_at(page)
-    panel.get_by_role("button", name=re.compile("^Read .* B from")).click()
-    panel.get_by_role("button", name=re.compile("^Read .* kB from")).click()
+    for size in ("B", "kB"):
+        button = panel.get_by_role("button", name=re.compile(f"^Read .* {size} from"))
+        if button.is_visible():
+            button.click()
     expect(panel.get_by_role("img", name=re.compile("^Colours of"))).to_be_visible()
     panel.get_by_label("Place: latitude and longitude").fill("25N 70W")
     page.keyboard.press("Enter")
@@ -160,7 +161,7 @@ def photograph_map(page: Page, url: str) -> None:
 def photograph_gallery(browser: Browser, url: str) -> None:
     """Save the pictures of the gallery: a view each, as somebody sees it who came there."""
     GALLERY.mkdir(exist_ok=True)
-    with new_page(browser, 1200, "light") as page:
+    with new_page(browser, 1400, "light") as page:
         for name, address, selector in SHOWN_IN_GALLERY:
             page.emulate_media(color_scheme="dark" if name == "dark" else "light")
             page.goto(f"{url}?{address}")

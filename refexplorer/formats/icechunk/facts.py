@@ -196,7 +196,7 @@ def place_of(session: Any) -> str | None:
     """
     from msgspec import msgpack
 
-    try:
+    try:  # what its pickle is made of
         fields = msgpack.decode(session._session.as_bytes())
         storage = fields[_STORAGE]
     except (AttributeError, LookupError, TypeError, ValueError):

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any, cast
 
 from refexplorer.core.errors import DecodeError
 from refexplorer.core.text import escape
@@ -81,13 +82,13 @@ def require_codecs(key: str, text: bytes) -> None:
 
 def missing_type(written: object) -> str | None:
     """Return the sentence that names a data type of Zarr v3 that is not known; None of others."""
-    if not isinstance(written, str | dict):
+    if not _name(written):
         return None
     from zarr.core.dtype import data_type_registry, get_data_type_from_json
 
-    name = _name(written)
+    name, document = _name(written), cast(Any, written)
     try:
-        get_data_type_from_json(written, zarr_format=3)
+        get_data_type_from_json(document, zarr_format=3)
     except Exception:  # Zarr's data types raise what they like
         if name in data_type_registry.contents:
             return None  # a known one with wrong settings, which other rules say better

@@ -110,9 +110,13 @@ def _is_read_alike(url: str) -> bool:
     """Say whether fsspec takes a URL for the same place: case tells its protocols apart."""
     protocol = protocol_of(url)
     if protocol == "file":
-        from fsspec.implementations.local import LocalFileSystem
+        from fsspec.core import strip_protocol
 
-        return str(Path(LocalFileSystem._strip_protocol(url)).resolve()) == parse(url).path
+        try:
+            stripped = strip_protocol(url)
+        except ValueError:  # `FILE` is no protocol
+            return False
+        return str(Path(stripped).resolve()) == parse(url).path
     written, mark, _ = url.partition("://")
     return not mark or (protocol is not None and written.islower())
 

@@ -11,7 +11,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import Context
 from typing import Any
 
@@ -61,19 +61,29 @@ class SyncLoop(asyncio.SelectorEventLoop):
         return future
 
 
+_START = 5
+"""Seconds in which a thread that was started runs."""
+
+
 def ensure_loop() -> None:
     """Let Zarr have its thread, or do without."""
     from zarr.core import sync
 
-    with suppress(RuntimeError):  # no thread can be started
-        sync._get_loop()
-    with sync._get_lock():  # else a thread that is about to start looks like one that did not
-        thread = sync.iothread[0]
-        if (thread is not None and thread.is_alive()) or isinstance(sync.loop[0], SyncLoop):
-            return
-        if sync.loop[0] is not None:
-            sync.loop[0].close()
-        sync.loop[0], sync.iothread[0] = SyncLoop(), None
+    if isinstance(sync.loop[0], SyncLoop):
+        return
+    started = asyncio.sleep(0)
+    try:
+        sync.sync(started, timeout=_START)
+        return
+    except sync.SyncError:  # this is that thread
+        return
+    except (RuntimeError, TimeoutError):  # no thread can be started
+        pass
+    finally:
+        started.close()
+    if sync.loop[0] is not None:
+        sync.loop[0].close()
+    sync.loop[0], sync.iothread[0] = SyncLoop(), None
 
 
 _REQUIRED = {

@@ -24,11 +24,11 @@ from refexplorer.io.earth import (
     georeference,
     parse_point,
 )
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.selection import Estimate, estimate_keys
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.geo.points import index_of, place_of_label, point_parts
-from refexplorer.views.preview.regions import chunks_touched, whole
+from refexplorer.views.preview.regions import ChunkRuns, chunk_runs, chunks_touched, whole
 from refexplorer.views.preview.values import DecodedChunks, Decoding, load_array_libraries, physical
 from refexplorer.views.wire.answering import Buffers, floats
 from refexplorer.views.wire.context import ViewContext
@@ -124,6 +124,7 @@ class EarthMap(Struct, frozen=True):
     axes: tuple[int, int] | None = None  # The dimensions along which they run: down and across
     # Along these, how many values there are in all and in a chunk
     chunks: tuple[tuple[Count, Count], tuple[Count, Count]] | None = None
+    chunk_runs: ChunkRuns | None = None  # Along these, as in `ReadingModel`
 
 
 class EarthShown(Struct, frozen=True):
@@ -217,7 +218,10 @@ class MapController:
         except RefexplorerError as error:
             return EarthShown(replace(blank, state="failed", message=str(error))), []
         shown = replace(
-            blank, state="fetched", chunks=(_side(meta, found.rows), _side(meta, found.columns))
+            blank,
+            state="fetched",
+            chunks=(_side(meta, found.rows), _side(meta, found.columns)),
+            chunk_runs=chunk_runs(meta, (found.rows, found.columns)),
         )
         columns = (mesh.rows, mesh.columns, mesh.longitude, mesh.latitude)
         return EarthShown(shown), [floats(each) for each in columns]

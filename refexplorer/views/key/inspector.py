@@ -21,6 +21,7 @@ from refexplorer.refset.contents import internals
 from refexplorer.spec.keys import NodeType
 from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
 from refexplorer.views.code.cells import code
+from refexplorer.views.preview.regions import ChunkRuns, chunk_runs
 from refexplorer.views.wire.messages import Count
 from refexplorer.views.wire.notes import Note, note, notes_about
 
@@ -58,6 +59,7 @@ class ArrayItem(Struct, frozen=True):
     # null
     inner_chunks: tuple[Count, ...] | None = None
     inner_count: Count | None = None  # How many of them there are in all shards; null as above
+    chunk_runs: ChunkRuns | None = None  # As in `ReadingModel`
 
 
 class ChunkItem(Struct, frozen=True):
@@ -149,6 +151,7 @@ def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> ArrayItem:
         is_small(meta),
         None if shards is None else shards.inner.chunks,
         None if shards is None else shards.inner.chunk_count,
+        chunk_runs(meta),
     )
 
 

@@ -9,9 +9,16 @@ from msgspec import Struct
 
 from refexplorer.core.text import escape
 from refexplorer.io.decode.sizes import Index
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.views.preview.axes import Coordinate
-from refexplorer.views.preview.regions import Region, channels_of, names_of, slices
+from refexplorer.views.preview.regions import (
+    ChunkRuns,
+    Region,
+    channels_of,
+    chunk_runs,
+    names_of,
+    slices,
+)
 from refexplorer.views.wire.messages import Count, ReadOutcome, named
 
 if TYPE_CHECKING:
@@ -90,6 +97,7 @@ class ReadingModel(Struct, frozen=True):
     # ``minimum`` and ``maximum`` with every digit of their type
     extremes: tuple[str, str] | None = None
     is_complex: bool = False  # Whether the values are magnitudes
+    chunk_runs: ChunkRuns | None = None  # Null where all chunks have `chunk_shape`
 
 
 def triples(places: Region) -> tuple[tuple[int, int, int], ...]:
@@ -131,6 +139,7 @@ def blank_reading(array: ArrayMeta, places: Region) -> ReadingModel:
         slices=slices(array, places),
         region=triples(places),
         chunk_shape=array.chunks,
+        chunk_runs=chunk_runs(array),
         key_start=array.folder + array.prefix if array.shape else array.chunk_key(()),
         separator=array.separator,
         shape=(),

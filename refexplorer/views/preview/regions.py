@@ -18,10 +18,14 @@ from refexplorer.io.decode.sizes import (
     place_count,
     region,
 )
+from refexplorer.views.wire.messages import Count
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
+ChunkRuns = tuple[tuple[tuple[Count, Count, Count], ...], ...]
+"""Along each dimension its runs of chunks of one length: the first chunk, its first element, the
+length."""
 _COLOURS = frozenset({"rgb", "rgba", "color", "colour", "colors", "colours"})
 _SAMPLES = frozenset({"band", "bands", "channel", "channels", "sample", "samples", "s", "c"})
 """Of bytes these are colours; of reflectances, say, they may be any bands."""
@@ -220,6 +224,14 @@ def names_of(array: ArrayMeta) -> tuple[str, ...]:
         (known[axis] if axis < len(known) else "") or f"dim_{axis}"
         for axis in range(len(array.shape))
     )
+
+
+def chunk_runs(array: ArrayMeta, axes: Sequence[int] | None = None) -> ChunkRuns | None:
+    """Return the runs of chunks along some dimensions; None where all chunks have one shape."""
+    if array.varying is None:
+        return None
+    along = array.varying if axes is None else [array.varying[axis] for axis in axes]
+    return tuple(tuple(zip(a.firsts, a.begins, a.lengths, strict=True)) for a in along)
 
 
 def chunks_touched(array: ArrayMeta, places: Region, most: int = WHOLE_CHUNKS) -> Iterator[Index]:

@@ -95,6 +95,10 @@ def test_a_picture_and_a_value_are_of_the_right_chunk(
     host = Host(refs)
     reading, values = host.read("x", None, slices=["1:9", ":"])
     assert reading["state"] == "fetched"
+    assert reading["chunk_runs"] == [
+        [[0, 0, 2], [1, 2, 3], [2, 5, 5]],
+        [[0, 0, 4], [1, 4, 3]],
+    ]
     found = np.where(np.isnan(values), -1, values).reshape(8, 7)
     np.testing.assert_array_equal(found, expected[1:9])
     traced = refs.why("x", (6, 5))

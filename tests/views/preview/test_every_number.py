@@ -433,3 +433,35 @@ def test_decoding_does_not_depend_on_how_chunks_come(chunks: list[int]) -> None:
     theirs = refs.to_xarray(coordinates=True)["x"].values
     _, buffers = read(Host(refs), slices=[":"])
     np.testing.assert_array_equal(np.frombuffer(buffers[0]), theirs)
+
+
+@pytest.mark.parametrize("edges", [None, [[1, 2], [2, 1, 2]]], ids=["regular", "varying"])
+def test_a_value_leads_to_the_chunk_that_has_it(edges: Any, shown: Shown) -> None:
+    values = np.arange(15, dtype="<i2").reshape(SHAPE)
+    edges_known = edges or [[2, 2], [3, 3]]
+    grid: dict[str, Any] = {"name": "regular", "configuration": {"chunk_shape": [2, 3]}}
+    if edges is not None:
+        grid = {
+            "name": "rectilinear",
+            "configuration": {"kind": "inline", "chunk_shapes": edges},
+        }
+    document = {
+        "zarr_format": 3, "node_type": "array", "shape": [3, 5], "data_type": "int16",
+        "chunk_grid": grid, "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+    }  # fmt: skip
+    references: dict[str, Any] = {"x/zarr.json": json.dumps(document)}
+    rows, columns = ([0, *np.cumsum(each).tolist()] for each in edges_known)
+    owners = np.empty(SHAPE, object)
+    for i, j in np.ndindex(len(rows) - 1, len(columns) - 1):
+        chunk = np.zeros((edges_known[0][i], edges_known[1][j]), "<i2")
+        part = values[rows[i] : rows[i + 1], columns[j] : columns[j + 1]]
+        chunk[: part.shape[0], : part.shape[1]] = part
+        references[f"x/c/{i}/{j}"] = f"base64:{base64.b64encode(chunk.tobytes()).decode()}"
+        owners[rows[i] : rows[i + 1], columns[j] : columns[j + 1]] = f"x/c/{i}/{j}"
+    refs = rx.open_references(references)
+    answer, buffers = ask(Host(refs), "chunk.read", array="x", index=None, slices=["1:3", "::2"])
+    found = shown(answer["reading"], buffers)
+    assert found["keys"] == owners[1:3, ::2].reshape(-1).tolist()
+    first, last = (int(axis[-2] if len(axis) > 2 else axis[0]) for axis in (rows, columns))
+    assert found["spans"] == [[max(first - 1, 0), 2], [-(-last // 2), 3]]

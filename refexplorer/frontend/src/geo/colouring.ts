@@ -3,6 +3,7 @@
 import { FAILED, failures, presence } from "../maps/cells.ts";
 import type { GridPicture } from "../maps/maps.ts";
 import { series, type Inks } from "../maps/palette.ts";
+import type { ChunkAxis } from "../preview/chunkaxis.ts";
 import { INFINITE, pixelOf } from "../preview/colours.ts";
 import type { Raster } from "./raster.ts";
 
@@ -32,8 +33,8 @@ type Colour = [number, number, number];
 /** What is drawn of chunks. */
 export interface DrawnChunks {
   by: Footprints;
-  /** Values along rows and columns that a chunk has. */
-  size: [number, number];
+  /** The chunks along rows and columns. */
+  sides: [ChunkAxis, ChunkAxis];
   grid: GridPicture | null;
 }
 
@@ -44,7 +45,7 @@ export function imageOf(raster: Raster, values: DrawnValues | null, chunks: Draw
   const table = values && colours(values);
   const isFilled = chunks.by === "state" || chunks.by === "file";
   const looks = isFilled && chunks.grid ? looksOf(chunks.grid, chunks.by, inks) : null;
-  const [rows, columns] = chunks.size;
+  const [rows, columns] = chunks.sides;
   const edge = packed(rgb(inks.ink), isFilled ? 255 : 190);
   const [paper, hatch, bad] = [inks.paper, inks.hatch, inks.bad].map((ink) => packed(rgb(ink), 255)) as [
     number,
@@ -58,10 +59,7 @@ export function imageOf(raster: Raster, values: DrawnValues | null, chunks: Draw
       if (i < 0) continue;
       const j = column[pixel]!;
       if (values && table && !isFilled) {
-        const lost =
-          values.lost.size > 0
-            ? values.lost.get(chunkNumber(Math.floor(i / rows), Math.floor(j / columns)))
-            : undefined;
+        const lost = values.lost.size > 0 ? values.lost.get(chunkNumber(rows.at(i), columns.at(j))) : undefined;
         data[pixel] =
           lost === undefined
             ? valueColour(values, table, i, j)
@@ -75,11 +73,10 @@ export function imageOf(raster: Raster, values: DrawnValues | null, chunks: Draw
       }
       if (looks && chunks.grid) data[pixel] = chunkColour(chunks, looks, i, j, at, line);
       if (chunks.by === "none") continue;
-      const [down, across] = [Math.floor(i / rows), Math.floor(j / columns)];
+      const [down, across] = [rows.at(i), columns.at(j)];
       const [before, above] = [at > 0 ? pixel - 1 : pixel, line > 0 ? pixel - width : pixel];
       const isEdge = (other: number) =>
-        row[other]! >= 0 &&
-        (Math.floor(row[other]! / rows) !== down || Math.floor(column[other]! / columns) !== across);
+        row[other]! >= 0 && (rows.at(row[other]!) !== down || columns.at(column[other]!) !== across);
       if (isEdge(before) || isEdge(above)) data[pixel] = edge;
     }
   }
@@ -154,8 +151,8 @@ function looksOf(grid: GridPicture, by: Footprints, inks: Inks): Looks {
   return looks;
 }
 
-function chunkColour({ size, grid }: DrawnChunks, looks: Looks, i: number, j: number, x: number, y: number): number {
-  const cell = gridCell(grid!, [Math.floor(i / size[0]), Math.floor(j / size[1])]);
+function chunkColour({ sides, grid }: DrawnChunks, looks: Looks, i: number, j: number, x: number, y: number): number {
+  const cell = gridCell(grid!, [sides[0].at(i), sides[1].at(j)]);
   if (cell === null) return 0;
   const pattern = looks.pattern[cell]!;
   const isOver =

@@ -9,6 +9,7 @@ import { FAILED } from "../maps/cells.ts";
 import { Choice, Entries, type LegendEntry } from "../maps/mapparts.tsx";
 import type { GridPicture } from "../maps/maps.ts";
 import { inksOf, series } from "../maps/palette.ts";
+import { axesOf, type ChunkAxis } from "../preview/chunkaxis.ts";
 import { signsOf } from "../preview/colours.ts";
 import { Infinite } from "../preview/drawing.tsx";
 import { cellWords } from "../preview/slices.ts";
@@ -80,7 +81,14 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
   const view = chosen ?? start;
   const size: Size = { width, height: Math.round(Math.min(TALLEST, Math.max(220, width * 0.5))) };
   const ratio = Math.min(1.5, globalThis.devicePixelRatio || 1);
-  const sizes = earth.chunks!.map(([, chunk]) => Number(chunk)) as [number, number];
+  const sides = useMemo(
+    () =>
+      axesOf(
+        earth.chunks!.map(([, chunk]) => chunk),
+        earth.chunk_runs,
+      ) as [ChunkAxis, ChunkAxis],
+    [earth],
+  );
   const raster = useMemo(
     () => (width === 0 ? null : rasterOf(mesh, placed(mesh.longitude, mesh.latitude, view, size), size, ratio)),
     [mesh, view, width, size.height],
@@ -88,7 +96,7 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
   const projection = useMemo(() => (width === 0 ? null : projectionOf(view, size)), [view, width, size.height]);
   const inks = useMemo(() => (box.current && width > 0 ? inksOf(box.current) : null), [appearance, width]);
   const image = useMemo(
-    () => (raster && inks ? imageOf(raster, drawn, { by, size: sizes, grid }, inks) : null),
+    () => (raster && inks ? imageOf(raster, drawn, { by, sides, grid }, inks) : null),
     [raster, drawn, by, grid, inks],
   );
   const selected = item?.chunk?.array === earth.array ? item.chunk.index.map(Number) : null;
@@ -136,7 +144,7 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
     }
     context.restore();
     outline(() => path({ type: "Sphere" }), inks.hatch, 1);
-    if (selectedSides) markChunk(context, raster, selectedSides, sizes, ratio, inks.accent);
+    if (selectedSides) markChunk(context, raster, selectedSides, sides, ratio, inks.accent);
     if (found?.longitude != null && found.latitude !== null && found.index !== null) {
       const point: [number, number] = [found.longitude, found.latitude];
       const at = seen(view, point) ? projection(point) : null;
@@ -319,7 +327,7 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
     if (cursor === null || point === null) return "Point at the map to read a place; click to select the chunk there.";
     const where = degrees(point[1], point[0]);
     if (cell === null) return `${where}: no value of the array`;
-    const lost = drawn?.lost.get(chunkNumber(Math.floor(cell[0] / sizes[0]), Math.floor(cell[1] / sizes[1])));
+    const lost = drawn?.lost.get(chunkNumber(sides[0].at(cell[0]), sides[1].at(cell[1])));
     const at = drawn && placeAmong(drawn, cell);
     const units = reading?.units && !reading.times ? ` ${reading.units}` : "";
     const amount = (text: string) => (text === "NaN" || text === "NaT" ? "missing" : `${grouped(text)}${units}`);
@@ -336,7 +344,7 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
     const text = lost
       ? { fill: "no reference, reads as the fill value", failed: "its chunk failed" }[lost]
       : ofCell && `${words ? `${words}: ` : ""}${ofCell}${exactly}`;
-    const chunk: [number, number] = [Math.floor(cell[0] / sizes[0]), Math.floor(cell[1] / sizes[1])];
+    const chunk: [number, number] = [sides[0].at(cell[0]), sides[1].at(cell[1])];
     const inGrid = grid && gridCell(grid, chunk);
     const state = grid && inGrid !== null ? stateWords(grid, inGrid) : "";
     const file =
@@ -424,13 +432,13 @@ function markChunk(
   context: CanvasRenderingContext2D,
   { row, column, width, height }: { row: Int32Array; column: Int32Array; width: number; height: number },
   [down, across]: [number, number],
-  [rows, columns]: [number, number],
+  [rows, columns]: [ChunkAxis, ChunkAxis],
   ratio: number,
   colour: string,
 ): void {
   context.fillStyle = colour;
   const is = (pixel: number) =>
-    row[pixel]! >= 0 && Math.floor(row[pixel]! / rows) === down && Math.floor(column[pixel]! / columns) === across;
+    row[pixel]! >= 0 && rows.at(row[pixel]!) === down && columns.at(column[pixel]!) === across;
   for (let line = 0; line < height; line++) {
     for (let at = 0; at < width; at++) {
       const pixel = line * width + at;

@@ -3,6 +3,7 @@
 import type { ExplorerSession } from "../explorer/session.ts";
 import { PLAIN } from "../explorer/state.ts";
 import { placing } from "../preview/bars.ts";
+import { axesOf } from "../preview/chunkaxis.ts";
 import { SCHEMES, tableOf, type Scheme } from "../preview/colours.ts";
 import { eachLost, layout, slice, textsOf, type LostState } from "../preview/slices.ts";
 import type { Integers } from "../preview/time/frames.ts";
@@ -54,8 +55,9 @@ export function valuesOf(
 
 /** The chunks below the drawn slice that were not fetched. */
 function lostOf(reading: ReadingModel, axes: readonly number[], steps: number[]): Map<number, LostState> {
+  const chunks = axesOf(reading.chunk_shape, reading.chunk_runs);
   const at = reading.region.map(([start, , step], axis) =>
-    Math.floor((Number(start) + steps[axis]! * Number(step)) / Number(reading.chunk_shape[axis])),
+    chunks[axis]!.at(Number(start) + steps[axis]! * Number(step)),
   );
   const below = [...eachLost(reading)].filter(({ index }) =>
     index.every((number, axis) => axes.includes(axis) || number === at[axis]),
@@ -71,6 +73,10 @@ export function indexAt(
   chunk: number[] | null,
 ): number[] {
   if (reading) return reading.region.map(([start, , step], axis) => Number(start) + (steps[axis] ?? 0) * Number(step));
-  const sizes = new Map(earth.axes!.map((axis, side) => [axis, Number(earth.chunks![side]![1])]));
-  return (chunk ?? []).map((at, axis) => at * (sizes.get(axis) ?? 1));
+  const sides = axesOf(
+    earth.chunks!.map(([, size]) => size),
+    earth.chunk_runs,
+  );
+  const along = new Map(earth.axes!.map((axis, side) => [axis, sides[side]!]));
+  return (chunk ?? []).map((at, axis) => along.get(axis)?.start(at) ?? at);
 }

@@ -267,6 +267,7 @@ function ArrayFacts({ array, chunk, session }: { array: ArrayItem; chunk: number
         <Line name="shape">{shape(array)}</Line>
         <Line name="type">{array.dtype}</Line>
         <Line name="chunks">
+          {array.chunk_runs && "up to "}
           {by(array.chunks)}, {count(array.chunk_count)} in all
           {!isCounted && <span class="quiet">; how many have a reference is not known</span>}
           {missing > 0 && (

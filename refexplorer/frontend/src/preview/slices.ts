@@ -2,6 +2,7 @@
 
 import { count, exact, grouped, moment } from "../shared/format.ts";
 import type { ReadingModel } from "../shared/wire.ts";
+import { axesOf } from "./chunkaxis.ts";
 import type { Integers } from "./time/frames.ts";
 
 export interface Axis {
@@ -183,20 +184,24 @@ export function indexOf({ region }: ReadingModel, places: number[]): number[] {
 
 /** The chunk that an element of the array is in. */
 export function chunkOf(
-  { chunk_shape, key_start, separator }: ReadingModel,
+  { chunk_shape, chunk_runs, key_start, separator }: ReadingModel,
   index: number[],
 ): { key: string; index: number[] } {
-  const chunk = index.map((at, dimension) => Math.floor(at / Number(chunk_shape[dimension])));
+  const axes = axesOf(chunk_shape, chunk_runs);
+  const chunk = index.map((at, dimension) => axes[dimension]!.at(at));
   return { key: key_start + chunk.join(separator), index: chunk };
 }
 
 /** First and last place, the last not included, that a chunk has in the values, per dimension. */
-export function placesOf({ region, chunk_shape, shape }: ReadingModel, chunk: number[]): [number, number][] {
+export function placesOf(
+  { region, chunk_shape, chunk_runs, shape }: ReadingModel,
+  chunk: number[],
+): [number, number][] {
+  const axes = axesOf(chunk_shape, chunk_runs);
   return chunk.map((number, dimension) => {
     const [start, , step] = region[dimension]!.map(Number) as [number, number, number];
-    const size = Number(chunk_shape[dimension]);
     const at = (index: number) => Math.min(shape[dimension]!, Math.max(0, Math.ceil((index - start) / step)));
-    return [at(number * size), at((number + 1) * size)];
+    return [at(axes[dimension]!.start(number)), at(axes[dimension]!.start(number + 1))];
   });
 }
 

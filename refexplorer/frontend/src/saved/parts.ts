@@ -1,5 +1,6 @@
 /** Parts of arrays, cut out of what was read when the page was saved. */
 
+import { axesOf } from "../preview/chunkaxis.ts";
 import { eachLost, figures, placesOf, textsOf } from "../preview/slices.ts";
 import type { Integers } from "../preview/time/frames.ts";
 import type { Plan, ReadingModel } from "../shared/wire.ts";
@@ -139,11 +140,11 @@ export function planOf(part: ReadPart, whole: Plan): Plan {
   };
 }
 
-function chunkCount(places: Places[], { chunk_shape }: ReadingModel): number {
+function chunkCount(places: Places[], { chunk_shape, chunk_runs }: ReadingModel): number {
+  const axes = axesOf(chunk_shape, chunk_runs);
   return places.reduce((product, { start, step, count }, axis) => {
-    const size = Number(chunk_shape[axis]);
-    const last = start + (count - 1) * step;
-    return product * (step > size ? count : Math.floor(last / size) - Math.floor(start / size) + 1);
+    const touched = new Set(Array.from({ length: count }, (_, i) => axes[axis]!.at(start + i * step)));
+    return product * touched.size;
   }, 1);
 }
 

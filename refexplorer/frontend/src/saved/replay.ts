@@ -1,5 +1,6 @@
 /** Answers what the explorer asks from what was recorded; what was not says that it takes a kernel. */
 
+import { axesOf } from "../preview/chunkaxis.ts";
 import type { Message } from "../shared/host.ts";
 import type {
   BesidePart,
@@ -338,7 +339,8 @@ export class Replay {
   private placeOf(array: string, index: number[]): Message | null {
     const item = this.saved.content.arrays.find(({ path }) => path === array);
     if (item === undefined) return null;
-    const chunk = index.map((at, axis) => Math.floor(at / Number(item.chunks[axis])));
+    const axes = axesOf(item.chunks, item.chunk_runs);
+    const chunk = index.map((at, axis) => axes[axis]!.at(at));
     const found = this.keys.find(
       (key) => key.item.chunk?.array === array && key.item.chunk.index.every((at, axis) => Number(at) === chunk[axis]),
     );

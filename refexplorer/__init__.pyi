@@ -8,12 +8,8 @@ from .checks.advice.connections import Connection as Connection
 from .checks.advice.rules import AdviceFinding as AdviceFinding, LayoutBound as LayoutBound
 from .checks.advice.requests import ReaderCost as ReaderCost
 from .checks.engine import AuditProgress as AuditProgress
-from .checks.render.audit_report import Audit as Audit
-from .checks.render.audit_summary import AuditSummary as AuditSummary
-from .checks.render.check_results import TargetCheck as TargetCheck, TargetChecks as TargetChecks
-from .checks.look.audit_states import TargetState as TargetState
 from .io.reading.filesystem import ReferenceFileSystem as ReferenceFileSystem
-from .io.reading.chunks import ChunkState as ChunkState, Reading as Reading
+from .io.reading.readings import ChunkState as ChunkState, Reading as Reading
 from .io.reading.selection import Estimate as Estimate
 from .io.reading.selection import ArrayReading as ArrayReading
 from .io.reading.trace import Shard as Shard

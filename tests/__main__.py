@@ -1,7 +1,8 @@
 """Run every check on a machine that has Python and pip: ``python3 -m tests [--quick] [ARGUMENTS]``.
 
 Makes ``.venv``, installs the project and what its tests need, finds a browser or installs one,
-then runs ruff, mypy and pytest with the ARGUMENTS; ``--quick`` runs pytest alone, without
+then runs ruff, mypy and pytest with the ARGUMENTS, and without any what depends on versions once
+more on the newest Python found (`tests.newest`); ``--quick`` runs pytest alone, without
 browsers, servers and hostile children, and with fewer examples of hypothesis. Needs the standard
 library only.
 """
@@ -62,6 +63,8 @@ def main(arguments: list[str]) -> int:
         "types": ["mypy"],
         "tests": ["pytest", *AT_ONCE, *arguments],
     }
+    if not arguments:
+        checks["newest Python and packages"] = ["tests.newest"]
     statuses = [_check(title, command) for title, command in checks.items()]
     return next((status for status in statuses if status), 0)
 

@@ -15,7 +15,6 @@ from hypothesis import settings
 from playwright.sync_api import BrowserContext, expect
 
 from tests.helpers import browser as installed_browser
-from tests.helpers import newer_python
 from tests.helpers.guard import Guard
 from tests.helpers.hosts import Lab, PanelPage, running_lab, running_page
 from tests.helpers.servers import RangeServer, range_server
@@ -42,10 +41,6 @@ WHOLE = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.(\w+)", re.MULTILINE)
 CONTROLLED = {"demo", "hosts", "views"}
 """Rooms of tests that make controllers."""
 expect.set_options(timeout=60_000)  # several processes test at once; who passes waits no longer
-
-
-def pytest_report_header() -> str:
-    return newer_python.header()
 
 
 @pytest.hookimpl(wrapper=True)

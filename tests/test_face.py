@@ -81,7 +81,7 @@ def test_what_methods_return_is_exported() -> None:
         for function in functions
         for name in re.findall(r"(?<!\.)\b[A-Z]\w+", function.__annotations__["return"])
     }
-    assert {"Page", "Reading", "Audit"} < returned  # among others
+    assert {"Page", "Reading", "Report"} < returned  # among others
     assert returned - set(rx.__all__) == {"Any", "Iterator", "None", "V0Value"}
 
 

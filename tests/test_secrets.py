@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import refexplorer as rx
 from refexplorer.checks.look.targets import Auditor
+from refexplorer.checks.terms import ReadTerms
 from refexplorer.core.errors import SecretsWarning
 from refexplorer.core.limits import DEFAULT_LIMITS
 from refexplorer.core.masking import masked_options, masked_text
@@ -205,32 +207,31 @@ def test_no_report_has_a_secret_and_each_says_so_before(
     folder.mkdir()
 
     def outputs() -> Iterator[tuple[str, str]]:
-        checks = allowed.check_targets(resume=folder / "targets.jsonl")
+        checks = allowed.check_targets(results=folder / "asked")
         audit = allowed.audit(results=folder / "audited")
         found = allowed.verify(results=folder / "verified")
         for report in (checks, audit, found):
-            name = type(report).__name__
+            name = report.terms.verb.replace(" ", "")
             with pytest.warns(SecretsWarning, match=rf"{name}\.html shows addresses without"):
                 report.to_html(folder / f"{name}.html")
             yield name, shown(report)
         audit.to_parquet(folder / "audit.parquet")
         found.to_parquet(folder / "verify.parquet")
         found.to_json(folder / "verify.json")
-        yield "audit", json.dumps(audit.to_dict()) + shown(audit.summary)
-        yield "tables", f"{list(audit.tables())} {audit.targets()} {found.files()}"
+        yield "audit", json.dumps(audit.to_dict()) + shown(checks)
+        yield "tables", f"{list(audit.tables())} {audit.files()} {checks.files()} {found.files()}"
         yield "findings", f"{found.findings!r} {found.counts!r} {list(found.tables())}"
         with pytest.warns(SecretsWarning, match=r"page\.html shows addresses without"):
             allowed.to_html(folder / "page.html", read=["x"], check_targets=True)
         yield from of_files(folder)
 
     names = without_secrets(outputs())
-    assert {"page.html 2", "audit.parquet rows", "part-000000.parquet rows", "targets.jsonl"} <= {
-        *names
-    }
-    again = allowed.check_targets(resume=folder / "targets.jsonl")
-    assert sum(each.state == "good" for each in again) == 3
-    assert again[0].url == references(server)["x/0"][0]
-    assert allowed.audit(results=folder / "audited", resume=True).summary.audited == 6
+    assert {"page.html 2", "audit.parquet rows", "part-000000.parquet rows"} <= {*names}
+    again = allowed.check_targets(results=folder / "asked", resume=True)
+    assert again.coverage["files"]["read"] == 3
+    assert "changed" not in {each.code for each in again.findings}
+    audited = allowed.audit(results=folder / "audited", resume=True)
+    assert len(pa.concat_tables(audited.tables())) == 6
 
 
 def test_nothing_that_a_command_prints_or_writes_has_a_secret(
@@ -348,7 +349,7 @@ def test_code_names_the_options_that_were_given_and_none_of_their_secrets() -> N
             yield f"{name} set", shown(refs)
             yield f"{name} masked", repr(masked_options(OPTIONS[name]))
             yield f"{name} page", repr(rx.explore(refs).get_state())
-        auditor = Auditor(None, (), DEFAULT_LIMITS, OPTIONS)
+        auditor = Auditor(ReadTerms(None, (), DEFAULT_LIMITS, OPTIONS))
         yield "what Dask logs", repr(auditor)
 
     without_secrets(outputs())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from refexplorer.checks.references import LostFiles
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT, LedgerState, Rank
@@ -58,20 +58,24 @@ class Counts:
     """What was counted besides the ledger."""
 
     references: int  # All of the set
-    forms: Mapping[str, int]  # Files by format
-    files: Mapping[str, int]  # How many files each array was compared with, by path
-    # Why references were not compared: array, reason, how many
-    reasons: tuple[tuple[str | None, str, int], ...]
-    # What of the metadata was not compared: array, what, in how many files
-    unchecked: tuple[tuple[str, str, int], ...]
-    failures: Mapping[str, str]  # The first files that could not be read, and why
-    grants: tuple[str, ...]  # What `allow` needs for what was not asked
     unfinished: tuple[str, ...]  # A sentence for each part that was given up
     stopped: bool  # Whether it was stopped before the end
     lost: LostFiles  # Record files of a parquet store that are missing or cannot be read
+    forms: Mapping[str, int] = field(default_factory=dict)  # Files by format
+    # How many files each array was compared with, by path
+    files: Mapping[str, int] = field(default_factory=dict)
+    # Why references were not looked at: array, reason, how many
+    reasons: tuple[tuple[str | None, str, int], ...] = ()
+    # What of the metadata was not compared: array, what, in how many files
+    unchecked: tuple[tuple[str, str, int], ...] = ()
+    # The first files that could not be read, and why
+    failures: Mapping[str, str] = field(default_factory=dict)
+    # What is different of targets that changed, by their URLs as people may see them
+    changed: Mapping[str, str] = field(default_factory=dict)
+    grants: tuple[str, ...] = ()  # What `allow` needs for what was not asked
     # values, largest, largest_at, false_nan: Values that were compared, the largest difference and
     # its key, and how many values of the files the set reads as missing
-    values: int
-    largest: float | None
-    largest_at: str | None
-    false_nan: int
+    values: int = 0
+    largest: float | None = None
+    largest_at: str | None = None
+    false_nan: int = 0

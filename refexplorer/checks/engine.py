@@ -1,4 +1,4 @@
-"""Auditing a whole set: list and sort its references, do the parts, count what came of them."""
+"""One run over a whole set: list and sort its references, do the parts, count what came of them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import pyarrow as pa
 
+from refexplorer.checks.counts import Counts
 from refexplorer.checks.executors import (
     ClusterTerms,
     Doing,
@@ -18,26 +20,35 @@ from refexplorer.checks.executors import (
     do_parts,
     thread_executor,
 )
-from refexplorer.checks.look.targets import Auditor, TargetVersion
+from refexplorer.checks.ledger import Ledger
+from refexplorer.checks.look.sets import (
+    left_out_findings,
+    note_references,
+    note_rejected,
+    note_unreadable,
+    orphan_findings,
+    set_findings,
+)
+from refexplorer.checks.look.targets import TargetVersion
 from refexplorer.checks.parts import Part, parts
-from refexplorer.checks.references import AuditedBlock, LostFiles, blocks
-from refexplorer.checks.render.audit_report import Audit, report
+from refexplorer.checks.references import AuditedBlock, LostFiles, Unlisted, blocks
+from refexplorer.checks.report import Report
 from refexplorer.checks.results import ResultStore
-from refexplorer.checks.sorting import Decode, PlanSizes, Sample, Sorter, wanted_of
+from refexplorer.checks.sorting import PlanSizes, Sample, Sorter
+from refexplorer.checks.states import FileState, KeyState
+from refexplorer.checks.terms import CheckTerms, ReadTerms
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted
 from refexplorer.io.fetch.background import Stopped
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.parquet_segment import Records
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.findings import Findings
-from refexplorer.spec.zarr_metadata import ArrayMeta
+from refexplorer.spec.findings import Finding, Findings
 
 
 @dataclass(frozen=True, slots=True)
 class AuditProgress:
-    """The progress of an audit.
+    """The progress of a run.
 
     Attributes
     ----------
@@ -62,10 +73,8 @@ AuditWatch = Callable[[AuditProgress], bool]
 
 @dataclass(frozen=True)
 class Manner:
-    """How a set is audited."""
+    """How a set is looked at."""
 
-    # Chunks of each array that are decoded: a number, ``"sample"`` (ten), ``"all"``, ``"none"``
-    decode: Decode | str = "sample"
     # The address of a Dask scheduler, or a client; None does it in threads of this process
     scheduler: object = None
     workers: int | None = None  # How many threads
@@ -73,104 +82,110 @@ class Manner:
     results: str | os.PathLike[str] | None = None
     resume: bool = False  # Go on with the results in the folder
     watch: AuditWatch = lambda progress: True  # Is told how far it is
-    # sizes, terms: How much is done at once, and how long a cluster is waited for
-    sizes: PlanSizes = field(default_factory=PlanSizes)
-    terms: ClusterTerms = field(default_factory=ClusterTerms)
+    sizes: PlanSizes | None = None  # How much is done at once; None: as is best for the look
+    cluster: ClusterTerms = field(default_factory=ClusterTerms)  # How long it is waited for
 
 
-def audit(
-    source: str, opened: OpenedSet, findings: Findings, auditor: Auditor, manner: Manner
-) -> Audit:
-    """Audit a set."""
-    wanted = wanted_of(manner.decode)
-    check_count(opened, auditor.limits)
-    store = ResultStore(manner.results, manner.resume)
-    arrays = [array for path in opened.arrays.paths if (array := opened.arrays.get(path))]
-    grids = {array.path: array.grid for array in arrays}
-    sorter = Sorter(store.sorting(), Sample(arrays, wanted), manner.sizes)
-    work = Work(store, sorter, manner.watch, manner.sizes)
-    try:
-        with executor_of(auditor.audit, manner.scheduler, manner.workers, manner.terms) as executor:
-            work.gather(opened)
-            work.do(executor, arrays, auditor.versions)
-    except Stopped:
-        pass
-    finally:
-        store.clear()
-    rejected = rejected_count(opened, findings) + sorter.rejected
-    return report(source, store, sorter.count, rejected, grids, tuple(work.given_up), work.lost)
+class PartsLook(Protocol):
+    """What is done with the parts of a run."""
+
+    sizes: PlanSizes
+    wanted: int | None  # Chunks of each array that are decoded; None: all
+    has_keys: bool  # Whether its results have the keys of chunks, which follow from their numbers
+    has_unlisted: bool  # Whether generated keys that are too many may stay unlisted
+    encoding: Mapping[str, Any]  # How its results are written
+
+    def see(self, block: AuditedBlock) -> None:
+        """Look at references as they are listed."""
+
+    def begin(self, opened: OpenedSet, store: ResultStore) -> tuple[Doing, VersionsNow]:
+        """Return what does the parts, once all references were listed."""
+
+    def gather(self, run: CheckRun) -> tuple[Sequence[Finding], Counts]:
+        """Bring the results into the ledger; return what is wrong, and the counts."""
 
 
-def check_count(opened: OpenedSet, limits: Limits) -> None:
-    """Refuse a set of more references than `Limits.audited_references`."""
-    if opened.count > limits.audited_references:
-        raise LimitError(
-            f"The set has {opened.count:,} references, more than the "
-            f"{limits.audited_references:,} that one audit checks (limits: audited_references)."
-        )
-
-
-def until(watch: AuditWatch, seconds: float | None) -> AuditWatch:
-    """Return what stops after some seconds, too."""
-    if seconds is None:
-        return watch
-    end = time.monotonic() + seconds
-    return lambda progress: watch(progress) and time.monotonic() < end
-
-
-def rejected_count(opened: OpenedSet, findings: Findings) -> int:
-    """Count keys that opening rejected; record files are read anew, and counted then."""
-    stores = [part.store for part in opened.parts if isinstance(part, Records)]
-    later = frozenset[str]().union(*(store.files for store in stores))
-    errors = (found for found in findings if found.severity is Severity.ERROR)
-    return sum(found.count for found in errors if found.pointer not in later)
-
-
-def executor_of(
-    doing: Doing, scheduler: object, workers: int | None, terms: ClusterTerms
-) -> AbstractContextManager[Executor]:
-    """Return who does the parts: the workers of a cluster, or threads of this process."""
-    if scheduler is not None:
-        return dask_executor(doing, scheduler, terms)
-    return thread_executor(doing, max(1, workers or os.cpu_count() or 1))
-
-
-class Work:
-    """One audit or verification: what is finished or given up, which record files are lost."""
+class CheckRun:
+    """One run: what it keeps while it works."""
 
     def __init__(
-        self, store: ResultStore, sorter: Sorter, watch: AuditWatch, sizes: PlanSizes
+        self,
+        opened: OpenedSet,
+        reading: ReadTerms,
+        terms: CheckTerms,
+        look: PartsLook,
+        manner: Manner,
     ) -> None:
+        sizes = manner.sizes or look.sizes
+        self.terms, self.base = terms, reading.base
+        self.metas = [a for path in opened.arrays.paths if (a := opened.arrays.get(path))]
+        self.ledger = Ledger({meta.path: meta.grid for meta in self.metas})
+        self.store = ResultStore(manner.results, manner.resume, look.encoding)
+        sample = Sample(self.metas, look.wanted)
+        folder = self.store.sorting()
+        self.sorter = Sorter(folder, sample, sizes, terms.share, look.has_keys)
         self.given_up: list[str] = []
         self.lost = LostFiles()
-        self._store = store
-        self._sorter = sorter
-        self._watch = watch
-        self._sizes = sizes
-        self._audited = 0
-        self._parts = 0
+        self.is_listed = self.is_complete = False
+        self._opened, self._look, self._manner, self._sizes = opened, look, manner, sizes
+        self._limits = reading.limits
+        self._watch = until(manner.watch, terms.seconds)
+        self._audited = self._parts = 0
 
-    def gather(
-        self, opened: OpenedSet, look: Callable[[AuditedBlock], None] = lambda block: None
-    ) -> None:
-        """Put all references in the order of their targets; `look` is shown them before."""
-        for block in blocks(opened, self.lost):
-            look(block)
-            self._sorter.put(block.used())
-            if not self._watch(AuditProgress(self._sorter.count)):
-                raise Stopped
+    def work(self) -> None:
+        """List the references, and do the parts."""
+        try:
+            self._list()
+            self.is_listed = True
+            doing, versions = self._look.begin(self._opened, self.store)
+            manner = self._manner
+            with executor_of(doing, manner.scheduler, manner.workers, manner.cluster) as executor:
+                self._do(executor, versions)
+            self.is_complete = not self.given_up
+        except Stopped:
+            pass
+        finally:
+            self.store.clear()
 
-    def do(self, executor: Executor, arrays: list[ArrayMeta], versions: VersionsNow) -> None:
+    def counts(self, **counted_by_look: Any) -> Counts:
+        """Return counts with what all looks have in common."""
+        return Counts(
+            references=self.sorter.count,
+            unfinished=tuple(self.given_up),
+            stopped=not self.is_complete and not self.given_up,
+            lost=self.lost,
+            **counted_by_look,
+        )
+
+    def _list(self) -> None:
+        """Put all references in the order of their targets."""
+        unlisted = Unlisted(self._limits.audited_references if self._look.has_unlisted else None)
+        for block in blocks(self._opened, self.lost, unlisted):
+            self._look.see(block)
+            note_references(self.ledger, block, self.metas)
+            self._put(block)
+        for block in unlisted.target_blocks(self.sorter.urls):
+            self._put(block)
+        if unlisted.count:
+            self.ledger.keys.counts[KeyState.UNLISTED] = unlisted.count
+            self.given_up += unlisted.sentences()
+
+    def _put(self, block: AuditedBlock) -> None:
+        self.sorter.put(block.used())
+        if not self._watch(AuditProgress(self.sorter.count)):
+            raise Stopped
+
+    def _do(self, executor: Executor, versions: VersionsNow) -> None:
         """Do what is not finished, and what was finished with other versions of its targets."""
-        intervals = self._sorter.intervals()
-        planned = parts(intervals, self._sorter.urls, arrays, self._sizes)
+        intervals = self.sorter.intervals()
+        planned = parts(intervals, self.sorter.urls, self.metas, self._sizes)
         do_parts(executor, self._left(planned, versions), self._take, self._goes_on)
-        self._store.drop_others(self._parts)
+        self.store.drop_others(self._parts)
 
     def _left(self, planned: Iterator[Part], versions: VersionsNow) -> Iterator[Part]:
         for part in planned:
             self._parts += 1
-            if self._store.has(part, lambda urls: versions(urls, self._goes_on)):
+            if self.store.has(part, lambda urls: versions(urls, self._goes_on)):
                 self._audited += part.count
                 if not self._goes_on():
                     raise Stopped
@@ -185,9 +200,88 @@ class Work:
                 f"done: {said[0].rstrip('.')}."
             )
         else:
-            self._store.write(part, results)
+            self.store.write(part, results)
             self._audited += part.count
 
     def _goes_on(self) -> bool:
-        total = self._sorter.count
+        total = self.sorter.count
         return self._watch(AuditProgress(total, self._audited, total))
+
+
+def run(
+    source: str,
+    opened: OpenedSet,
+    findings: Findings,
+    reading: ReadTerms,
+    terms: CheckTerms,
+    look: PartsLook,
+    manner: Manner,
+) -> Report:
+    """Look at a set, and say what was found."""
+    if terms.share is None and terms.seconds is None and not look.has_unlisted:
+        _check_count(opened, reading.limits)
+    mine = CheckRun(opened, reading, terms, look, manner)
+    mine.work()
+    ledger = mine.ledger
+    note_rejected(ledger, opened, findings, mine.sorter.rejected)
+    errors = [each for each in findings if each.severity is Severity.ERROR]
+    errors = note_unreadable(ledger, mine.lost, errors)
+    of_look, counts = look.gather(mine)
+    found = (
+        *of_look,
+        *set_findings(opened, errors, reading.base),
+        *left_out_findings(reading.left_out, reading.base),
+        *orphan_findings(opened, ledger, reading.base),
+    )
+    for each in reading.left_out:
+        ledger.objects.leave_out(each.name, each.reason)
+    if mine.is_listed:
+        ledger.files.total = sum(mine.sorter.chosen)
+        if not mine.is_complete:
+            left = ledger.files.total - sum(ledger.files.counts.values())
+            ledger.files.counts[FileState.UNTOUCHED] += left
+    return Report(source, found, ledger, terms, counts, mine.store)
+
+
+def check(
+    source: str,
+    opened: OpenedSet,
+    findings: Findings,
+    diagnostics: tuple[Finding, ...],
+) -> Report:
+    """Return what is known of a set by itself; its references are not listed, its files not opened.
+
+    `findings` are those of opening, `diagnostics` all.
+    """
+    metas = [meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))]
+    ledger = Ledger({meta.path: meta.grid for meta in metas})
+    note_rejected(ledger, opened, findings, 0)
+    counts = Counts(opened.count, (), False, LostFiles())
+    return Report(source, diagnostics, ledger, CheckTerms.of_verb("check"), counts, None)
+
+
+def _check_count(opened: OpenedSet, limits: Limits) -> None:
+    """Refuse a set of more references than `Limits.audited_references`."""
+    if opened.count > limits.audited_references:
+        raise LimitError(
+            f"The set has {opened.count:,} references, more than the "
+            f"{limits.audited_references:,} that one run checks (limits: audited_references); "
+            "check a share of it."
+        )
+
+
+def until(watch: AuditWatch, seconds: float | None) -> AuditWatch:
+    """Return what stops after some seconds, too."""
+    if seconds is None:
+        return watch
+    end = time.monotonic() + seconds
+    return lambda progress: watch(progress) and time.monotonic() < end
+
+
+def executor_of(
+    doing: Doing, scheduler: object, workers: int | None, terms: ClusterTerms
+) -> AbstractContextManager[Executor]:
+    """Return who does the parts: the workers of a cluster, or threads of this process."""
+    if scheduler is not None:
+        return dask_executor(doing, scheduler, terms)
+    return thread_executor(doing, max(1, workers or os.cpu_count() or 1))

@@ -15,6 +15,7 @@ from refexplorer.checks.compare.axes import FileAxis, OddSteps, of_files, of_hel
 from refexplorer.checks.compare.files import ZARR
 from refexplorer.checks.compare.inline import InlineValues
 from refexplorer.checks.compare.set_array import SetArray
+from refexplorer.checks.groups import NAMED_FILES, FindingGroups, Reasons
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.records import (
     DIFFERS,
@@ -23,6 +24,7 @@ from refexplorer.checks.records import (
     HELD,
     NAMED_KEYS,
     UNCOMPARED,
+    FileDifference,
     FileObjects,
     numbers_of,
 )
@@ -34,15 +36,10 @@ from refexplorer.checks.states import (
     ObjectState,
     Rank,
 )
-from refexplorer.checks.verify_finding import NAMED_FILES, named, sentence
-from refexplorer.core.text import counted
+from refexplorer.core.text import array_text, counted
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding, pointer
 
-# groups that keep their own values; later ones are counted under their cause alone
-KEPT_FINDINGS = 10_000
-KEPT_REASONS = 1_000
-"""Beyond it they are counted together."""
 _ORDER = {code: place for place, code in enumerate(CODES)}
 _OF_OTHERS = (LedgerState.HELD, LedgerState.UNCOVERED, LedgerState.FILES_UNREAD)
 """States that chunks keep which no file of a share has."""
@@ -55,21 +52,6 @@ _OBJECTS_BY_WORTH = [
     ObjectState.LACKING, ObjectState.LEFT_OUT, ObjectState.NOT_TAKEN,
 ]  # fmt: skip
 """Of one object in several parts the first of these holds: a part knows its own references."""
-
-CauseKey = tuple[str, str, str | None, str | None]
-"""Code, array, and what the set and the file say."""
-
-
-@dataclass
-class _Grouped:
-    """What is known of one cause."""
-
-    message: str | None = None
-    references: int = 0
-    keys: list[str] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
-    file_count: int = 0
-    last: int | None = None
 
 
 @dataclass
@@ -119,15 +101,14 @@ class ReportBuilder:
         base: str,
     ) -> None:
         self.forms: Counter[str] = Counter()
-        self.reasons: Counter[tuple[str | None, str]] = Counter()
+        self.reasons = Reasons()
         self.unchecked: Counter[tuple[str, str]] = Counter()
-        self.failures: dict[str, str] = {}
-        self.grants: dict[str, None] = {}
         self.values = self.false_nan = self.followed = 0
         self.largest: tuple[float, str] | None = None
         self._arrays, self._held, self._ledger, self._base = arrays, held, ledger, base
         self._urls = urls
-        self._groups: dict[CauseKey, _Grouped] = {}
+        metas = {path: each.meta for path, each in arrays.items()}
+        self._groups = FindingGroups(metas, base)
         self._joined: dict[str, _Joined] = {path: _Joined() for path in arrays}
         self._covered: dict[str, np.ndarray] = {
             path: np.zeros(h.values.shape, np.int8) for path, h in held.arrays.items()
@@ -175,7 +156,7 @@ class ReportBuilder:
         elif is_complete:
             self._leave_out()
         odd = [*(self._odd() if is_joined is None else ()), *self._undecodable()]
-        found = [self._finding(cause, group) for cause, group in self._groups.items()]
+        found = list(self._groups.findings(self.file_count))
         place = {path: number for number, path in enumerate(self._arrays)}
         both = sorted([*found, *odd], key=lambda f: (place.get(f.array, -1), _ORDER[f.code]))
         return tuple(both)
@@ -190,15 +171,15 @@ class ReportBuilder:
             if path is not None:
                 self._incomplete.add(path)  # where the set has values no file says where it ends
             if path not in self._held.arrays:
-                self._reason(path, self._held.reasons.get(path, "Unknown."), row["references"])
+                self.reasons.add(path, self._held.reasons.get(path, "Unknown."), row["references"])
             return
         self._take_file(row)
         if state == FORBIDDEN:
-            self._forbid(row)
+            self.reasons.forbid(path, row["grant"], row["message"], row["references"])
         elif state == FAILED:
             self._fail(row)
         elif row["uncompared"] and row["message"]:
-            self._reason(path, row["message"], row["uncompared"])
+            self.reasons.add(path, row["message"], row["uncompared"])
         elif row["message"] and path in self._held.arrays:
             self._held.reasons.setdefault(path, row["message"])
         if path is not None:
@@ -211,7 +192,9 @@ class ReportBuilder:
             self.unchecked[path, what] += 1
         self._join(path, row)
         for found in row["findings"] or ():
-            self._note(path, row, found)
+            difference = FileDifference(**found)
+            is_apart = difference.cause == "range-past-end"
+            self._groups.note(path, row["number"], row["target"], difference, is_apart)
         if row["form"] == ZARR:  # each chunk is a file of its own, and nobody lists the store
             self._unlisted.add(path)
         if row["lacking"]:
@@ -251,29 +234,20 @@ class ReportBuilder:
 
     def _fail(self, row: dict[str, Any]) -> None:
         message = row["message"] or ""
-        if row["target"] is not None and len(self.failures) < KEPT_REASONS:
-            self.failures.setdefault(row["target"], message)
+        self.reasons.fail(row["target"], message)
         if row["array"] is not None and row["file"] in _UNREAD_CAUSES:
             meta = self._arrays[row["array"]].meta
             chunks = numbers_of(row["chunks"])[:NAMED_KEYS].tolist()
-            found: dict[str, Any] = {"cause": _UNREAD_CAUSES[row["file"]]}
-            found |= {"ours": None, "theirs": None, "count": row["references"]}
-            found["message"] = message.rstrip(".")
-            found["keys"] = [meta.chunk_key(meta.index_at(number)) for number in chunks]
-            self._note(row["array"], row, found)
-
-    def _forbid(self, row: dict[str, Any]) -> None:
-        if row["grant"]:
-            if len(self.grants) < NAMED_FILES:
-                self.grants[row["grant"]] = None
-            self._reason(row["array"], "The file may not be read yet.", row["references"])
-        else:
-            self._reason(row["array"], row["message"], row["references"])
-
-    def _reason(self, path: str | None, reason: str, count: int) -> None:
-        if len(self.reasons) >= KEPT_REASONS and (path, reason) not in self.reasons:
-            reason = "Other reasons."
-        self.reasons[path, reason] += count
+            keys = [meta.chunk_key(meta.index_at(number)) for number in chunks]
+            found = FileDifference(
+                _UNREAD_CAUSES[row["file"]],
+                None,
+                None,
+                message.rstrip("."),
+                row["references"],
+                keys,
+            )
+            self._groups.note(row["array"], row["number"], row["target"], found)
 
     def _join(self, path: str, row: dict[str, Any]) -> None:
         joined = self._joined[path]
@@ -295,19 +269,6 @@ class ReportBuilder:
             state = 2 if row["state"] == DIFFERS else 1
             self._covered[path][region] = np.maximum(self._covered[path][region], state)
 
-    def _note(self, path: str, row: dict[str, Any], found: dict[str, Any]) -> None:
-        cause = found["cause"], path, found["ours"], found["theirs"]
-        if cause not in self._groups and len(self._groups) >= KEPT_FINDINGS:
-            cause = found["cause"], path, None, None
-        group = self._groups.setdefault(cause, _Grouped(found["message"]))
-        group.references += found["count"]
-        group.keys += found["keys"][: NAMED_KEYS - len(group.keys)]
-        if group.last != row["number"]:
-            group.last = row["number"]
-            group.file_count += 1
-            if len(group.files) < NAMED_FILES and row["target"] is not None:
-                group.files.append(row["target"])
-
     def _finish_lacking(self) -> None:
         """Note the chunks that files have and nothing of the set refers to or holds."""
         for path, number, chunks in self._lacking:
@@ -316,9 +277,10 @@ class ReportBuilder:
                 continue
             meta = self._arrays[path].meta
             keys = [meta.chunk_key(meta.index_at(n)) for n in free[:NAMED_KEYS].tolist()]
-            found: dict[str, Any] = {"cause": "no-reference", "ours": None, "theirs": None}
-            found |= {"count": len(free), "message": f"such as {keys[0]}", "keys": keys}
-            self._note(path, {"number": number, "target": self._urls[number]}, found)
+            found = FileDifference(
+                "no-reference", None, None, f"such as {keys[0]}", len(free), keys
+            )
+            self._groups.note(path, number, self._urls[number], found)
 
     def _fill(self, path: str, start: list[int], shape: list[int], is_alike: bool) -> None:
         """Note the chunks that a file never wrote; they read as the fill value of the set."""
@@ -361,11 +323,9 @@ class ReportBuilder:
                     self._ledger.objects.add(name, ObjectState.NOT_TAKEN, _OF_ANOTHER)
                     continue
                 self._ledger.objects.add(name, ObjectState.LACKING)
-                found: dict[str, Any] = {"cause": "lacking-object", "ours": None, "theirs": None}
                 such = f"such as {keys[0]}" if keys else None
-                found |= {"count": 0, "message": such, "keys": keys}
-                row = {"number": number, "target": self._urls[number]}
-                self._note(path, row, found)
+                found = FileDifference("lacking-object", None, None, such, 0, keys)
+                self._groups.note(path, number, self._urls[number], found)
 
     def _holes(self, path: str) -> tuple[list[str], bool]:
         """Return the first keys without a reference, and whether no chunk has one."""
@@ -392,7 +352,7 @@ class ReportBuilder:
             found = states.reshape(-1)[known]
             told = self._held.reasons.get(path)
             if told is not None and (found == 0).any():
-                self._reason(path, told, int(np.count_nonzero(found == 0)))
+                self.reasons.add(path, told, int(np.count_nonzero(found == 0)))
                 known, found = known[found != 0], found[found != 0]
             self._ledger.restate(path, known, word[found])
         for path, reasons in self._held.broken.items():
@@ -406,15 +366,13 @@ class ReportBuilder:
             whole = self._arrays[path].meta.shape
             if joined.stops is None or path in self._incomplete or path in self._covered:
                 continue
-            if any(code == "shape" and array == path for code, array, *_ in self._groups):
+            if self._groups.has("shape", path):
                 continue
             if any(map(lt, joined.stops, whole)):
-                row = {"number": -1, "target": ""}
                 said = str(tuple(joined.stops))
-                found = {"cause": "shape", "ours": str(whole), "theirs": said}
-                self._note(path, row, found | {"message": None, "count": 0, "keys": []})
-                group = self._groups["shape", path, str(whole), said]
-                group.files, group.file_count = [], joined.files
+                found = FileDifference("shape", str(whole), said, None, 0, [])
+                group = self._groups.note(path, -1, None, found)
+                group.file_count = joined.files
 
     def _odd(self) -> Iterator[Finding]:
         for path, ours in self._arrays.items():
@@ -432,7 +390,7 @@ class ReportBuilder:
             meta, numbers = self._arrays[path].meta, sorted(reasons)
             keys = tuple(meta.chunk_key(meta.index_at(n)) for n in numbers[:NAMED_KEYS])
             what = counted(len(numbers), "inline chunk")
-            message = f"{named(path)}: {what} cannot be decoded, such as {keys[0]}"
+            message = f"{array_text(path)}: {what} cannot be decoded, such as {keys[0]}"
             message += f" ({reasons[numbers[0]].rstrip('.')})"
             code = "undecodable-inline"
             yield Finding(
@@ -449,37 +407,11 @@ class ReportBuilder:
         }[odd.cause]
         times = "" if odd.count == 1 else f", and {odd.count - 1:,} more"
         at = f"between elements {odd.index:,} and {odd.index + 1:,}"
-        message = f"{named(meta.path)}: {what} {at} ({odd.between[0]}, {odd.between[1]}){times}"
+        message = (
+            f"{array_text(meta.path)}: {what} {at} ({odd.between[0]}, {odd.between[1]}){times}"
+        )
         key = meta.chunk_key(meta.chunk_at((odd.index,)))
         return Finding(
             odd.cause, CODES[odd.cause].severity, self._base + pointer(key), message, key=key,
             array=meta.path, keys=(key,), files=tuple(files), file_count=len(files),
         )  # fmt: skip
-
-    def _finding(self, cause: CauseKey, group: _Grouped) -> Finding:
-        code, path, ours, theirs = cause
-        meta = self._arrays[path].meta
-        said = group.message
-        if theirs is not None:
-            field = code.replace("-", " ")
-            said = f"{field} {theirs}, the set says {ours}"
-        of = max(self._joined[path].files, group.file_count)
-        if group.keys and not any(key in (said or "") for key in group.keys):
-            first = f"such as {group.keys[0]}"
-            said = f"{said.rstrip('.')}, {first}" if said else first
-        message = sentence(code, path, said, group.files, group.file_count, of)
-        key = group.keys[0] if group.keys else meta.metadata_key
-        if not group.keys and meta.zarr_format == 2 and code not in _OF_ZARRAY:
-            key = meta.folder + ".zattrs"
-        return Finding(
-            code, CODES[code].severity, self._base + pointer(key), message, key=key, array=path,
-            keys=tuple(group.keys), reference_count=group.references or None,
-            files=tuple(group.files), file_count=group.file_count, ours=ours, theirs=theirs,
-        )  # fmt: skip
-
-
-_OF_ZARRAY = {
-    "dtype", "byte-order", "rank", "shape", "ragged", "chunk-shape", "order", "filters",
-    "fill_value", "lacking-object",
-}  # fmt: skip
-"""What stands in ``.zarray``; the rest in ``.zattrs``."""

@@ -14,6 +14,7 @@ from refexplorer.checks.states import (
     DIFFERENT,
     FILE_RANKS,
     FileState,
+    KeyState,
     LedgerState,
     ObjectState,
     Rank,
@@ -114,9 +115,9 @@ def _kind_and_text(
     if errors & UNOPENABLE_CODES:
         return Claim.UNOPENABLE, "xarray cannot open it"
     differs = {code for code in errors if _is_of_files(code)} - LACKING_CODES - UNREAD_CODES
+    if (changed := _files(ledger, FileState.CHANGED)) and errors <= STALE_CODES:
+        return Claim.STALE, f"is stale: {changed} changed"
     if terms.asks(CheckLook.FILES) and (differs or wrong & DIFFERENT):
-        if differs == STALE_CODES:
-            return Claim.STALE, f"is stale: {_files(ledger, FileState.CHANGED)} changed"
         return Claim.DIFFERS, "differs from its files"
     if unread := _files(ledger, FileState.DAMAGED, FileState.UNREACHABLE):
         return Claim.ERRORS, f"has errors: {unread} cannot be read"
@@ -129,7 +130,7 @@ def _kind_and_text(
     if terms.asks(CheckLook.FILES):
         return _same(ledger, counts, terms)
     if terms.asks(CheckLook.TARGETS):
-        return Claim.AUDITED, _audited_text(counts, terms)
+        return Claim.AUDITED, _audited_text(ledger, counts, terms)
     return Claim.CHECKED, "no errors in the set itself; its files were not opened"
 
 
@@ -213,6 +214,12 @@ def _unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
     if unread and terms.asks(CheckLook.FILES):
         yield f"{counted(unread, 'object of the files', 'objects of the files')} cannot be read"
     counts = ledger.all_counts()
+    if unlisted := ledger.keys.counts[KeyState.UNLISTED]:
+        explained = True
+        yield f"{counted(unlisted, 'generated key was', 'generated keys were')} not listed"
+    if lacking := counts[LedgerState.NO_CODEC]:
+        needs = "chunk needs a codec that is", "chunks need codecs that are"
+        yield f"{counted(lacking, *needs)} not installed"
     asked = {
         LedgerState.UNTOUCHED,
         LedgerState.REFERENCED,
@@ -226,17 +233,23 @@ def _unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
     untouched = counts[LedgerState.UNTOUCHED] + counts[LedgerState.REFERENCED] - not_chosen
     left = sum(counts[state] for state in asked) - not_chosen
     if left and (untouched or not explained):
-        yield f"{counted(untouched or left, 'chunk was', 'chunks were')} not compared"
+        verb = "compared" if terms.asks(CheckLook.FILES) else "checked"
+        yield f"{counted(untouched or left, 'chunk was', 'chunks were')} not {verb}"
 
 
-def _audited_text(counts: Counter[LedgerState], terms: CheckTerms) -> str:
-    decoded = counts[LedgerState.DECODED] + counts[LedgerState.EQUAL]
-    inside = counts[LedgerState.INSIDE] + decoded
-    text = f"all {inside:,} ranges are inside their files" if inside != 1 else (
-        "its 1 range is inside its file")  # fmt: skip
-    if terms.asks(CheckLook.DECODE):
-        text += f"; {counted(decoded, 'chunk')} decoded"
-    return text
+def _audited_text(ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerms) -> str:
+    inside = counts[LedgerState.INSIDE] + counts[LedgerState.DECODED] - ledger.decoded_inline
+    answered = sum(ledger.files.counts.values())
+    if inside:
+        text = f"all {inside:,} ranges lie inside their files"
+        text = "its 1 range lies inside its file" if inside == 1 else text
+    elif answered:
+        text = counted(answered, "file") + " answered"
+    else:
+        text = "it refers to no file"
+    if terms.asks(CheckLook.DECODE) and (inside or counts[LedgerState.DECODED]):
+        text += f"; {counted(counts[LedgerState.DECODED], 'chunk decodes', 'chunks decode')}"
+    return f"in share {terms.share} of it, {text}" if terms.share else text
 
 
 def coverage(ledger: Ledger, terms: CheckTerms) -> dict[str, dict[str, int]]:
@@ -256,8 +269,8 @@ def coverage(ledger: Ledger, terms: CheckTerms) -> dict[str, dict[str, int]]:
     found = {
         "files": {"total": sum(files.values()), "read": read}
         | {state.name.lower(): n for state in FileState if (n := files[state])},
-        "chunks": {"total": sum(counts.values()), "inside": to(1), "placed": to(2),
-                   "decoded": to(3), "values": to(4)},
+        "chunks": {"total": sum(counts.values()), "inside": to(1) - ledger.decoded_inline,
+                   "placed": to(2), "decoded": to(3), "values": to(4)},
         "objects": {"total": objects.declared}
         | {state.name.lower(): objects.counts[state] for state in ObjectState},
     }  # fmt: skip

@@ -48,6 +48,8 @@ class Ledger:
         Their states; see `Book`.
     followed
         References to chunks that parts of the run followed; None where none was to be followed.
+    decoded_inline
+        Chunks that the set holds among those in the state of decoded chunks, which are in no file.
     objects
         Those of all files; see `ObjectBook`.
     """
@@ -56,6 +58,7 @@ class Ledger:
         self.keys = Book("keys")
         self.files = Book("files")
         self.followed: int | None = None
+        self.decoded_inline = 0
         self.objects = ObjectBook()
         self._grids = dict(grids)
         sizes = {path: prod(grid) for path, grid in self._grids.items()}
@@ -67,6 +70,7 @@ class Ledger:
             self._dense[path] = buffer[start : start + size]
             start += size
         self._sparse = {path: _Visited() for path in sizes if path not in dense}
+        self._counted: dict[str, dict[LedgerState, int]] = {}
         self._unchosen: dict[str, int] = dict.fromkeys(sizes, 0)
         self._blamed: dict[int, list[tuple[str, np.ndarray]]] = {}
 
@@ -95,6 +99,7 @@ class Ledger:
         finding
             The number of the finding behind them; 0 for none.
         """
+        self._counted.pop(path, None)
         given = np.broadcast_to(np.asarray(states, np.uint8), chunks.shape)
         if path in self._dense:
             np.maximum.at(self._dense[path], chunks, given)
@@ -105,6 +110,7 @@ class Ledger:
 
     def restate(self, path: str, chunks: np.ndarray, states: np.ndarray) -> None:
         """Replace the states of chunks that the set holds, once all files were compared."""
+        self._counted.pop(path, None)
         if path in self._dense:
             self._dense[path][chunks] = np.where(
                 BAD_STATES[self._dense[path][chunks]], self._dense[path][chunks], states
@@ -134,6 +140,7 @@ class Ledger:
         """
         if path not in self._dense:
             return
+        self._counted.pop(path, None)
         grid = self._grids[path]
         bounds = zip(start, stop, grid, strict=True)
         place = tuple(slice(max(first, 0), min(end, size)) for first, end, size in bounds)
@@ -145,6 +152,7 @@ class Ledger:
         self, path: str, state: LedgerState, before: LedgerState = LedgerState.UNTOUCHED
     ) -> None:
         """Note the state of all chunks of an array that nothing, or only `before`, was noted of."""
+        self._counted.pop(path, None)
         if path in self._dense:
             book = self._dense[path]
             for start in range(0, len(book), COUNTED_CHUNKS):
@@ -159,6 +167,11 @@ class Ledger:
 
     def counts(self, path: str) -> dict[LedgerState, int]:
         """Return how many chunks of an array are in each state; states of none are left out."""
+        if path not in self._counted:
+            self._counted[path] = self._count(path)
+        return self._counted[path]
+
+    def _count(self, path: str) -> dict[LedgerState, int]:
         if path in self._dense:
             book = self._dense[path]
             found = np.zeros(len(LedgerState), np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 from math import prod
@@ -11,14 +11,16 @@ import numpy as np
 
 from refexplorer.core.masking import masks_repr
 from refexplorer.core.text import counted, escape
+from refexplorer.formats.columns.arrow import text_column
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
-from refexplorer.formats.columns.references import RANGE, URL
+from refexplorer.formats.columns.references import RANGE, URL, Columns, UrlColumn
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.parquet.records import BadRecords
 from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.opened_set import BLOCK, OpenedSet, block_of
 from refexplorer.refset.parquet_segment import RecordPart, Records
-from refexplorer.refset.segments import Generated, Segment
+from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment
+from refexplorer.refset.targets import further_targets
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.keys import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -42,7 +44,9 @@ class LostFile:
     # for; readers take them as the fill value
     first: int
     chunks: int
-    message: str = ""  # Why it cannot be read; empty for one that is missing
+    # message, code: Why it cannot be read; empty for one that is missing
+    message: str = ""
+    code: str = ""
 
     @property
     def why(self) -> str:
@@ -70,6 +74,8 @@ class LostFiles:
     missing: int = 0
     unreadable: int = 0
     chunks: int = 0  # How many chunks all of them are for
+    # Of each that is unreadable: its array, and the numbers of its chunks
+    unreadable_rows: list[tuple[str, int, int]] = field(default_factory=list)
 
     def note_missing(self, store: ParquetStore, array: ArrayMeta) -> None:
         """Note the record files of an array that are not there."""
@@ -83,10 +89,13 @@ class LostFiles:
         self, store: ParquetStore, array: ArrayMeta, number: int, bad: BadRecords
     ) -> None:
         """Note a record file that cannot be used."""
+        rows, first = _rows(store, array, number), number * store.record_size
         self.unreadable += 1
-        self.chunks += _rows(store, array, number)
+        self.chunks += rows
+        self.unreadable_rows.append((array.path, first, first + rows))
         if self._room:
-            self.files.append(_lost(store, array, number, UNREADABLE, str(bad)))
+            lost = _lost(store, array, number, UNREADABLE)
+            self.files.append(replace(lost, message=str(bad), code=bad.code))
 
     @property
     def count(self) -> int:
@@ -120,10 +129,15 @@ def _rows(store: ParquetStore, array: ArrayMeta, number: int) -> int:
 
 
 def _lost(
-    store: ParquetStore, array: ArrayMeta, number: int, state: str, message: str = ""
+    store: ParquetStore,
+    array: ArrayMeta,
+    number: int,
+    state: str,
+    message: str = "",
+    code: str = "",
 ) -> LostFile:
     name, first = store.record_file(array, number), number * store.record_size
-    return LostFile(name, array.path, state, first, _rows(store, array, number), message)
+    return LostFile(name, array.path, state, first, _rows(store, array, number))
 
 
 _INT64 = 2**63 - 1
@@ -155,7 +169,44 @@ class AuditedBlock:
         )
 
 
-def blocks(opened: OpenedSet, lost: LostFiles) -> Iterator[AuditedBlock]:
+@dataclass
+class Unlisted:
+    """Generated keys that are too many to be listed; the files that they lead to are fewer."""
+
+    most: int | None  # Generated keys that are listed; None: all
+    count: int = 0  # Those that are not
+    _parts: list[Generated] = field(default_factory=list)
+    _n_more_files: int = 0
+
+    def takes(self, part: Generated) -> bool:
+        """Say whether the keys of a gen item are too many to be listed."""
+        if self.most is None or part.count <= self.most:
+            self.most = None if self.most is None else self.most - part.count
+            return False
+        self._parts.append(part)
+        self.count += part.count
+        return True
+
+    def target_blocks(self, known: Collection[str | None]) -> Iterator[AuditedBlock]:
+        """Yield the files that none of the `known` ones is, as references without a key."""
+        found = further_targets(self._parts, {*known}, EVALUATED_KEYS)
+        self._n_more_files = found.unlisted
+        for start in range(0, len(found.keys), BLOCK):
+            urls = list(islice(found.keys, start, start + BLOCK))
+            none, table = np.zeros(len(urls), np.int64), text_column([""] * len(urls))
+            kinds, targets = np.full(len(urls), URL, np.uint8), np.arange(len(urls), dtype=np.int32)
+            columns = Columns(kinds, targets, UrlColumn(more=urls), none, none, ())
+            yield AuditedBlock(Table(table, columns), *_nowhere(len(urls)))
+
+    def sentences(self) -> Iterator[str]:
+        """Yield what is not known of them."""
+        if self.count:
+            yield f"{counted(self.count, 'generated key')} were too many to be listed."
+        if self._n_more_files:
+            yield f"Up to {counted(self._n_more_files, 'file')} of theirs were not asked."
+
+
+def blocks(opened: OpenedSet, lost: LostFiles, unlisted: Unlisted) -> Iterator[AuditedBlock]:
     """Yield all references of a set, some 10^5 at a time."""
     stores: dict[int, ParquetStore] = {}
     for part in opened.parts:
@@ -164,7 +215,8 @@ def blocks(opened: OpenedSet, lost: LostFiles) -> Iterator[AuditedBlock]:
             apart = replace(part.store, findings=Findings())
             yield from _of_records(opened, part, stores.setdefault(id(part.store), apart), lost)
         elif isinstance(part, Generated):
-            yield from _of_generated(opened, part)
+            if not unlisted.takes(part):
+                yield from _of_generated(opened, part)
         else:
             yield from _of_table(opened)
 

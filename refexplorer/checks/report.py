@@ -16,25 +16,27 @@ import pyarrow.parquet as pq
 from refexplorer.checks.counts import CheckedArray, Counts
 from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline
 from refexplorer.checks.ledger import Ledger
+from refexplorer.checks.look.targets import RESULTS as REFERENCES
 from refexplorer.checks.records import RESULTS
 from refexplorer.checks.report_html import ReportHtml
 from refexplorer.checks.report_page import write_report
+from refexplorer.checks.results import PARQUET as RANGES_PARQUET
 from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
-from refexplorer.checks.terms import CheckTerms
-from refexplorer.checks.verify_finding import named, short
+from refexplorer.checks.target_table import ROW_COLUMNS, target_table
+from refexplorer.checks.terms import CheckLook, CheckTerms
 from refexplorer.core.files import write_blocks, writing
 from refexplorer.core.masking import KEYS, masked
-from refexplorer.core.text import counted, escape
+from refexplorer.core.text import array_text, counted, escape, file_text
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.findings import Finding
+from refexplorer.spec.findings import Finding, grouped
 
 SCHEMA = 1
 """Of the JSON document; a change that a reader must know of takes the next number."""
 PARQUET: dict[str, Any] = {"compression": "zstd"}
 _CHARS = 200  # characters of a name: a file may hold any text
-_SHOWN = 50  # findings and arrays in the text; `findings` has all
-_FEW = 5  # failures and reasons that the text names
+_SHOWN = 50  # parts that were given up, of which the text has a sentence
+_FEW = 5  # findings of one code, failures and reasons that the text names
 _FILE_COLUMNS = [
     "target", "array", "native", "form", "state", "file", "references", "same", "differs",
     "uncompared", "failed", "message", "start", "shape", "findings", "values", "largest",
@@ -61,7 +63,7 @@ class Report:
         One line, and the exit status.
     folder
         Where the results of parts are, as parquet files that together are the table; it goes away
-        with this object unless it was named.
+        with this object unless it was named. None where no file was asked.
     """
 
     def __init__(
@@ -71,7 +73,7 @@ class Report:
         ledger: Ledger,
         terms: CheckTerms,
         counts: Counts,
-        store: ResultStore,
+        store: ResultStore | None,
     ) -> None:
         self.source = source
         self.terms = terms
@@ -79,7 +81,7 @@ class Report:
         self.findings = findings
         self.counts = counts
         self.headline: Headline = headline(ledger, findings, terms)
-        self.folder = store.folder
+        self.folder = None if store is None else store.folder
         self._store = store
 
     @property
@@ -136,15 +138,26 @@ class Report:
         return np.flatnonzero(np.isin(self.ledger.states(array).reshape(-1), list(DIFFERENT)))
 
     def tables(self) -> Iterator[pa.Table]:
-        """Yield the results a part at a time, a row for each file and array."""
-        return map(seen_table, self._store.tables())
+        """Yield the results a part at a time.
+
+        A row for each file and array where files were read, else one for each reference.
+        """
+        return map(seen_table, self.tables_as_read())
 
     def tables_as_read(self) -> Iterator[pa.Table]:
         """Yield the results with the addresses of the references, which are no one's to see."""
-        return self._store.tables()
+        return iter(()) if self._store is None else self._store.tables()
 
     def files(self) -> pa.Table:
-        """Return a row for each file and array: state, references by state, what was found."""
+        """Return a row for each file and array: state, references by state, what was found.
+
+        Where files were only asked, one for each file: ``target``, ``state``, ``size``, ``etag``,
+        ``modified``, ``references``, ``end`` (of the last range), ``past_end``, ``failed`` and
+        ``unwritten`` (how many), ``message``, and ``grant`` (what `allow` needs).
+        """
+        if not self.terms.asks(CheckLook.FILES):
+            rows = () if self._store is None else self._store.tables(ROW_COLUMNS)
+            return seen_table(target_table(rows, self.counts.changed))
         parts = [part.select(_FILE_COLUMNS) for part in self.tables()]
         empty = RESULTS.empty_table().select(_FILE_COLUMNS)
         found = pa.concat_tables([empty, *parts], promote_options="permissive")
@@ -166,16 +179,18 @@ class Report:
         return pa.Table.from_pylist(rows, pa.schema(kinds | {"reason": pa.string()}))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write the table of files and arrays to one file, which appears when all is written.
+        """Write `tables` to one file, which appears when all is written.
 
         Raises
         ------
         SourceError
             If it cannot be written.
         """
+        is_read = self.terms.asks(CheckLook.FILES)
+        schema, encoding = (RESULTS, PARQUET) if is_read else (REFERENCES, RANGES_PARQUET)
         with (
             writing(Path(path), as_it_is=True) as file,
-            pq.ParquetWriter(file, RESULTS, **PARQUET) as writer,
+            pq.ParquetWriter(file, schema, **encoding) as writer,
         ):
             for results in self.tables():
                 writer.write_table(results.replace_schema_metadata(None))
@@ -234,21 +249,40 @@ class Report:
         SourceError
             If it cannot be written.
         """
-        write_report(path, self._html.document(self.tables()))
+        targets = None if self.terms.asks(CheckLook.FILES) else self.files()
+        write_report(path, self._html.document(self.tables(), targets))
 
     def __repr__(self) -> str:
         return f"<Report on {self.source!r}: {self.headline.text}>"
 
     def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, every: bool = False) -> str:
+        """Return headline, findings, arrays and coverage in lines.
+
+        Parameters
+        ----------
+        every
+            Whether to list each finding, also where many have one code.
+        """
         lines = [f"{escape(self.source, _CHARS)}: {self.headline.text}"]
-        lines += [f"  {found.message}" for found in self.findings[:_SHOWN]]
-        if (more := len(self.findings) - _SHOWN) > 0:
-            lines.append(f"  … {more:,} more findings.")
-        for array in self.arrays:
+        lines += [f"  {line}" for line in self._finding_lines(every)]
+        for array in self.arrays if self.terms.asks(CheckLook.TARGETS) else ():
             files = counted(array.files, "file")
             lines.append(f"  {escape(array.name, 40):<24}  {files:<14}  {array.states_text}")
         lines += [f"  {sentence}" for sentence in self.summary]
         return "\n".join(lines)
+
+    def _finding_lines(self, every: bool) -> Iterator[str]:
+        for group in grouped(self.findings):
+            if every or not group.is_long:
+                yield from map(str, group.diagnostics)
+                continue
+            yield group.title
+            yield from (f"  {each.place}: {each.sentence}" for each in group.diagnostics[:_FEW])
+            if (more := len(group.diagnostics) - _FEW) > 0:
+                yield f"  … {more:,} more"
 
     def _repr_html_(self) -> str:
         return self._html.summary()
@@ -269,14 +303,15 @@ class Report:
         if counts.largest is not None or counts.false_nan:
             yield self._values_sentence()
         for url, why in list(counts.failures.items())[:_FEW]:
-            yield f"{escape(short(url), _CHARS)}: {escape(why, 2 * _CHARS)}"
+            yield f"{file_text(url)}: {escape(why, 2 * _CHARS)}"
         yield from counts.unfinished[:_SHOWN]
         if counts.stopped:
-            yield "It was stopped before all files were read."
+            yield "It was stopped before all files were looked at."
         if counts.grants:
             names = ", ".join(f'"{escape(name, _CHARS)}"' for name in counts.grants)
-            yield f"Use refs.allowing({names}) to verify the rest."
-        yield from self._not_compared()
+            verb = "verify" if self.terms.asks(CheckLook.FILES) else "check"
+            yield f"Use refs.allowing({names}) to {verb} the rest."
+        yield from self._not_looked_at()
 
     def _values_sentence(self) -> str:
         counts = self.counts
@@ -288,11 +323,11 @@ class Report:
             found += f"; {counted(counts.false_nan, 'value')} of the files {verb} as missing"
         return found + "."
 
-    def _not_compared(self) -> Iterator[str]:
-        """Yield what was not compared, and why, if there is anything."""
+    def _not_looked_at(self) -> Iterator[str]:
+        """Yield what was not looked at, and why, if there is anything."""
         counts = self.counts
         parts = [
-            f"{counted(n, 'reference')}{_of(path)} ({why.rstrip('.')})"
+            f"{counted(n, 'reference')}{_of(path)} ({escape(why.rstrip('.'), 2 * _CHARS)})"
             for path, why, n in counts.reasons[:_FEW]
         ]
         if (more := sum(n for *_, n in counts.reasons[_FEW:])) > 0:
@@ -302,13 +337,14 @@ class Report:
             what.setdefault(aspect, []).append(path)
         parts += [f"{aspect} of {_names(paths)}" for aspect, paths in what.items()]
         if parts:
-            yield f"Not compared: {'; '.join(parts)}."
+            verb = "compared" if self.terms.asks(CheckLook.FILES) else "checked"
+            yield f"Not {verb}: {'; '.join(parts)}."
 
 
 def _of(path: str | None) -> str:
-    return "" if path is None else f" of {named(path)[:1].lower() + named(path)[1:]}"
+    return "" if path is None else f" of {array_text(path)[:1].lower() + array_text(path)[1:]}"
 
 
 def _names(paths: Sequence[str]) -> str:
-    found = ", ".join(named(path) for path in paths[:_FEW])
+    found = ", ".join(array_text(path) for path in paths[:_FEW])
     return f"{found}, …" if len(paths) > _FEW else found

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.counts import CheckedArray, Counts
 from refexplorer.checks.headlines import Headline
 from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, UNCOMPARED
 from refexplorer.checks.report_page import bar, explained_code, number, report_page, titled
-from refexplorer.checks.states import CHUNK_TERMS
-from refexplorer.core.text import code, counted, items, shown
+from refexplorer.checks.states import CHUNK_TERMS, FileState
+from refexplorer.core.text import code, counted, items, shown, size_text
 from refexplorer.spec.findings import Finding
 
 SHOWN = 50
@@ -35,10 +36,14 @@ class ReportHtml:
     arrays: Sequence[CheckedArray]
     counts: Counts
 
-    def document(self, tables: Iterable[pa.Table]) -> str:
-        """Return a page for the data owner: what was looked at, what is wrong, in which files."""
+    def document(self, tables: Iterable[pa.Table], targets: pa.Table | None) -> str:
+        """Return a page for the data owner: what was looked at, what is wrong, in which files.
+
+        The files are in `tables` if they were read, in `targets` if they were only asked.
+        """
         title = f"Report on {shown(self.source, _CHARS)}"
-        return report_page(title, f"{self.summary()}{_files(tables)}")
+        files = _files(tables) if targets is None else _targets(targets)
+        return report_page(title, f"{self.summary()}{files}")
 
     def summary(self) -> str:
         """Return headline, coverage, and tables of arrays, findings and what was not compared."""
@@ -56,11 +61,11 @@ def _findings(findings: Sequence[Finding]) -> str:
         (
             shown(str(each.severity)),
             explained_code(each.code),
-            f"{shown(each.message, 3 * _CHARS)}{_details(each)}",
+            f"{code(each.place, _CHARS)} {shown(each.sentence, 3 * _CHARS)}{_details(each)}",
         )
         for each in findings[:SHOWN]
     )
-    return titled("What differs", ("Severity", "Cause", "Array and files"), rows, len(findings))
+    return titled("Findings", ("Severity", "Code", "What and where"), rows, len(findings))
 
 
 def _details(finding: Finding) -> str:
@@ -110,7 +115,7 @@ def _not_compared(counts: Counts) -> str:
         (code(path), counted(n, "file"), shown(what.rstrip(","), 2 * _CHARS))
         for path, what, n in counts.unchecked
     ]
-    return titled("Not compared", ("Array", "How many", "What, or why"), rows[:SHOWN], len(rows))
+    return titled("Not looked at", ("Array", "How many", "What, or why"), rows[:SHOWN], len(rows))
 
 
 def _files(tables: Iterable[pa.Table]) -> str:
@@ -126,6 +131,27 @@ def _files(tables: Iterable[pa.Table]) -> str:
                     rows.append((code(row["target"], _CHARS), code(row["array"] or ""),
                                  f"{shown(row['state'])}{': ' if why else ''}{why}"))  # fmt: skip
     return titled("Files that are not the same", ("File", "Array", "State"), rows, count)
+
+
+def _targets(table: pa.Table) -> str:
+    """Return the first files, what is wrong with them before the others."""
+    columns = [table[name].to_numpy() for name in ("past_end", "failed")]
+    is_fine = np.array([state == FileState.ASKED for state in table["state"].to_pylist()], bool)
+    order = np.argsort(is_fine & (sum(columns) == 0), kind="stable")[:SHOWN]
+    rows = (
+        (
+            code(row["target"], _CHARS) if row["target"] else "(the reader names it)",
+            shown(row["state"]),
+            number("" if row["size"] is None else size_text(row["size"])),
+            number("" if row["references"] is None else f"{row['references']:,}"),
+            shown(row["modified"] or ""),
+            shown(row["message"] or "", 2 * _CHARS),
+        )
+        for row in table.take(pa.array(order)).to_pylist()
+    )
+    numbers = number("Size"), number("References")
+    head = ("File", "State", *numbers, "Modified", "What to know")
+    return titled("Files", head, rows, table.num_rows)
 
 
 def _whys(row: dict[str, Any]) -> Iterator[str]:

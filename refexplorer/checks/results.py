@@ -11,6 +11,7 @@ import os
 import shutil
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -25,8 +26,8 @@ from refexplorer.core.files import refuse_url, writing
 from refexplorer.core.masking import masked_text, masked_url
 
 _COUNTING = dict.fromkeys(("chunk", "number", "offset"), "DELTA_BINARY_PACKED")
-_REPEATED = ["array", "target", "length", "state", "overlap", "message", "target_size", "etag",
-             "modified", "grant"]  # fmt: skip
+_REPEATED = ["array", "target", "length", "state", "file", "overlap", "message", "target_size",
+             "etag", "modified", "grant"]  # fmt: skip
 PARQUET: dict[str, Any] = {
     "compression": "zstd",
     "use_dictionary": _REPEATED,
@@ -37,7 +38,7 @@ _FINGERPRINT = b"refexplorer.part"
 _SORTING = "_sorting"
 _ADDRESSES = ("target", "message", "grant")
 """Columns whose texts may name one."""
-REDONE = {"not allowed", "unreadable", "failed"}
+REDONE = {"not allowed", "unreachable", "without a codec", "failed"}
 """What has one of these states is done once more: it may be allowed or answer by now."""
 
 
@@ -50,10 +51,10 @@ class ResultStore:
         resume: bool,
         encoding: Mapping[str, Any] = PARQUET,
     ) -> None:
-        self.manner = ""
+        self.manner = ""  # What results depend on in addition to their part
         self._encoding = encoding
         self.finished: set[int] = set()
-        self._is_kept = folder is not None
+        self.is_kept = folder is not None
         if folder is None:
             self.folder = Path(mkdtemp(prefix="refexplorer-results-"))
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
@@ -115,9 +116,18 @@ class ResultStore:
             path.unlink(missing_ok=True)
         return has
 
+    def earlier_versions(self) -> dict[str, TargetVersion]:
+        """Return the versions that targets had when the results in the folder were made."""
+        found: dict[str, TargetVersion] = {}
+        for path in sorted(self.folder.glob("part-*.parquet")):
+            with suppress(OSError, pa.ArrowException):
+                kept = from_metadata(pq.read_schema(path).metadata or {}) or {}
+                found |= {url: version for url, version in kept.items() if version is not None}
+        return found
+
     def write(self, part: Part, results: pa.Table) -> None:
         """Keep the results of a part; in a folder that stays as people may see them."""
-        results = seen_table(results) if self._is_kept else results
+        results = seen_table(results) if self.is_kept else results
         metadata = {**(results.schema.metadata or {}), _FINGERPRINT: self._fingerprint(part)}
         with writing(self._path(part.number), as_it_is=True) as file:
             pq.write_table(results.replace_schema_metadata(metadata), file, **self._encoding)
@@ -133,8 +143,12 @@ class ResultStore:
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """Yield the results of the finished parts, in order."""
         for number in sorted(self.finished):
-            with self._path(number).open("rb") as opened, pq.ParquetFile(opened) as file:
-                yield file.read(columns)
+            yield self.table(number, columns)
+
+    def table(self, number: int, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the results of a finished part."""
+        with self._path(number).open("rb") as opened, pq.ParquetFile(opened) as file:
+            return file.read(columns)
 
     def _refusal(self, error: OSError) -> SourceError:
         said = (error.strerror or str(error)).lower()

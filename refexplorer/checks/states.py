@@ -34,20 +34,21 @@ class LedgerState(IntEnum):
     INSIDE = 9
     EMPTY = 10
     PLACED = 11
-    DECODED = 12
-    EQUAL = 13
-    HELD_EQUAL = 14
-    OTHER_FILL = 15
-    LACKING = 16
-    WRONG_VALUES = 17
-    WRONG_METADATA = 18
-    WRONG_RANGE = 19
-    UNDECODABLE = 20
-    PAST_END = 21
-    DAMAGED_FILE = 22
-    UNREACHABLE = 23
-    LOST_RECORDS = 24
-    REJECTED = 25
+    NO_CODEC = 12
+    DECODED = 13
+    EQUAL = 14
+    HELD_EQUAL = 15
+    OTHER_FILL = 16
+    LACKING = 17
+    WRONG_VALUES = 18
+    WRONG_METADATA = 19
+    WRONG_RANGE = 20
+    UNDECODABLE = 21
+    PAST_END = 22
+    DAMAGED_FILE = 23
+    UNREACHABLE = 24
+    LOST_RECORDS = 25
+    REJECTED = 26
 
 
 class ChunkTerm(NamedTuple):
@@ -82,6 +83,9 @@ CHUNK_TERMS: dict[LedgerState, ChunkTerm] = {
     LedgerState.INSIDE: ChunkTerm(Rank.GOOD, 1, "inside", "inside their file"),
     LedgerState.EMPTY: ChunkTerm(Rank.GOOD, 2, "empty", "never written, as in the file"),
     LedgerState.PLACED: ChunkTerm(Rank.GOOD, 2, "placed", "where the file has them"),
+    LedgerState.NO_CODEC: ChunkTerm(
+        Rank.UNKNOWN, 0, "without a codec", "not decoded, since a codec is not installed"
+    ),
     LedgerState.DECODED: ChunkTerm(Rank.GOOD, 3, "decoded", "decoded"),
     LedgerState.EQUAL: ChunkTerm(Rank.GOOD, 4, "equal", "with equal values"),
     LedgerState.HELD_EQUAL: ChunkTerm(Rank.GOOD, 4, "held, equal", "inline with equal values"),
@@ -99,11 +103,13 @@ CHUNK_TERMS: dict[LedgerState, ChunkTerm] = {
     LedgerState.DAMAGED_FILE: ChunkTerm(Rank.BAD, 0, "damaged file", "in a damaged file"),
     LedgerState.UNREACHABLE: ChunkTerm(Rank.BAD, 0, "unreachable", "in a file that cannot be read"),
     LedgerState.LOST_RECORDS: ChunkTerm(
-        Rank.BAD, 0, "lost records", "in a record file that is missing or damaged"
+        Rank.BAD, 0, "lost records", "in a record file that cannot be read"
     ),
     LedgerState.REJECTED: ChunkTerm(Rank.BAD, 0, "rejected", "rejected by an error of the set"),
 }
 
+CHUNK_NAMES = [term.name for term in CHUNK_TERMS.values()]
+"""By number, as rows of results have them."""
 DIFFERENT = frozenset(
     {
         LedgerState.OTHER_FILL,
@@ -116,16 +122,26 @@ DIFFERENT = frozenset(
 )
 """Bad states that only a comparison with the files gives."""
 
+UNREADABLE = frozenset(
+    {
+        LedgerState.UNDECODABLE,
+        LedgerState.PAST_END,
+        LedgerState.DAMAGED_FILE,
+        LedgerState.UNREACHABLE,
+    }
+)
+"""Bad states of chunks whose bytes do not come, or do not decode."""
+
 
 class KeyState(StrEnum):
     """What a key of the set is."""
 
     CHUNK = "chunk"
     METADATA = "metadata"
-    OVERRIDDEN = "overridden"
     OUTSIDE_GRID = "outside its grid"
     OF_NO_ARRAY = "of no array"
     REJECTED = "rejected"
+    UNLISTED = "not listed"
     OTHER = "other"
 
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import blake2b
+from typing import Any
 
 from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.limits import Limits
+from refexplorer.formats.icechunk.history import Recorded
+from refexplorer.formats.source import LeftOut, Source
+from refexplorer.io.access import AccessPolicy
+from refexplorer.io.fetch.targets import Targets
 from refexplorer.spec.codes import Severity
 
 
@@ -94,10 +101,56 @@ class CheckTerms:
     threshold: Severity = Severity.ERROR
 
     @classmethod
-    def of_verb(cls, verb: str) -> CheckTerms:
-        """Return the terms of a verb that is called without options."""
-        return cls(verb, PRESETS[verb])
+    def of_verb(
+        cls, verb: str, only: str | None = None, within: float | str | None = None
+    ) -> CheckTerms:
+        """Return the terms of a verb, for a share such as ``"3/30"`` and a time such as ``"30m"``.
+
+        Raises
+        ------
+        RefexplorerError
+            If they are written in another way.
+        """
+        share = None if only is None else Share.parse(only)
+        return cls(verb, PRESETS[verb], share, None if within is None else seconds_of(within))
 
     def asks(self, look: CheckLook) -> bool:
         """Tell whether a look was asked for."""
         return look in self.looks
+
+
+@dataclass(frozen=True)
+class ReadTerms:
+    """What may be read, and how; what is known of the set without reading it."""
+
+    location: str | None  # The folder that relative targets are resolved against
+    allow: Collection[str]  # What may be read besides it
+    limits: Limits  # What reading and decoding may cost
+    storage_options: Mapping[str, Any] = field(repr=False)  # For fsspec; never shown or written
+    base: str = ""  # What pointers of keys start with
+    served: bool = False  # As `AccessPolicy` has it
+    # The versions that targets had when their references were written
+    recorded: Recorded = field(default_factory=dict)
+    # What the URLs of chunks begin with that may never have been written
+    unlisted: str | None = None
+    # The objects of data files that opening could not make references to
+    left_out: tuple[LeftOut, ...] = ()
+
+    def of(self, source: Source) -> ReadTerms:
+        """Return them with what a source knows of itself."""
+        return replace(
+            self,
+            base="/refs" if source.form == "V1" else "",
+            recorded=source.recorded() if source.recorded else {},
+            unlisted=source.unlisted,
+            left_out=source.left_out,
+        )
+
+    def sent(self, **changes: Any) -> ReadTerms:
+        """Return them as they go along with each part."""
+        return replace(self, allow=tuple(self.allow), left_out=(), **changes)
+
+    def targets(self) -> Targets:
+        """Return what reads the targets."""
+        policy = AccessPolicy(self.location, tuple(self.allow), served=self.served)
+        return Targets(policy, self.storage_options, self.limits)

@@ -24,6 +24,7 @@ _WHOLE = 1e15  # larger numbers are shown with six digits, smaller whole ones wi
 # from here on six digits leave no fraction, so all digits before the point are shown
 _MILLION = 1e6
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)
+_NAME_CHARS = 200  # of a name: a file may hold any text
 _LONGEST_USER = 10_000
 """Characters beyond the limit of a text in which a password is looked for."""
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
@@ -116,3 +117,13 @@ def number_text(number: float) -> str:
 def counted(number: int, singular: str, plural: str | None = None) -> str:
     """Return a number with its noun."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def array_text(path: str) -> str:
+    """Return an array as sentences name it."""
+    return f"`{escape(path, _NAME_CHARS)}`" if path else "The root array"
+
+
+def file_text(url: str) -> str:
+    """Return the last part of a URL, as sentences name a file."""
+    return escape(url.rstrip("/").rpartition("/")[2] or url, _NAME_CHARS)

@@ -291,6 +291,7 @@ def dialects(
     *,
     templates: Mapping[str, str] | None = None,
     readers: Collection[str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Dialects:
     """Compare how readers read a set.
 
@@ -300,7 +301,7 @@ def dialects(
 
     Parameters
     ----------
-    source, templates
+    source, templates, storage_options
         As `open_references`.
     readers
         The names of those to compare, such as ``"fsspec (default)"``; None for all.
@@ -310,6 +311,6 @@ def dialects(
     RefexplorerError
         If the source cannot be read, or is refused as a whole, or there is no such reader.
     """
-    refs = open_references(source, templates=templates)
+    refs = open_references(source, templates=templates, storage_options=storage_options)
     contents = internals(refs).contents
     return dialects_of(refs.source, contents, templates or {}, DEFAULT_LIMITS, readers)

@@ -41,16 +41,14 @@ if TYPE_CHECKING:
     from refexplorer.checks.advice.advising import Advice
     from refexplorer.checks.advice.connections import Connection
     from refexplorer.checks.advice.selections import Access
-    from refexplorer.checks.checking import Checked
-    from refexplorer.checks.engine import AuditWatch
-    from refexplorer.checks.render.audit_report import Audit
-    from refexplorer.checks.render.check_results import TargetChecks
+    from refexplorer.checks.engine import AuditWatch, Manner, PartsLook
     from refexplorer.checks.report import Report
     from refexplorer.checks.sorting import Decode
+    from refexplorer.checks.terms import CheckTerms, ReadTerms
     from refexplorer.io.fetch.targets import Targets
-    from refexplorer.io.reading.chunks import Reading
     from refexplorer.io.reading.code import CodeContext
     from refexplorer.io.reading.filesystem import ReferenceFileSystem
+    from refexplorer.io.reading.readings import Reading
     from refexplorer.io.reading.selection import ArrayReading, Estimate, SelectionPart
     from refexplorer.io.reading.trace import Trace
     from refexplorer.spec.findings import Locator
@@ -176,12 +174,12 @@ class ReferenceSet(Mapping[str, Reference]):
         return refs
 
     @property
-    def audited(self) -> Audit | None:
+    def audited(self) -> Report | None:
         """The last audit of the set."""
         return self._results.audited
 
     @audited.setter
-    def audited(self, audit: Audit | None) -> None:
+    def audited(self, audit: Report | None) -> None:
         self._results.audited = audit
 
     @property
@@ -494,13 +492,30 @@ class ReferenceSet(Mapping[str, Reference]):
         place, asked = measure_connection(self, policy, self.storage_options, connection_of(place))
         return replace(advise(self.source, self._opened, accesses, place), asked=asked)
 
+    def check(self) -> Report:
+        """Return what is wrong or odd of the set itself; no file is opened.
+
+        Returns
+        -------
+        Report
+            ``findings`` are those of `diagnostics`; headline and status as for all checks.
+        """
+        from refexplorer.checks.engine import check
+
+        opened, found = self._opened, self._internals.findings
+        return check(self.source.name, opened, found, self.diagnostics)
+
     def check_targets(
         self,
         *,
-        resume: str | os.PathLike[str] | None = None,
-        checked: Checked = lambda done, of: True,
-        concurrency: int = 16,
-    ) -> TargetChecks:
+        scheduler: object = None,
+        workers: int | None = None,
+        results: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        watch: AuditWatch = lambda progress: True,
+        only: str | None = None,
+        within: float | str | None = None,
+    ) -> Report:
         """Ask every target for its size and version, and compare the sizes with the byte ranges.
 
         The versions are compared with those that Icechunk recorded when the references were
@@ -508,28 +523,23 @@ class ReferenceSet(Mapping[str, Reference]):
 
         Parameters
         ----------
-        resume
-            A file to keep the answers in. Every target is asked again, since it may have changed;
-            a second check with the same file says which did.
-        checked
-            Called with the targets checked and their number; False stops.
-        concurrency
-            Targets that are asked at a time.
+        scheduler, workers, results, resume, watch, only, within
+            As `audit` has them. With `results` and `resume` every target is asked again, and one
+            whose version is not the one of the earlier run is called changed.
 
         Returns
         -------
-        TargetChecks
-            A sequence of records: size, ETag, ranges past the end, or why it cannot be read.
+        Report
+            ``files()`` has size, ETag, ranges past the end, or why it cannot be read.
         """
-        from refexplorer.checks.checking import check_targets
-        from refexplorer.checks.journal import Journal
+        from refexplorer.checks.engine import Manner
+        from refexplorer.checks.targets_look import TargetsLook
+        from refexplorer.checks.terms import CheckTerms
 
-        journal, targets = Journal(resume), self._targets()
-        source, index = self.source, self._internals.target_index
-        recorded = source.recorded() if source.recorded else None
-        return check_targets(
-            source.name, index, targets, journal, checked, concurrency, recorded, source.unlisted
-        )
+        terms = CheckTerms.of_verb("check --targets", only, within)
+        look = TargetsLook(self._reading, "none", is_check=True)
+        manner = Manner(scheduler, workers, results, resume, watch)
+        return self._run(terms, look, manner)
 
     def audit(
         self,
@@ -540,11 +550,13 @@ class ReferenceSet(Mapping[str, Reference]):
         results: str | os.PathLike[str] | None = None,
         resume: bool = False,
         watch: AuditWatch = lambda progress: True,
-    ) -> Audit:
+        only: str | None = None,
+        within: float | str | None = None,
+    ) -> Report:
         """Ask all targets, compare all byte ranges with their sizes, and decode chunks.
 
         For large sets, too. That a chunk decodes does not say that it has the right values: values
-        and metadata are not compared with the files, and the summary says what was not checked.
+        and metadata are not compared with the files.
 
         Parameters
         ----------
@@ -564,12 +576,18 @@ class ReferenceSet(Mapping[str, Reference]):
         watch
             Called with `refexplorer.checks.engine.AuditProgress`; False stops, and the
             report is of what was finished.
+        only
+            A share of the files, such as ``"3/30"`` for the third of thirty: the same files for
+            the same set, so that thirty runs cover all of it.
+        within
+            A time such as ``"30m"``, or seconds, after which no further part is begun. What is
+            left is unknown; with `results` and `resume` the next run goes on there.
 
         Returns
         -------
-        Audit
-            ``summary`` (which `print` shows), ``tables()``, ``targets()``, ``record_files()``,
-            ``grid(array)``, ``to_parquet``, ``to_html``. The maps of this set show it, too.
+        Report
+            Headline and status, ``findings``, ``files()``, ``chunks(array)``, ``to_parquet`` (a row
+            for each reference), ``to_json``, ``to_html``. The maps of this set show it, too.
 
         Raises
         ------
@@ -578,19 +596,15 @@ class ReferenceSet(Mapping[str, Reference]):
         RefexplorerError
             If there is no such cluster, or it goes away.
         """
-        from refexplorer.checks.engine import Manner, audit
-        from refexplorer.checks.look.targets import Auditor
+        from refexplorer.checks.engine import Manner
+        from refexplorer.checks.targets_look import TargetsLook
+        from refexplorer.checks.terms import CheckTerms
 
-        source = self.source
-        auditor = Auditor(
-            source.location, self.allowed, self.limits, self.storage_options, source.unlisted
-        )
-        manner = Manner(decode, scheduler, workers, results, resume, watch)
-        report = audit(self.source.name, self._opened, self._internals.findings, auditor, manner)
-        if self.source.recorded is not None:
-            report.compare_versions(self.source.recorded())
-        self.audited = report
-        return report
+        terms = CheckTerms.of_verb("audit", only, within)
+        look = TargetsLook(self._reading, decode)
+        manner = Manner(scheduler, workers, results, resume, watch)
+        self.audited = self._run(terms, look, manner)
+        return self.audited
 
     def verify(
         self,
@@ -615,20 +629,14 @@ class ReferenceSet(Mapping[str, Reference]):
         values
             Chunks of each array whose values are read through the set and with the library of the
             format, and compared as CF decodes them: ``"none"``, ``"sample"`` (ten) or ``"all"``.
-        scheduler, workers, results, resume, watch
+        scheduler, workers, results, resume, watch, only, within
             As `audit` has them.
-        only
-            A share of the files, such as ``"3/30"`` for the third of thirty: the same files for
-            the same set, so that thirty runs cover all of it.
-        within
-            A time such as ``"30m"``, or seconds, after which no further part is begun. What is
-            left is unknown; with `results` and `resume` the next run goes on there.
 
         Returns
         -------
         Report
-            ``good``, ``findings``, ``summary`` (which `print` shows), ``files()``, ``to_json``,
-            ``to_parquet``, ``to_html``.
+            Headline and status, ``findings``, ``summary``, ``files()``, ``chunks(array)``,
+            ``to_json``, ``to_parquet`` (a row for each file and array), ``to_html``.
 
         Raises
         ------
@@ -637,24 +645,31 @@ class ReferenceSet(Mapping[str, Reference]):
         RefexplorerError
             If there is no such cluster, or it goes away.
         """
-        from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
+        from refexplorer.checks.engine import Manner
+        from refexplorer.checks.files_look import FilesLook
+        from refexplorer.checks.terms import CheckTerms
+
+        verb = "verify" if values == "none" else "verify --values"
+        terms = CheckTerms.of_verb(verb, only, within)
+        look = FilesLook(self._opened, self._reading, terms, values)
+        manner = Manner(scheduler, workers, results, resume, watch)
+        self.verified = self._run(terms, look, manner)
+        return self.verified
+
+    @property
+    def _reading(self) -> ReadTerms:
+        """What checks may read of the targets, and how."""
+        from refexplorer.checks.terms import ReadTerms
 
         source = self.source
-        context = VerifyTerms(
-            source.location,
-            self.allowed,
-            self.limits,
-            self.storage_options,
-            self._base,
-            recorded=source.recorded() if source.recorded else {},
-            unlisted=source.unlisted,
-            left_out=source.left_out,
-        )
-        manner = VerifyManner(
-            values, scheduler, workers, results, resume, watch, only=only, within=within
-        )
-        self.verified = verify(source.name, self._opened, self._internals.findings, context, manner)
-        return self.verified
+        allowed, options = self.allowed, self.storage_options
+        return ReadTerms(source.location, allowed, self.limits, options).of(source)
+
+    def _run(self, terms: CheckTerms, look: PartsLook, manner: Manner) -> Report:
+        from refexplorer.checks.engine import run
+
+        found = self._internals.findings
+        return run(self.source.name, self._opened, found, self._reading, terms, look, manner)
 
     def filesystem(self) -> ReferenceFileSystem:
         """Return an fsspec filesystem over the keys; see `refexplorer.io.reading.filesystem`."""
@@ -867,7 +882,7 @@ class ReferenceSet(Mapping[str, Reference]):
 class _LastResults:
     """Results that a set and those of `ReferenceSet.allowing` have in common."""
 
-    audited: Audit | None = None
+    audited: Report | None = None
     verified: Report | None = None
 
 

@@ -401,9 +401,9 @@ def test_files_are_asked_again_when_a_run_resumes(
     mine = case("joined")
     kept = tmp_path / "kept"
     options = {"audit": "--decode all --results", "verify": "--results",
-               "check": "--targets --resume"}[verb]  # fmt: skip
+               "check": "--targets --results"}[verb]  # fmt: skip
     first: list[str | Path] = [*options.split(), kept]
-    again = first if verb == "check" else [*first, "--resume"]
+    again = [*first, "--resume"]
     assert run(verb, mine.source, *first).status == 0
     path = mine.folder / "f2.nc"
     if change == "gone":

@@ -109,12 +109,34 @@ CASES = {
         "the same as its files", findings=[Fault("gap", Severity.WARNING)]
     ),
     "audit": Case(
-        "all 4 ranges are inside their files; 1 chunk decoded", verb="audit",
+        "all 4 ranges lie inside their files; 1 chunk decodes", verb="audit",
         chunks={S.INSIDE: 3, S.DECODED: 1}, files={F.ASKED: 2}, objects=[],
     ),
     "audit of a sparse set": Case(
-        "all 2 ranges are inside their files; 0 chunks decoded", verb="audit",
+        "all 2 ranges lie inside their files; 0 chunks decode", verb="audit",
         chunks={S.INSIDE: 2, S.FILES_UNREAD: 2}, files={F.ASKED: 2}, objects=[],
+    ),
+    "audit of one range": Case(
+        "its 1 range lies inside its file; 1 chunk decodes", verb="audit",
+        chunks={S.DECODED: 1}, files={F.ASKED: 1}, objects=[],
+    ),
+    "targets": Case(
+        "all 3 ranges lie inside their files", verb="check --targets",
+        chunks={S.INSIDE: 3, S.HELD: 1}, files={F.ASKED: 2}, objects=[],
+    ),
+    "a codec that is not installed": Case(
+        "not known: 1 chunk needs a codec that is not installed", 2, verb="audit",
+        chunks={S.INSIDE: 3, S.NO_CODEC: 1}, files={F.ASKED: 2}, objects=[],
+    ),
+    "targets that changed": Case(
+        "is stale: 1 file changed", 1, verb="check --targets",
+        chunks={S.INSIDE: 3}, files={F.ASKED: 1, F.CHANGED: 1}, objects=[],
+        findings=[Fault("changed")],
+    ),
+    "targets that changed, and more": Case(
+        "has errors", 1, verb="check --targets", chunks={S.INSIDE: 3, S.PAST_END: 1},
+        files={F.ASKED: 1, F.CHANGED: 1}, objects=[],
+        findings=[Fault("changed"), Fault("range-past-end")],
     ),
     "audit that finds": Case(
         "has errors", 1, verb="audit", chunks={S.PAST_END: 4}, files={F.ASKED: 2}, objects=[],

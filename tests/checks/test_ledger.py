@@ -67,8 +67,12 @@ def test_a_fault_is_not_undone_and_a_closer_look_counts() -> None:
 
 
 def test_every_state_that_is_worse_is_kept() -> None:
-    """A larger number wins; so bad states come after good ones, and depth grows among these."""
-    ranks = [CHUNK_TERMS[state].rank for state in LedgerState]
+    """A larger number wins; so bad states come after good ones, and depth grows among these.
+
+    That nobody here can decode a chunk is said also of one whose place is right.
+    """
+    assert LedgerState.PLACED < LedgerState.NO_CODEC < LedgerState.DECODED
+    ranks = [CHUNK_TERMS[each].rank for each in LedgerState if each != LedgerState.NO_CODEC]
     order = [Rank.UNKNOWN, Rank.ALONE, Rank.GOOD, Rank.BAD]
     assert ranks == sorted(ranks, key=order.index)
     depths = [term.depth for term in CHUNK_TERMS.values() if term.rank is Rank.GOOD]

@@ -1,4 +1,4 @@
-"""What an audit and a check of targets say that they did, and did not do."""
+"""What was not checked is said, and is never good."""
 
 from __future__ import annotations
 
@@ -9,51 +9,40 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
-from refexplorer.checks.render.audit_report import Audit
-from tests.cases.sizes import PAST, QUARTERS
-from tests.helpers.audits import ARRAY, rows
+from refexplorer.checks.states import LedgerState
+from tests.helpers.audits import ARRAY, ROOT, files, many, rows, states
 from tests.helpers.servers import RangeServer
-
-VALUES = "whether values and metadata equal those of the files"
 
 
 @pytest.fixture
 def refs(server: RangeServer) -> rx.ReferenceSet:
-    """Have an array of ten chunks in one file, and nothing wrong with them."""
-    server.files["/f"] = bytes(40)
-    chunks = {f"x/{n}": [f"{server.url}/f", 4 * n, 4] for n in range(10)}
-    return rx.open_references({"x/.zarray": json.dumps(ARRAY), **chunks})
+    return many(server, 10)
 
 
-def audited(refs: rx.ReferenceSet, server: RangeServer, decode: int | str) -> Audit:
+def audited(refs: rx.ReferenceSet, server: RangeServer, decode: int | str) -> rx.Report:
     return refs.allowing(server.url).audit(decode=decode)
 
 
-@pytest.mark.parametrize(
-    ("decode", "verdict"),
-    [
-        ("all", "ranges lie inside their files and all 10 chunks decode"),
-        (1, "ranges lie inside their files and all {} sampled chunks decode"),
-        ("none", "ranges lie inside their files"),
-    ],
-)
-def test_the_verdict_is_what_was_checked(
-    refs: rx.ReferenceSet, server: RangeServer, decode: int | str, verdict: str
+@pytest.mark.parametrize("decode", ["all", 1, "none"])
+def test_the_headline_is_what_was_checked(
+    refs: rx.ReferenceSet, server: RangeServer, decode: int | str
 ) -> None:
     audit = audited(refs, server, decode)
-    decoded, left = (audit.summary.states.get(state, 0) for state in ("decoded", "good"))
-    undecoded = [f"whether {left} references can be decoded"] if left else []
-    verdict = verdict.format(decoded)
+    found = states(audit)
+    decoded, left = found.get("decoded", 0), found.get("inside", 0)
     assert (decoded + left, decode == "all") == (10, not left)
-    assert (audit.good, audit.summary.verdict) == (True, verdict)
-    assert audit.summary.not_checked == (*undecoded, VALUES)
+    text = f"all 10 ranges lie inside their files; {decoded} chunk"
+    verb = "decodes" if decoded == 1 else "decode"
+    text += f" {verb}" if decoded == 1 else f"s {verb}"
+    assert (audit.status, audit.headline.text) == (0, text)
+    coverage = f"Asked: 10 of 10 files. Inside their files: 10 of 10 chunks. Decoded: {decoded}."
     for face in (str(audit), audit._repr_html_()):
-        assert verdict in face
-        assert f"Not checked: {'; '.join([*undecoded, VALUES])}." in face
-        assert "as referenced" not in face
-    found = audit.to_dict()
-    assert (found["good"], found["verdict"]) == (True, verdict)
-    assert found["not_checked"] == (*undecoded, VALUES)
+        assert text in face
+        assert coverage in face
+    as_json = audit.to_dict()
+    assert (as_json["status"], as_json["headline"], as_json["verb"]) == (0, text, "audit")
+    assert as_json["coverage"]["chunks"] == {"total": 10, "inside": 10, "decoded": decoded,
+                                             "values": 0}  # fmt: skip
 
 
 def test_the_page_says_what_was_not_checked(
@@ -61,36 +50,33 @@ def test_the_page_says_what_was_not_checked(
 ) -> None:
     audited(refs, server, "none").to_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    assert "10 not decoded</td>" in page
-    assert f"Not checked: whether 10 references can be decoded; {VALUES}." in page
+    assert "10 inside</td>" in page
+    assert "Decoded: 0." in page
 
 
-def test_a_broken_set_says_what_was_not_checked(server: RangeServer) -> None:
-    server.files["/f"] = bytes(4)
-    chunks = {"x/0": [f"{server.url}/f", 0, 4], "x/1": [f"{server.url}/f", 0, 9]}
-    refs = rx.open_references({"x/.zarray": json.dumps(ARRAY), **chunks})
-    audit = audited(refs, server, "all")
-    assert (audit.good, audit.summary.verdict) == (False, "not as it should be")
-    assert f"Not checked: {VALUES}." in str(audit)
-
-
-def test_ranges_of_a_target_of_unknown_size_are_not_compared(
-    refs: rx.ReferenceSet, server: RangeServer
+@pytest.mark.parametrize("verb", ["check_targets", "audit"])
+def test_ranges_of_a_file_of_unknown_size_are_not_known(
+    refs: rx.ReferenceSet, server: RangeServer, verb: str
 ) -> None:
     server.hides_sizes = True
-    summary = audited(refs, server, "none").summary
-    assert (summary.compared, summary.uncompared) == (0, 10)
-    assert summary.verdict == "all targets answered"
-    assert summary.not_checked[0] == "10 ranges of targets of unknown size"
-    (check,) = found = refs.allowing(server.url).check_targets()
-    assert (check.state, check.size, check.past_end) == ("good", None, None)
-    assert found.summary == (
-        "1 target: 1 that answered, ranges not compared. "
-        "Only sizes were compared; no data was read or decoded."
-    )
-    for face in (str(found), found._repr_html_()):
-        assert "not known" in face
-        assert "good" not in face
+    options: dict[str, Any] = {"decode": "none"} if verb == "audit" else {}
+    found = getattr(refs.allowing(server.url), verb)(**options)
+    assert (found.chunks("x") == LedgerState.REFERENCED).all()
+    assert (found.status, found.headline.text) == (2, "not known: 10 chunks were not checked")
+    reason = "10 references of `x` (The store does not report its size)"
+    assert f"Not checked: {reason}." in str(found)
+    row = files(found)["3"]
+    assert (row["state"], row["size"], row["past_end"]) == ("asked", None, 0)
+    share = getattr(refs.allowing(server.url), verb)(only="1/2", **options)
+    assert share.status == 2  # what the share has is not known, either
+
+
+def test_whole_files_need_no_size(server: RangeServer) -> None:
+    server.files["/f"] = bytes(4)
+    server.hides_sizes = True
+    chunks = {"x/.zarray": json.dumps(ARRAY | {"shape": [4]}), "x/0": [f"{server.url}/f"]}
+    found = rx.open_references(ROOT | chunks).allowing(server.url).check_targets()
+    assert (found.status, found.headline.text) == (0, "its 1 range lies inside its file")
 
 
 def test_a_range_that_ends_past_64_bits_is_past_the_end(tmp_path: Path) -> None:
@@ -98,36 +84,13 @@ def test_a_range_that_ends_past_64_bits_is_past_the_end(tmp_path: Path) -> None:
     (tmp_path / "set.json").write_text(json.dumps({"x/0": ["f.nc", 2**63 - 10, 100]}))
     audit = rx.open_references(tmp_path / "set.json").audit(decode="none")
     assert rows(audit)["x/0"]["state"] == "past end"
+    assert files(audit)["f.nc"]["end"] is None
 
 
-@pytest.mark.parametrize(("references", "size"), [(QUARTERS, 3 * 2**62), (PAST, None)])
-def test_the_bytes_of_an_audit_are_exact_or_not_known(
-    references: dict[str, Any], size: int | None, tmp_path: Path
-) -> None:
-    for name in "fgh":
-        (tmp_path / f"{name}.nc").write_bytes(bytes(8))
-    (tmp_path / "set.json").write_text(json.dumps(references))
-    audit = rx.open_references(tmp_path / "set.json").audit(decode="none")
-    assert audit.summary.bytes == size
-    assert audit.summary.states == {"past end": len(references) - 1}
-    assert ("An unknown number of bytes referenced" in str(audit)) == (size is None)
-
-
-def test_keys_outside_arrays_have_no_number_of_chunks(server: RangeServer) -> None:
-    server.files["/f"] = bytes(4)
-    audit = rx.open_references({"other": [f"{server.url}/f", 0, 4]}).allowing(server.url).audit()
-    assert audit.to_dict()["arrays"][0]["chunks"] is None
-
-
-def test_the_end_of_a_target_of_keys_that_were_not_evaluated_is_not_known(
-    server: RangeServer,
-) -> None:
-    server.files |= {"/1": bytes(4), "/2": bytes(4)}
-    item = {
-        "key": "x/{{u}}.{{i}}", "url": "{{s}}/{{u}}", "offset": "{{i}}", "length": "1",
-        "dimensions": {"u": [1, 2], "i": {"stop": 10**9}},
-    }  # fmt: skip
-    refs = rx.open_references({"version": 1, "templates": {"s": server.url}, "gen": [item]})
-    _, further = refs.allowing(server.url).check_targets()
-    assert (further.state, further.end, further.past_end) == ("good", None, None)
-    assert further.words == "that answered, ranges not compared"
+def test_shares_are_the_whole(refs: rx.ReferenceSet, server: RangeServer) -> None:
+    parts = [refs.allowing(server.url).audit(only=f"{n}/3") for n in (1, 2, 3)]
+    assert [part.status for part in parts] == [0, 0, 0]
+    assert sum(part.coverage["files"]["read"] for part in parts) == 10
+    assert "in share 2/3 of it" in parts[1].headline.text
+    late = refs.allowing(server.url).audit(within="0.000001")
+    assert (late.status, late.coverage["chunks"]["inside"]) == (2, 0)

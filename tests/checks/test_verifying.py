@@ -83,7 +83,7 @@ def test_it_is_stopped_and_resumed(
     stopped = verified_in_parts(document, files[0].parent, results=kept, workers=1, watch=watch)
     assert not stopped.good
     assert stopped.headline.kind in (rx.Claim.UNKNOWN, rx.Claim.DIFFERS)
-    assert "It was stopped before all files were read." in stopped.summary
+    assert "It was stopped before all files were looked at." in stopped.summary
     whole = verified_in_parts(document, files[0].parent, results=kept, resume=True)
     assert said(whole) == said(verified(document, files[0].parent))
 
@@ -201,7 +201,7 @@ def test_the_page(files: list[Path], document: dict[str, Any], tmp_path: Path) -
     page = (tmp_path / "report.html").read_text()
     assert not re.search(r"<script|<b>lost|https?://|<link|<img", page)
     assert "color-scheme: light dark" in page
-    differs, _, rest = page.partition("<b>What differs</b>")[2].partition("<b>Arrays</b>")
+    differs, _, rest = page.partition("<b>Findings</b>")[2].partition("<b>Arrays</b>")
     arrays, _, files_part = rest.partition("<b>Files that are not the same</b>")
     assert "<code>scale_factor</code>" in differs
     assert rx.explain_code("scale_factor").cause in html.unescape(differs)
@@ -232,3 +232,19 @@ def test_a_set_that_refers_to_no_file_is_good() -> None:
     assert found.headline.text == "all values are its own: it refers to no file"
     refs["x/0"] = [None, 0, 8]
     assert not rx.open_references(refs).verify().good
+
+
+def test_chunks_of_a_record_file_that_cannot_be_read_are_lost(tmp_path: Path) -> None:
+    (tmp_path / "f.bin").write_bytes(bytes(16))
+    array = {"zarr_format": 2, "shape": [4], "chunks": [1], "dtype": "<i4", "compressor": None,
+             "filters": None, "order": "C", "fill_value": 0}  # fmt: skip
+    chunks = {f"x/{n}": [str(tmp_path / "f.bin"), 4 * n, 4] for n in range(4)}
+    refs = rx.open_references({".zgroup": '{"zarr_format": 2}', "x/.zarray": array} | chunks)
+    refs.to_parquet(tmp_path / "set.parq", record_size=2)
+    (tmp_path / "set.parq" / "x" / "refs.1.parq").write_text("<html>")
+    found = verified(tmp_path / "set.parq", tmp_path)
+    assert found.status == 1
+    assert found.chunks("x").tolist()[2:] == [rx.LedgerState.LOST_RECORDS] * 2
+    mine = next(each for each in found.findings if each.code == "parquet-unreadable")
+    assert (mine.array, mine.reference_count) == ("x", 2)
+    assert "x/refs.1.parq" in mine.message

@@ -45,7 +45,7 @@ def test_info_counts_them(path: Path) -> None:
 
 def test_check_lists_each_with_its_reason(path: Path) -> None:
     ran = run("check", path, "--json")
-    found = json.loads(ran.out)["diagnostics"]
+    found = json.loads(ran.out)["findings"]
     said = {each["pointer"]: each for each in found if each["code"] == "left-out"}
     assert (ran.status, set(said)) == (1, {"/st", "/g~1st"})
     assert said["/st"]["severity"] == "error"

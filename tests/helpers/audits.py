@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 import refexplorer as rx
-from refexplorer.checks.engine import Manner, audit
-from refexplorer.checks.look.targets import Auditor
-from refexplorer.checks.render.audit_report import Audit
+from refexplorer.checks.engine import Manner, run
 from refexplorer.checks.sorting import PlanSizes
+from refexplorer.checks.targets_look import TargetsLook
+from refexplorer.checks.terms import CheckTerms, ReadTerms
 from refexplorer.refset.contents import internals
 from tests.helpers.servers import RangeServer
 
@@ -23,22 +24,34 @@ ARRAY = {
     "zarr_format": 2, "shape": [40], "chunks": [4], "dtype": "|u1", "compressor": None,
     "filters": None, "order": "C", "fill_value": 0,
 }  # fmt: skip
+ROOT = {".zgroup": '{"zarr_format": 2}'}
 
 
-def table(audit: Audit) -> pa.Table:
+def table(audit: rx.Report) -> pa.Table:
     found = pa.concat_tables(audit.tables(), promote_options="permissive")
     return found.replace_schema_metadata(None)
 
 
-def rows(audit: Audit) -> dict[str, dict[str, Any]]:
+def rows(audit: rx.Report) -> dict[str, dict[str, Any]]:
     return {row["key"]: row for row in table(audit).to_pylist()}
+
+
+def states(audit: rx.Report) -> dict[str, int]:
+    """Count the references in each state."""
+    return dict(Counter(table(audit)["state"].to_pylist()))
+
+
+def files(report: rx.Report) -> dict[str, dict[str, Any]]:
+    """Return the rows of files by the last part of their URLs."""
+    rows = report.files().to_pylist()
+    return {(row["target"] or "").rpartition("/")[2]: row for row in rows}
 
 
 def many(server: RangeServer, count: int) -> rx.ReferenceSet:
     server.files = {f"/{n}": bytes(4) for n in range(count)}
     chunks = {f"x/{n}": [f"{server.url}/{n}", 0, 4] for n in range(count)}
     metadata = ARRAY | {"shape": [4 * count]}
-    return rx.open_references({"x/.zarray": json.dumps(metadata)} | chunks)
+    return rx.open_references(ROOT | {"x/.zarray": json.dumps(metadata)} | chunks)
 
 
 SMALL = PlanSizes(part_cost=400, sorted_rows=7, batch_rows=2, interval_batches=2)
@@ -50,14 +63,17 @@ def audit_in_parts(
     *,
     allow: Collection[str] = (),
     sizes: PlanSizes = SMALL,
+    decode: int | str = "sample",
     **manner: Any,
-) -> Audit:
+) -> rx.Report:
     """`ReferenceSet.audit`, of parts that are small."""
-    auditor = Auditor(refs.source.location, tuple(allow), refs.limits, refs.storage_options)
-    inside = internals(refs)
-    how = Manner(**manner, sizes=sizes)
-    refs.audited = audit(refs.source.name, inside.opened, inside.findings, auditor, how)
-    return refs.audited
+    source, inside = refs.source, internals(refs)
+    reading = ReadTerms(source.location, allow, refs.limits, refs.storage_options).of(source)
+    look, how = TargetsLook(reading, decode), Manner(**manner, sizes=sizes)
+    terms = CheckTerms.of_verb("audit")
+    found = run(source.name, inside.opened, inside.findings, reading, terms, look, how)
+    refs.audited = found
+    return found
 
 
 @contextmanager

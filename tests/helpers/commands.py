@@ -47,7 +47,11 @@ def start(*arguments: str | Path, **variables: str) -> subprocess.Popen[str]:
 def written(folder: Path, server: RangeServer, count: int) -> Path:
     server.files = {f"/{n}": bytes(100) for n in range(count)}
     path = folder / "set.json"
-    path.write_text(json.dumps({f"x/{n}": [f"{server.url}/{n}", 0, 90] for n in range(count)}))
+    array = {"zarr_format": 2, "shape": [90 * count], "chunks": [90], "dtype": "|u1", "order": "C",
+             "compressor": None, "filters": None, "fill_value": 0}  # fmt: skip
+    metadata = {".zgroup": {"zarr_format": 2}, "x/.zarray": array}
+    chunks = {f"x/{n}": [f"{server.url}/{n}", 0, 90] for n in range(count)}
+    path.write_text(json.dumps(metadata | chunks))
     return path
 
 

@@ -71,7 +71,7 @@ def unnamed(fault: Fault, text: Run, data: Run) -> list[str]:
 def findings(data: Run) -> list[dict[str, Any]]:
     """Return the findings in the JSON that a verb printed."""
     document = json.loads(data.out)
-    found: list[dict[str, Any]] = document.get("findings", document.get("diagnostics", []))
+    found: list[dict[str, Any]] = document["findings"]
     return found
 
 

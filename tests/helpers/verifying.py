@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
+from refexplorer.checks.engine import Manner, run
+from refexplorer.checks.files_look import FilesLook
 from refexplorer.checks.report import Report
 from refexplorer.checks.sorting import PlanSizes
 from refexplorer.checks.states import CHUNK_TERMS, LedgerState, Rank
-from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
+from refexplorer.checks.terms import CheckTerms, ReadTerms
 from refexplorer.refset.contents import internals
 from tests.helpers.kerchunk_sets import concatenated, made_once, translated
 
@@ -154,15 +156,18 @@ ONE_FILE = PlanSizes(part_cost=1_000, asking_cost=1_000)
 
 
 def verified_in_parts(
-    source: Any, folder: Path, *, sizes: PlanSizes = ONE_FILE, **manner: Any
+    source: Any, folder: Path, *, sizes: PlanSizes = ONE_FILE, values: str = "none", **manner: Any
 ) -> Report:
     """`verified`, of parts that are small."""
     refs = rx.open_references(source)
     inside = internals(refs)
-    base = "/refs" if refs.source.form == "V1" else ""
-    terms = VerifyTerms(refs.source.location, (f"file://{folder}",), refs.limits, {}, base)
-    how = VerifyManner(**manner, sizes=sizes)
-    return verify(refs.source.name, inside.opened, inside.findings, terms, how)
+    verb = "verify" if values == "none" else "verify --values"
+    terms = CheckTerms.of_verb(verb, manner.pop("only", None), manner.pop("within", None))
+    allow = (f"file://{folder}",)
+    reading = ReadTerms(refs.source.location, allow, refs.limits, {}).of(refs.source)
+    look, how = FilesLook(inside.opened, reading, terms, values), Manner(**manner, sizes=sizes)
+    name = refs.source.name
+    return run(name, inside.opened, inside.findings, reading, terms, look, how)
 
 
 def codes(found: Report) -> set[tuple[str, str]]:

@@ -10,6 +10,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from tests import newest
+
 ROOT = Path(__file__).parents[2]
 FIXED = {
     "aiohttp": ("3.14.4", "CVE-2026-128131"),
@@ -53,3 +55,10 @@ def test_the_floor_is_above_what_is_known_to_be_vulnerable(name: str) -> None:
 )
 def test_what_is_installed_is_allowed(requirement: Requirement) -> None:
     assert requirement.specifier.contains(version(requirement.name), prereleases=True)
+
+
+def test_the_table_of_versions_names_the_floors_of_today() -> None:
+    rows = [line.split(" | ") for line in newest.TABLE.read_text().splitlines() if " | " in line]
+    lowest = {row[0].removeprefix("| "): row[1] for row in rows[1:]}
+    floors = newest.floors()
+    assert lowest == {name: floors.get(name, "") for name in ("Python", *newest.PACKAGES)}

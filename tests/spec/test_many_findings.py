@@ -54,9 +54,9 @@ def test_all_lists_all(tmp_path: Path) -> None:
     lines = run("check", path, "--all").out.splitlines()
     assert sum("chunk-outside-grid" in line for line in lines) == ARRAYS * WRONG
     first = run("check", path).out.splitlines()
-    assert f"chunk-outside-grid, {ARRAYS * WRONG} times" in first[0]
+    assert f"chunk-outside-grid, {ARRAYS * WRONG} times" in first[1]
     found = json.loads(run("check", path, "--json").out)
-    wrong = [each for each in found["diagnostics"] if each["code"] == "chunk-outside-grid"]
+    wrong = [each for each in found["findings"] if each["code"] == "chunk-outside-grid"]
     assert sum(each["count"] for each in wrong) == ARRAYS * WRONG
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
@@ -13,11 +12,11 @@ import numpy as np
 from refexplorer.checks.compare.cf import is_time, same_times, times, unpacked
 from refexplorer.checks.compare.set_array import FileLayout, SetArray
 from refexplorer.checks.references import AuditedBlock
-from refexplorer.core.errors import DecodeError, LimitError
+from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.formats.columns.references import BASE64, INLINE
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
-from refexplorer.io.decode.codecs import require_codecs
+from refexplorer.io.decode.codecs import missing_codec
 from refexplorer.io.decode.sizes import region
 from refexplorer.io.decode.steps import error_text, steps
 from refexplorer.spec.references import Base64, Inline
@@ -85,10 +84,8 @@ class InlineValues:
             self._leave(path, f"{meta.chunk_key(index)} is not decoded: {error_text(error)}")
             return
         except Exception as error:  # codecs raise what they like
-            try:
-                require_codecs(path, json.dumps(meta.metadata).encode())
-            except DecodeError as lacking:
-                self._leave(path, str(lacking))
+            if (reason := missing_codec(meta)) is not None:
+                self._leave(path, reason)
                 return
             self.broken.setdefault(path, {})[number] = error_text(error)
             return

@@ -19,8 +19,8 @@ from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.references import URL
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
-from refexplorer.io.decode.codecs import is_installed
-from refexplorer.io.decode.steps import VALUES, error_text, stages, steps
+from refexplorer.io.decode.codecs import missing_codec
+from refexplorer.io.decode.steps import error_text, steps
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.spec.references import Range, Reference, Url
@@ -41,8 +41,9 @@ def compare_values(
     places: np.ndarray,
 ) -> None:
     """Compare the values of some chunks of one array and file."""
-    if (missing := _missing_codec(ours)) is not None:
-        record.unchecked.append(f"values, without the codec {missing}, which is not installed,")
+    if (reason := missing_codec(ours.meta)) is not None:
+        record.unchecked.append(f"values ({reason.rstrip('.')})")
+        states[places] = np.maximum(states[places], LedgerState.NO_CODEC)
         return
     work = _ValueTally(ours, record)
     for start in range(0, rows.num_rows, FETCHED_CHUNKS):
@@ -156,16 +157,6 @@ class _ValueTally:
             record.findings.append(
                 FileDifference("unreadable", None, None, self._reason, len(self._failed), keys)
             )
-
-
-def _missing_codec(ours: SetArray) -> str | None:
-    """Return the name of a codec that is not installed."""
-    form = ours.meta.zarr_format
-    # of Zarr v3 a stage has the name that numcodecs knows, without the start that Zarr wants
-    starts = ("", "numcodecs.") if form == 3 else ("",)
-    names = (stage.name for stage in stages(ours.meta) if stage.name != VALUES)
-    missing = (n for n in names if not any(is_installed(start + n, form) for start in starts))
-    return next(missing, None)
 
 
 def _reference(row: dict[str, Any]) -> Reference:

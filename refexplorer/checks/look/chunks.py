@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.look.audit_states import DECODED, FORBIDDEN, UNDECODABLE, UNREADABLE
+from refexplorer.checks.states import LedgerState
 from refexplorer.core.errors import AccessError, DecodeError, LimitError, RefexplorerError
 from refexplorer.core.limits import Limits
 from refexplorer.formats.columns.references import BASE64, INLINE, URL
+from refexplorer.io.decode.codecs import missing_codec
 from refexplorer.io.decode.steps import Step, error_text, steps
 from refexplorer.io.fetch.background import Stopped
 from refexplorer.io.fetch.many import fetch_many
@@ -32,7 +33,7 @@ _DIGEST = 16
 class DecodedChunk(NamedTuple):
     """The result of decoding a chunk."""
 
-    state: int  # A place in `STATES`
+    state: LedgerState
     size: int | None = None  # Of its values in bytes; None if there are none
     checksum: str | None = None  # BLAKE2b with 16 bytes of its values in C order, hexadecimal
     message: str | None = None  # Why there are none, in a sentence
@@ -57,7 +58,7 @@ def decoded(
             if isinstance(data, bytes):
                 array = arrays[chunk.path]
                 index = array.varying and array.chunk_index(chunk.key)
-                yield _of_bytes(data, partial(steps_of, chunk.path, index))
+                yield _of_bytes(data, array, partial(steps_of, chunk.path, index))
             else:
                 yield DecodedChunk(_state(data), message=str(data))
 
@@ -74,7 +75,7 @@ def checksum(values: np.ndarray) -> str:
     return digest.hexdigest()
 
 
-def _of_bytes(data: bytes, steps_of: Callable[[], list[Step]]) -> DecodedChunk:
+def _of_bytes(data: bytes, array: ArrayMeta, steps_of: Callable[[], list[Step]]) -> DecodedChunk:
     values: object = data
     label = ""
     try:
@@ -82,9 +83,11 @@ def _of_bytes(data: bytes, steps_of: Callable[[], list[Step]]) -> DecodedChunk:
             label = f"{step.stage.label}: "
             values = step.run(values)
     except Exception as error:  # a codec raises what it likes
-        return DecodedChunk(UNDECODABLE, message=f"{label}{error_text(error)}")
+        if (reason := missing_codec(array)) is not None:
+            return DecodedChunk(LedgerState.NO_CODEC, message=reason)
+        return DecodedChunk(LedgerState.UNDECODABLE, message=f"{label}{error_text(error)}")
     assert isinstance(values, np.ndarray)
-    return DecodedChunk(DECODED, values.nbytes, checksum(values))
+    return DecodedChunk(LedgerState.DECODED, values.nbytes, checksum(values))
 
 
 class _Chunk(NamedTuple):
@@ -122,11 +125,12 @@ def _batches(chunks: Iterable[_Chunk], most: int) -> Iterator[list[_Chunk]]:
         yield batch
 
 
-def _state(error: RefexplorerError) -> int:
+def _state(error: RefexplorerError) -> LedgerState:
     """Return the state of a chunk without bytes; its target was there when it was asked."""
     if isinstance(error, AccessError):
-        return FORBIDDEN
-    return UNDECODABLE if isinstance(error, DecodeError) else UNREADABLE
+        return LedgerState.NOT_ALLOWED
+    is_encoded = isinstance(error, DecodeError)
+    return LedgerState.UNDECODABLE if is_encoded else LedgerState.UNREACHABLE
 
 
 def _fetched(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +30,7 @@ from refexplorer.checks.records import (
     FAILED,
     FORBIDDEN,
     HELD,
+    NAMED_KEYS,
     SAME,
     STATES,
     UNCOMPARED,
@@ -41,13 +41,12 @@ from refexplorer.checks.records import (
     table,
 )
 from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
+from refexplorer.checks.terms import ReadTerms
 from refexplorer.core.errors import AccessError, RefexplorerError
-from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.references import RANGE
 from refexplorer.formats.datafiles.data_file import SizedDataFile, Unread
-from refexplorer.formats.icechunk.history import Recorded
-from refexplorer.io.access import AccessPolicy, protocol_of
+from refexplorer.io.access import protocol_of
 from refexplorer.io.fetch.background import Stopped, wait_for
 from refexplorer.io.fetch.failures import NotFoundError
 from refexplorer.io.fetch.targets import Targets
@@ -91,26 +90,16 @@ _RECORD_STATES = {
 class Verifier:
     """What verifying a part needs besides the part; sent along with each."""
 
-    location: str | None  # The folder that relative targets are resolved against
-    allow: tuple[str, ...]  # What may be read besides it
-    limits: Limits  # What reading and decoding may cost
-    # For fsspec; never shown and never written
-    storage_options: Mapping[str, Any] = field(repr=False)
+    reading: ReadTerms  # What may be read, and how
     arrays: Mapping[str, SetArray]  # All arrays of the set, by path
     held: InlineValues  # The values that the set holds itself
     bare: frozenset[str] = frozenset()  # The arrays that have no reference at all
     remake: bool = False  # Say of what is wrong how it should be
-    served: bool = False  # As `AccessPolicy` has it
-    # The versions that targets had when their references were written
-    recorded: Recorded = field(default_factory=dict)
-    # What the URLs of chunks begin with that may never have been written
-    unlisted: str | None = None
     keeps: bool = False  # Whether results are kept, with the versions that their targets had
 
     def verify(self, part: Part, keep_on: Callable[[], bool] = lambda: True) -> pa.Table:
         """Compare the references of a part with the files that they lead to."""
-        policy = AccessPolicy(self.location, self.allow, served=self.served)
-        targets = Targets(policy, self.storage_options, self.limits)
+        targets = self.reading.targets()
         rows = _PartRows(part.rows())
         numbers = rows.columns["number"]
         # before they are read, so that a file that changes meanwhile has another version later
@@ -129,14 +118,13 @@ class Verifier:
         self, urls: Sequence[str], keep_on: Callable[[], bool]
     ) -> dict[str, TargetVersion | None]:
         """Ask for the versions that targets have now."""
-        policy = AccessPolicy(self.location, self.allow, served=self.served)
-        return versions_asked(Targets(policy, self.storage_options, self.limits), urls, keep_on)
+        return versions_asked(self.reading.targets(), urls, keep_on)
 
     def _note_version(self, targets: Targets, records: Sequence[Record]) -> None:
         """Compare what the store says of a target with what was recorded of it."""
         read = [each for each in records if each.state not in (FAILED, FORBIDDEN)]
         url = read[0].target if read else None
-        versions = self.recorded.get(url or "")
+        versions = self.reading.recorded.get(url or "")
         if url is None or not versions:
             return
         answer = wait_for(ask(targets, url))
@@ -164,7 +152,8 @@ class Verifier:
             try:
                 file = open_native(targets, url)
             except NotFoundError as error:
-                is_unwritten = self.unlisted is not None and url.startswith(self.unlisted)
+                unlisted = self.reading.unlisted
+                is_unwritten = unlisted is not None and url.startswith(unlisted)
                 yield from (
                     _uncompared(rows, UNCOMPARED, UNWRITTEN, LedgerState.EMPTY)
                     if is_unwritten
@@ -219,7 +208,10 @@ class Verifier:
                 f"{counted(record.failed, 'chunk')} {'reaches' if record.failed == 1 else 'reach'} "
                 f"past the end of the file, which has {facts.size:,} bytes."
             )
-            if path is not None:
+            if path is not None and array is not None:
+                record.findings.append(
+                    _past_end_difference(array, ranges.numbers[past], facts.size)
+                )
                 states = np.where(past, LedgerState.PAST_END, LedgerState.UNREAD_FILE)
                 record.states = states[ranges.numbers >= 0].astype(np.uint8).tobytes()
 
@@ -243,7 +235,7 @@ class Verifier:
                 places = None  # the second row of an array that the set also holds
             if places is not None and chosen[places].any():
                 compare_values(
-                    comparison, file, targets, self.arrays[record.array], self.limits,
+                    comparison, file, targets, self.arrays[record.array], self.reading.limits,
                     rows.taken(places[chosen[places]]), record,
                     states, np.flatnonzero(chosen[places]),
                 )  # fmt: skip
@@ -251,6 +243,10 @@ class Verifier:
                 ranges = references[record.array]
                 is_past = past_end(ranges.offsets, np.maximum(ranges.lengths, 0), file.size)
                 states[is_past] = LedgerState.PAST_END
+                if is_past.any():
+                    found_past = ranges.numbers[is_past]
+                    ours = self.arrays[record.array]
+                    record.findings.append(_past_end_difference(ours, found_past, file.size))
             _count(record, states)
             if len(states):
                 numbers = references[record.array].numbers
@@ -310,6 +306,14 @@ class _PartRows:
         arrays = ((self._paths[code], np.flatnonzero(codes == code)) for code in np.unique(codes))
         number, url = int(self.columns["number"][start]), self._urls[self._of_url[start]]
         return _OfTarget(number, url, tuple(arrays), self, slice(start, stop))
+
+
+def _past_end_difference(ours: SetArray, numbers: np.ndarray, size: int) -> FileDifference:
+    """Return that ranges reach past the end of a file."""
+    meta, chunks = ours.meta, numbers[numbers >= 0][:NAMED_KEYS].tolist()
+    keys = [meta.chunk_key(meta.index_at(number)) for number in chunks]
+    text = f"which has {size:,} bytes"
+    return FileDifference("range-past-end", None, None, text, len(numbers), keys)
 
 
 def _count(record: Record, states: np.ndarray) -> None:

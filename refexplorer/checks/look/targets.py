@@ -5,25 +5,24 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.look.audit_states import GOOD, PAST_END, STATES, TargetState
 from refexplorer.checks.look.chunks import DecodedChunk, decoded
 from refexplorer.checks.parts import OVERLAPS, Part
+from refexplorer.checks.states import CHUNK_NAMES, FileState, LedgerState
+from refexplorer.checks.terms import ReadTerms
 from refexplorer.core.errors import AccessError
-from refexplorer.core.limits import Limits
 from refexplorer.core.masking import masked_url
 from refexplorer.core.text import escape
 from refexplorer.formats.columns.references import LARGEST, RANGE, URL
 from refexplorer.formats.icechunk.history import RecordedVersion
-from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.failures import AS_S3, DeniedByServer, Facts, NotFoundError, cause
 from refexplorer.io.fetch.targets import Targets
@@ -106,13 +105,20 @@ class Answer(NamedTuple):
     unwritten: bool = False
 
     @property
-    def state(self) -> TargetState:
-        """The state of the target before its ranges are compared."""
+    def file_state(self) -> FileState:
+        """The state of the file."""
+        if self.facts is not None or self.unwritten:
+            return FileState.ASKED
+        return FileState.NOT_ALLOWED if self.forbidden else FileState.UNREACHABLE
+
+    @property
+    def chunk_state(self) -> LedgerState:
+        """The state of its chunks, before their ranges are compared with its size."""
         if self.facts is not None:
-            return TargetState.GOOD
+            return LedgerState.INSIDE
         if self.unwritten:
-            return TargetState.UNWRITTEN
-        return TargetState.FORBIDDEN if self.forbidden else TargetState.UNREACHABLE
+            return LedgerState.EMPTY
+        return LedgerState.NOT_ALLOWED if self.forbidden else LedgerState.UNREACHABLE
 
     @property
     def message(self) -> str | None:
@@ -234,6 +240,7 @@ RESULTS = pa.schema(
         "offset": pa.int64(),
         "length": pa.int64(),
         "state": _WORD,
+        "file": _WORD,
         "overlap": _WORD,
         "checksum": pa.string(),
         "decoded_bytes": pa.int64(),
@@ -245,7 +252,8 @@ RESULTS = pa.schema(
     }
 )
 """A row for each reference: ``chunk`` is its number in the grid, C order, -1 for none; ``number``
-that of the target, -1 without one; ``target`` the URL, null if the reader names it; ``offset`` and
+that of the target, -1 without one; ``state`` that of the chunk, ``file`` that of the target;
+``target`` the URL, null if the reader names it; ``offset`` and
 ``length`` are null for whole files; ``target_size`` is null where the ranges were not compared with
 it; these are at most 2^63 - 1; ``grant`` is what `allow` needs."""
 
@@ -254,19 +262,11 @@ it; these are at most 2^63 - 1; ``grant`` is what `allow` needs."""
 class Auditor:
     """Everything a part needs besides itself; small, so that it can be sent along with each."""
 
-    location: str | None  # The folder that relative targets are resolved against
-    allow: tuple[str, ...]  # What may be read besides it
-    limits: Limits  # What reading and decoding may cost
-    # For fsspec; never shown and never written
-    storage_options: Mapping[str, Any] = field(repr=False)
-    # What the URLs of chunks begin with that may never have been written
-    unlisted: str | None = None
+    reading: ReadTerms  # What may be read, and how
 
     def audit(self, part: Part, keep_on: Callable[[], bool] = lambda: True) -> pa.Table:
         """Ask the targets of a part, compare the ranges with them, decode what was chosen."""
-        targets = Targets(
-            AccessPolicy(self.location, self.allow), self.storage_options, self.limits
-        )
+        targets = self.reading.targets()
         rows = part.rows()
         numbers, first, codes = np.unique(
             rows["number"].to_numpy(), return_index=True, return_inverse=True
@@ -278,12 +278,12 @@ class Auditor:
             (urls[place], partial(answers.__setitem__, place))
             for place in np.flatnonzero(numbers >= 0).tolist()
         ]
-        wait_for(ask_all(targets, asked, unlisted=self.unlisted), keep_on)
+        wait_for(ask_all(targets, asked, unlisted=self.reading.unlisted), keep_on)
         found = _Answered(rows, codes, answers)
-        chosen = np.flatnonzero(rows["chosen"].to_numpy() & (found.states == GOOD))
+        chosen = np.flatnonzero(rows["chosen"].to_numpy() & found.is_there)
         wanted = rows.take(pa.array(chosen))
         results = found.table(
-            chosen, list(decoded(wanted, part.arrays, targets, self.limits, keep_on))
+            chosen, list(decoded(wanted, part.arrays, targets, self.reading.limits, keep_on))
         )
         pairs = zip(urls, answers, strict=True)
         versions = {url: version_of(each) for url, each in pairs if url and each is not None}
@@ -293,9 +293,7 @@ class Auditor:
         self, urls: Sequence[str], keep_on: Callable[[], bool]
     ) -> dict[str, TargetVersion | None]:
         """Ask for the versions that targets have now."""
-        policy = AccessPolicy(self.location, self.allow)
-        targets = Targets(policy, self.storage_options, self.limits)
-        return versions_asked(targets, urls, keep_on, self.unlisted)
+        return versions_asked(self.reading.targets(), urls, keep_on, self.reading.unlisted)
 
 
 class _Answered:
@@ -310,10 +308,16 @@ class _Answered:
         known = [-1 if size is None else min(size, LARGEST) for size in sizes]
         self._sizes = np.array(known, np.int64)[codes]
         self._kinds = rows["kind"].to_numpy()
-        states = [GOOD if answer is None else STATES.index(answer.state) for answer in answers]
-        self.states = np.array(states, np.int8)[codes]
+        held = LedgerState.HELD
+        states = [held if answer is None else answer.chunk_state for answer in answers]
+        self.states = np.array(states, np.uint8)[codes]
+        self.is_there = (self.states == held) | (self.states == LedgerState.INSIDE)
         past = past_end(rows["offset"].to_numpy(), rows["length"].to_numpy(), self._sizes)
-        self.states[past & (self._kinds == RANGE) & (self._sizes >= 0)] = PAST_END
+        is_range, is_measured = self._kinds == RANGE, self._sizes >= 0
+        is_unknown = is_range & ~is_measured & (self.states == LedgerState.INSIDE)
+        self.states[is_unknown] = LedgerState.REFERENCED
+        self.states[past & is_range & is_measured] = LedgerState.PAST_END
+        self.is_there &= self.states != LedgerState.PAST_END
 
     def table(self, chosen: np.ndarray, outcomes: Sequence[DecodedChunk]) -> pa.Table:
         """Return the results; `outcomes` are those of the `chosen` rows, shape ``(m,)``."""
@@ -324,7 +328,8 @@ class _Answered:
         columns = {
             "offset": _masked(self._rows["offset"], self._kinds != RANGE),
             "length": _masked(self._rows["length"], self._kinds == URL),
-            "state": _words(STATES, states),
+            "state": _words(CHUNK_NAMES, states),
+            "file": _words([each and each.file_state for each in self._answers], self._codes),
             "overlap": _words(OVERLAPS, self._rows["overlap"].to_numpy()),
             "checksum": pa.array([o.checksum for o in outcomes], pa.string()).take(at),
             "decoded_bytes": pa.array([o.size for o in outcomes], pa.int64()).take(at),
@@ -341,7 +346,7 @@ class _Answered:
         """Return the sentence of each chunk: its own, else that of its target."""
         said = [answer and answer.message for answer in self._answers]
         past = [_past(fact) for fact in self._facts]
-        codes = np.where(self.states == PAST_END, len(said) + self._codes, self._codes)
+        codes = np.where(self.states == LedgerState.PAST_END, len(said) + self._codes, self._codes)
         codes = np.where(places < 0, codes, len(said) + len(past) + places)
         return _words([*said, *past, *(outcome.message for outcome in outcomes)], codes)
 
@@ -354,7 +359,7 @@ def _fact(answer: Answer | None, name: str) -> str | None:
 def _past(facts: Facts | None) -> str | None:
     if facts is None or facts.size is None:
         return None
-    return f"The range reaches past the end of the target, which has {facts.size:,} bytes."
+    return f"The range reaches past the end of the file, which has {facts.size:,} bytes."
 
 
 def _words(words: Sequence[str | None], codes: np.ndarray) -> pa.DictionaryArray:

@@ -90,7 +90,7 @@ def _run(arguments: list[str]) -> int:
         from refexplorer.hosts.cli.program import usage_errors
     try:
         with _gc_paused():
-            app = _with_one_command(load_app(), arguments[0])
+            app = load_app(arguments[0])
         status = app(arguments, prog_name="refexplorer", standalone_mode=False)
         sys.stdout.flush()
         return int(status or 0)
@@ -141,29 +141,27 @@ def _unforeseen(error: Exception) -> str:
     return f"This should not happen: {type(error).__name__}: {error}."
 
 
-def load_app() -> Typer:
-    """Return all commands, each with its examples; the modules of `verbs` are loaded now."""
-    from refexplorer.hosts.cli import verbs
-    from refexplorer.hosts.cli.program import EXAMPLES, app, epilog
-
-    for module in pkgutil.iter_modules(verbs.__path__):
-        importlib.import_module(f"{verbs.__name__}.{module.name}")  # its commands join the others
-    for command in app.registered_commands:
-        command.epilog = epilog(_name(command))
-    places = {name: place for place, name in enumerate(EXAMPLES)}
-    app.registered_commands.sort(key=lambda each: places.get(_name(each), len(places)))
-    return app
-
-
-def _with_one_command(app: Typer, name: str) -> Typer:
-    """Return an app with the one command that is asked for, or all if that is none of them.
+def load_app(name: str = "") -> Typer:
+    """Return all commands, each with its examples, or the one of a name if there is one.
 
     Typer reads the signatures of all commands that an app has, longer than `ls` works.
     """
-    commands = [command for command in app.registered_commands if _name(command) == name]
+    from refexplorer.hosts.cli import verbs
+    from refexplorer.hosts.cli.program import EXAMPLES, app, epilog, with_storage_options
+
+    for module in pkgutil.iter_modules(verbs.__path__):
+        importlib.import_module(f"{verbs.__name__}.{module.name}")  # its commands join the others
+    commands = [each for each in app.registered_commands if _name(each) == name]
+    for command in commands or app.registered_commands:
+        command.epilog = epilog(_name(command))
+        assert command.callback is not None
+        command.callback = with_storage_options(command.callback)
+    places = {name: place for place, name in enumerate(EXAMPLES)}
+    app.registered_commands.sort(key=lambda each: places.get(_name(each), len(places)))
     if commands:
-        app = copy(app)
-        app.registered_commands = commands
+        chosen = copy(app)
+        chosen.registered_commands = commands
+        return chosen
     return app
 
 

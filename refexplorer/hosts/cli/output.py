@@ -23,6 +23,8 @@ from refexplorer.core.text import escape
 
 _ALLOWING = re.compile(r'refs\.allowing\(((?:"[^"]*"(?:, )?)+)\)(?: or allow=\["[^"]*"\])?')
 """How messages of the access policy and of reports advise to allow a place, in Python."""
+_OPTIONS = re.compile(r'storage_options=\{"([^"]+)": \{((?:[^{}]|\{[^{}]*\})*)\}\}')
+"""How messages of file systems advise to give credentials, in Python."""
 Item = TypeVar("Item")
 Counter = Callable[..., None]
 """Takes how much of a work is done, of how much, and perhaps a sentence on what is done now."""
@@ -44,10 +46,17 @@ def shown_text(text: str) -> str:
 
 
 def options_text(text: str) -> str:
-    """Return text in which the advice to call `ReferenceSet.allowing` is an option to type."""
-    return _ALLOWING.sub(
+    """Return text in which advice that is Python is an option to type."""
+    text = _ALLOWING.sub(
         lambda advice: " ".join(
             f"--allow {shlex.quote(name)}" for name in re.findall(r'"([^"]*)"', advice[1])
+        ),
+        text,
+    )
+    return _OPTIONS.sub(
+        lambda advice: " ".join(
+            f"--storage-option {shlex.quote(f'{advice[1]}.{name}={value}')}"
+            for name, value in re.findall(r'"(\w+)": (…|\{[^{}]*\})', advice[2])
         ),
         text,
     )

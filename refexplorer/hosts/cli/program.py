@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
+from functools import wraps
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, cast
+from types import MappingProxyType
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -54,6 +60,77 @@ ConcatDim = Annotated[
     typer.Option(help="Join the files that SOURCE fits as a pattern along this dimension."),
 ]
 
+_options: ContextVar[Mapping[str, Any]] = ContextVar("options", default=MappingProxyType({}))
+"""What `--storage-option` gave to the command that runs."""
+_WORDS = {"true": True, "false": False, "null": None, "none": None}
+
+
+def asked_options() -> Mapping[str, Any]:
+    """Return the storage options of the command that runs."""
+    return _options.get()
+
+
+def storage_options(options: Sequence[str]) -> dict[str, Any]:
+    """Return options of file systems as Python has them, of texts such as ``s3.anon=false``."""
+    found: dict[str, Any] = {}
+    for option in options:
+        name, equals, text = option.partition("=")
+        place, _, key = name.rpartition(".")
+        if not equals or not key:
+            raise typer.BadParameter(
+                f"{name!r} needs a value: write PLACE.NAME=VALUE, such as s3.anon=false or "
+                "s3://bucket.profile=work."
+            )
+        within = found
+        for part in [place] if "://" in place else filter(None, place.split(".")):
+            within = within.setdefault(part, {})
+            if not isinstance(within, dict):
+                raise typer.BadParameter(f"{name!r} is below an option that has a value.")
+        within[key] = _value_of(text)
+    return found
+
+
+def _value_of(text: str) -> Any:
+    """Return a truth value or what looks like JSON as such; all else, also digits, is text."""
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if text.startswith(("{", "[")):
+        with suppress(ValueError):
+            return json.loads(text)
+    return text
+
+
+_StorageOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PLACE.NAME=VALUE",
+        help="An option of a file system, such as s3.anon=false (the environment's credentials), "
+        "s3.profile=work or s3://bucket.endpoint_url=URL.",
+    ),
+]
+_SETS = {"source", "before"}
+"""Arguments of which a command opens a set."""
+
+
+def with_storage_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Return a command that opens sets with a further option, for what their file systems need."""
+    signature = inspect.signature(command, eval_str=True)
+    if not _SETS & signature.parameters.keys() or hasattr(command, "__wrapped__"):
+        return command
+
+    @wraps(command)
+    def taking(*, storage_option: list[str] | None = None, **arguments: Any) -> int:
+        _options.set(storage_options(storage_option or ()))
+        return command(**arguments)
+
+    kind = inspect.Parameter.KEYWORD_ONLY
+    further = inspect.Parameter("storage_option", kind, default=None, annotation=_StorageOption)
+    parameters = [*signature.parameters.values(), further]
+    taking.__dict__["__signature__"] = signature.replace(parameters=parameters)
+    taking.__annotations__ = command.__annotations__ | {"storage_option": _StorageOption}
+    return taking
+
+
 app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -84,7 +161,11 @@ def open_set(
     """Open a set, saying on stderr how far it is, and what was read of data files on servers."""
     with output.print_warnings(), output.counting(f"Opening {source}", of_bytes=True) as progress:
         refs = open_references(
-            read_argument(source), templates=templates, progress=progress, concat_dim=concat_dim
+            read_argument(source),
+            templates=templates,
+            storage_options=asked_options(),
+            progress=progress,
+            concat_dim=concat_dim,
         )
     if refs.source.fetched is not None:
         output.say(f"To make references {fetched_text(refs.source.fetched)} were read.")

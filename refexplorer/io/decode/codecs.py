@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from refexplorer.core.errors import DecodeError
 from refexplorer.core.text import escape
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 METADATA_NAMES = frozenset({".zarray", "zarr.json", ".zmetadata"})
 """Last parts of the keys whose text names codecs."""
@@ -115,6 +116,15 @@ def _names_v3(codecs: object) -> Iterator[str]:
         settings = codec.get("configuration") if isinstance(codec, Mapping) else None
         if isinstance(settings, Mapping) and len(waiting) < _CODECS:
             waiting += _list(settings.get("codecs")) + _list(settings.get("index_codecs"))
+
+
+def missing_codec(array: ArrayMeta) -> str | None:
+    """Return the sentence on a codec of an array that cannot be used here; None if all can."""
+    try:
+        require_codecs(array.path, json.dumps(array.metadata).encode())
+    except DecodeError as lacking:
+        return str(lacking)
+    return None
 
 
 def names_v2(metadata: Mapping[str, object]) -> list[str]:

@@ -24,6 +24,7 @@ from refexplorer.formats.other_files import PROBE, is_web, kind_of, refuse_early
 from refexplorer.formats.source import options_for
 from refexplorer.formats.zarr_stores import WEB_MARKS
 from refexplorer.io.access import (
+    OBJECT_STORES,
     AccessPolicy,
     Options,
     StorageOptions,
@@ -146,9 +147,12 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
 
     cachable = False
 
-    def __init__(self, filesystem: AbstractFileSystem, seconds: float) -> None:
+    def __init__(
+        self, filesystem: AbstractFileSystem, seconds: float, place: Place | None = None
+    ) -> None:
         super().__init__()
         self.protocol = filesystem.protocol
+        self._place = place  # That was typed, for advice on credentials
         self._filesystem = filesystem
         self._seconds = seconds
 
@@ -193,11 +197,21 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
         return self._in_time(given[0], work)
 
     def _in_time(self, path: str, work: Awaitable[Any]) -> Any:
-        return _wait_in_time(path, self._seconds, work)
+        try:
+            return _wait_in_time(path, self._seconds, work)
+        except PermissionError as error:
+            if self._place is None:
+                raise
+            words = cause(error, self._place)
+            raise _DeniedError(f"{shown(self._place.url)} cannot be read: {words}.") from None
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
         return path
+
+
+class _DeniedError(SourceError, PermissionError):
+    """A store asks who reads; the sentence names the option that would say it."""
 
 
 _HERE = ("memory", ("file", "local"))
@@ -239,9 +253,13 @@ def typed(options: StorageOptions, limits: Limits) -> Locate:
 
     def locate(url: str) -> tuple[AbstractFileSystem, str]:
         if not is_web(url):
-            found, path = url_to_fs(url, **options_for(url, options))
+            given, place = options_for(url, options), None
+            if "::" not in url and protocol_of(url) in OBJECT_STORES:
+                place = parse(url)
+                given = Options(options, url).of(place)[1]  # without credentials of its own
+            found, path = url_to_fs(url, **given)
             is_here = "::" in url or found.protocol in _HERE
-            return found if is_here else StoreFiles(found, limits.read_seconds), path
+            return found if is_here else StoreFiles(found, limits.read_seconds, place), path
         policy = _TypedPolicy(url)
         place = policy.place(url)
         files = _HttpFiles(policy, Options(options, url), limits)

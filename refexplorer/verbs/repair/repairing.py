@@ -10,15 +10,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from refexplorer.checks.engine import AuditWatch
+from refexplorer.checks.engine import AuditWatch, Manner, run
+from refexplorer.checks.files_look import FilesLook
 from refexplorer.checks.report import Report
 from refexplorer.checks.states import CHUNK_TERMS, Rank
-from refexplorer.checks.verify_finding import named
-from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
+from refexplorer.checks.terms import CheckTerms, ReadTerms
 from refexplorer.core.errors import HarmError, RefexplorerError
 from refexplorer.core.limits import check_expandable
 from refexplorer.core.masking import KEYS, masked
-from refexplorer.core.text import counted, escape, items, shown
+from refexplorer.core.text import array_text, counted, escape, items, shown
 from refexplorer.formats.columns.table import Table
 from refexplorer.io.access import AccessPolicy, allowed_names
 from refexplorer.io.fetch.targets import Targets
@@ -55,17 +55,15 @@ class RepairContext:
         source, allow = self.original.source, self.allow
         if source.location is not None and refs.source.location != source.location:
             allow = (*allow, source.location)
-        context = VerifyTerms(
-            refs.source.location,
-            allow,
-            self.original.limits,
-            self.storage_options,
-            "/refs" if refs.source.form == "V1" else "",
-            unlisted=source.unlisted,
-            left_out=source.left_out,
-        )
-        manner, inside = VerifyManner(self.values, watch=watch, remake=True), internals(refs)
-        report = verify(source.name, inside.opened, inside.findings, context, manner)
+        location, limits = refs.source.location, self.original.limits
+        reading = ReadTerms(location, allow, limits, self.storage_options).of(source)
+        base = "/refs" if refs.source.form == "V1" else ""
+        reading = replace(reading, base=base, recorded={})
+        terms = CheckTerms.of_verb("verify" if self.values == "none" else "verify --values")
+        inside = internals(refs)
+        look = FilesLook(inside.opened, reading, terms, self.values, remake=True)
+        manner = Manner(watch=watch)
+        report = run(source.name, inside.opened, inside.findings, reading, terms, look, manner)
         if report.counts.stopped:
             raise RefexplorerError("Verifying was stopped, so nothing was repaired.")
         return report
@@ -200,7 +198,8 @@ class Repair:
         known = {(each.code, each.array) for each in _errors(self.after)}
         new = [each for each in _errors(report) if (each.code, each.array) not in known]
         worse = [
-            f"{named(path)}: {why}" for path, why in find_fallen(self.after.ledger, report.ledger)
+            f"{array_text(path)}: {why}"
+            for path, why in find_fallen(self.after.ledger, report.ledger)
         ]
         if not new and not worse and report.good >= self.after.good:
             return
@@ -259,15 +258,15 @@ class Repair:
 
     def _notes(self) -> Iterator[str]:
         for path, reason in self.refused.items():
-            yield f"{named(path)} is left as it is: {reason}."
+            yield f"{array_text(path)} is left as it is: {reason}."
         for path, reason in self.reasons:
-            yield f"{named(path)}: not everything can be repaired, since {reason}."
+            yield f"{array_text(path)}: not everything can be repaired, since {reason}."
         named_arrays = {each.array for each in _errors(self.after)}
         for array in self.after.arrays:
             bad = {s: n for s, n in array.states.items() if CHUNK_TERMS[s].rank is Rank.BAD}
             if bad and array.path not in named_arrays:
                 parts = (f"{counted(n, 'chunk')} {CHUNK_TERMS[s].meaning}" for s, n in bad.items())
-                yield f"{named(array.path)} still has {', '.join(parts)}."
+                yield f"{array_text(array.path)} still has {', '.join(parts)}."
         yield f"After the repair: {self.after.summary[0]}"
         yield from self.after.summary[-1:] if len(self.after.summary) > 1 else ()
 

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from refexplorer.core.errors import AccessError, RefexplorerError
 from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.chunks import ArrayValues, ChunkState
+from refexplorer.io.reading.chunks import ArrayValues
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.verbs.differing import reference_text
 from refexplorer.views.preview.regions import (
     Region,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from msgspec import Struct
 
-from refexplorer.checks.look.audit_states import DECODED, LOST, STATES
+from refexplorer.checks.states import UNREADABLE, LedgerState
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import INT64_MAX
 from refexplorer.io.decode.sizes import Index
@@ -31,7 +31,7 @@ from refexplorer.views.wire.messages import Count
 from refexplorer.views.wire.notes import known
 
 if TYPE_CHECKING:
-    from refexplorer.checks.render.audit_report import Audit
+    from refexplorer.checks.report import Report
     from refexplorer.refset.targets import TargetIndex
     from refexplorer.verbs.referenceset import ReferenceSet
 
@@ -145,11 +145,11 @@ class ChunkHealth:
         states = internals(self.references).array_states
         audit = self.references.audited
         failed, read = [0] * len(states.arrays), [0] * len(states.arrays)
-        for each in () if audit is None else audit.summary.arrays:
-            if each.path is not None and each.path in states.places:
+        for each in () if audit is None else audit.arrays:
+            if each.path in states.places:
                 place = states.places[each.path]
-                failed[place] = sum(each.states.get(STATES[code], 0) for code in LOST)
-                read[place] = each.states.get(STATES[DECODED], 0)
+                failed[place] = sum(each.states.get(state, 0) for state in UNREADABLE)
+                read[place] = each.states.get(LedgerState.DECODED, 0)
         for path in self._log.arrays() & states.places.keys():
             place = states.places[path]
             outcomes = self.outcomes(states.arrays[place])
@@ -260,8 +260,8 @@ class ChunkHealth:
         audit = self.references.audited
         if audit is not None and array.chunk_count <= DENSE_CHUNKS:
             audited = _grid(audit, array).ravel()
-            failed = np.union1d(failed, np.flatnonzero(np.isin(audited, LOST)))
-            read = np.union1d(read, np.flatnonzero(audited == DECODED))
+            failed = np.union1d(failed, np.flatnonzero(np.isin(audited, [*UNREADABLE])))
+            read = np.union1d(read, np.flatnonzero(audited == LedgerState.DECODED))
         return Outcomes(failed, np.setdiff1d(read, failed))
 
     def badges(self, path: str) -> Badges | None:
@@ -324,11 +324,9 @@ def number_type(array: ArrayMeta) -> type[np.int64] | type[object]:
     return np.int64 if array.chunk_count <= INT64_MAX else object
 
 
-def _grid(audit: Audit, array: ArrayMeta) -> np.ndarray:
-    try:
-        return audit.grid(array.path)
-    except KeyError:  # an audit of before the set was changed
-        return np.empty(0, np.int8)
+def _grid(audit: Report, array: ArrayMeta) -> np.ndarray:
+    has = array.path in audit.ledger.paths  # an audit of before the set was changed may not
+    return audit.chunks(array.path) if has else np.empty(0, np.uint8)
 
 
 LISTED_CHUNKS = 1_000_000

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from refexplorer.checks.verifying import VerifyManner, VerifyTerms, verify
+from refexplorer.checks.engine import Manner, run
+from refexplorer.checks.files_look import FilesLook
+from refexplorer.checks.terms import CheckTerms, ReadTerms
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.io.decode.steps import shard_layout
@@ -25,13 +28,15 @@ from refexplorer.views.wire.operations import job, request
 if TYPE_CHECKING:
     from refexplorer.checks.engine import AuditProgress
     from refexplorer.checks.report import Report
+    from refexplorer.io.fetch.targets import Targets
     from refexplorer.spec.findings import Finding
+    from refexplorer.verbs.referenceset import ReferenceSet
 
 SHOWN = 200
 """Findings that one answer carries."""
 _FILES = 5  # files that a finding names
 _GRANTS = 8  # places to allow that an answer names
-_WORKERS = 2
+WORKERS = 2
 """Threads, each with a process that reads files; the page answers others meanwhile."""
 _ORDER = list(Severity)
 
@@ -67,6 +72,13 @@ class LastVerified(Struct, frozen=True):
     found: SetVerified | None
 
 
+def reading_of(refs: ReferenceSet, targets: Targets) -> ReadTerms:
+    """Return what the page may read of the targets, and how."""
+    policy, options = targets.policy, targets.storage_options
+    reading = ReadTerms(policy.location, policy.names, refs.limits, options, served=policy.served)
+    return reading.of(refs.source)
+
+
 class FilesCompared:
     """Answers what the overview asks about the files."""
 
@@ -96,22 +108,13 @@ class FilesCompared:
                 return report(None, None, f"Listing references: {progress.listed:,}")
             return report(done, of, f"{done:,} of {of:,} references")
 
-        refs, policy, inside = self._refs, self._targets.policy, internals(self._refs)
-        base = "/refs" if refs.source.form == "V1" else ""
-        options = self._targets.storage_options
-        recorded = {} if refs.source.recorded is None else refs.source.recorded()
-        terms = VerifyTerms(
-            policy.location,
-            policy.names,
-            refs.limits,
-            options,
-            base,
-            policy.served,
-            recorded,
-            refs.source.unlisted,
-        )
-        manner = VerifyManner("sample" if values else "none", workers=_WORKERS, watch=watch)
-        found = verify(refs.source.name, inside.opened, inside.findings, terms, manner)
+        refs, inside = self._refs, internals(self._refs)
+        reading = replace(reading_of(refs, self._targets), left_out=())
+        terms = CheckTerms.of_verb("verify --values" if values else "verify")
+        look = FilesLook(inside.opened, reading, terms, "sample" if values else "none")
+        manner = Manner(workers=WORKERS, watch=watch)
+        name = refs.source.name
+        found = run(name, inside.opened, inside.findings, reading, terms, look, manner)
         if found.counts.stopped:
             raise RefexplorerError(STOPPED)
         refs.verified = found

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct
 
-from refexplorer.checks.look.audit_states import LOST
+from refexplorer.checks.states import UNREADABLE
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.io.decode.sizes import Index
@@ -26,7 +26,7 @@ from refexplorer.views.wire.messages import Count
 from refexplorer.views.wire.operations import job
 
 if TYPE_CHECKING:
-    from refexplorer.checks.render.audit_report import Audit
+    pass
 
 CELLS = 120
 """Most rows and most columns of a picture."""
@@ -85,7 +85,6 @@ class ChunkMap:
         self._refs = context.references
         self._failure_log = context.failure_log
         self._kept: tuple[str, ChunkReferences] | None = None
-        self._audit: tuple[Audit, str, np.ndarray] | None = None
 
     @job(
         "grid.show",
@@ -155,7 +154,7 @@ class ChunkMap:
         audited = self._audited(grid)
         counts = np.concatenate([view.counts, np.zeros((1, *view.shape))])
         if audited is not None:
-            bad = grid.chunks.select(np.isin(audited[tuple(grid.chunks.indices.T)], LOST))
+            bad = grid.chunks.select(np.isin(audited[tuple(grid.chunks.indices.T)], [*UNREADABLE]))
             failed = reduce(bad, view.sides, view.window, len(STATES)).counts
             counts[:-1] -= failed
             counts[-1] += failed.sum(axis=0)
@@ -173,7 +172,7 @@ class ChunkMap:
         failed = self._failure_log.failed(grid.array.path)
         known = {tuple(index) for index in grid.left_out.indices.tolist()} if failed else set()
         for index in failed:
-            if index in known or (audited is not None and audited[index] in LOST):
+            if index in known or (audited is not None and audited[index] in UNREADABLE):
                 continue
             reference = self._refs.get(grid.array.chunk_key(index))
             state = STATES.index("absent" if reference is None else reference.kind)
@@ -183,13 +182,11 @@ class ChunkMap:
                 counts[-1][cell] += 1
 
     def _audited(self, grid: ChunkReferences) -> np.ndarray | None:
-        """Return the state of each chunk in the last audit, as `Audit.grid`; None without one."""
+        """Return the state of each chunk in the last audit; None without one."""
         audit, array = self._refs.audited, grid.array
         if audit is None or not grid.complete or array.chunk_count > DENSE_CHUNKS:
             return None
-        if self._audit is None or self._audit[:2] != (audit, array.path):
-            self._audit = audit, array.path, audit.grid(array.path)
-        return self._audit[2]
+        return audit.chunks(array.path)
 
     def _model(
         self,

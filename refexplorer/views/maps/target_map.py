@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow.compute as pc
 from msgspec import UNSET, Struct, UnsetType
 
-from refexplorer.checks.checking import check_targets
-from refexplorer.checks.journal import Journal
+from refexplorer.checks.engine import AuditProgress, Manner, run
+from refexplorer.checks.states import FileState
+from refexplorer.checks.targets_look import TargetsLook
+from refexplorer.checks.terms import CheckTerms
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.masking import masked_url
 from refexplorer.core.text import counted
@@ -18,6 +20,7 @@ from refexplorer.formats.columns.arrow import numbers_of, text_column
 from refexplorer.refset.contents import internals
 from refexplorer.refset.target_layout import TargetLayout, TargetRange
 from refexplorer.views.code.cells import code_of_check
+from refexplorer.views.health.health_controller import WORKERS, reading_of
 from refexplorer.views.maps.target_dates import TargetDates
 from refexplorer.views.maps.target_listing import Known, TargetListing, TargetQuery, TargetRow
 from refexplorer.views.wire.answering import Buffers, floats
@@ -27,7 +30,7 @@ from refexplorer.views.wire.messages import Count
 from refexplorer.views.wire.operations import job
 
 if TYPE_CHECKING:
-    from refexplorer.checks.render.audit_report import Audit
+    from refexplorer.checks.report import Report
 
 ROWS = 1000
 """Most rows that one answer carries."""
@@ -146,7 +149,7 @@ class TargetMapView:
         self._checked: dict[str | None, Known] = {}
         self._all_known: dict[str | None, Known] = {}
         self._listing = TargetListing(self._refs, self._known)
-        self._audit: tuple[Audit, dict[str | None, Known]] | None = None
+        self._audit: tuple[Report, dict[str | None, Known]] | None = None
 
     @job("targets.rows", in_turn=True)
     def rows(self, report: JobReport, start: int, n: int, query: TargetQuery = _ALL) -> TargetPage:
@@ -200,13 +203,7 @@ class TargetMapView:
         """Return what the last audit and the last check found of each target."""
         audit = self._refs.audited
         if audit is not None and (self._audit is None or self._audit[0] is not audit):
-            columns = ("target", "target_size", "state", "message")
-            names, *facts = (audit.targets()[name].to_pylist() for name in columns)
-            found = dict(zip(names, map(Known, *facts), strict=True))
-            urls = internals(self._refs).target_index.urls
-            seen = {url: None if url is None else masked_url(url) for url in urls}
-            known = {url: found[name] for url, name in seen.items() if name in found}
-            self._audit = audit, known
+            self._audit = audit, self._known_by(audit)
             self._all_known = {**self._audit[1], **self._checked}
         return self._all_known
 
@@ -215,26 +212,35 @@ class TargetMapView:
         """Ask each target for its size; then `targets.rows` knows sizes and states."""
         self._did(code_of_check(self._targets.policy.granted))
 
-        def checked(done: int, of: int) -> bool:
-            return report(done, of, f"{done:,} of {of:,} targets")
+        def watch(progress: AuditProgress) -> bool:
+            done, of = progress.audited, progress.total
+            if of is None:
+                return report(None, None, f"Listing references: {progress.listed:,}")
+            return report(done, of, f"{done:,} of {of:,} references")
 
-        index, name = internals(self._refs).target_index, self._refs.source.name
-        read = self._refs.source.recorded
-        recorded = None if read is None else read()
-        checks = check_targets(
-            name,
-            index,
-            self._targets,
-            Journal(None),
-            checked,
-            recorded=recorded,
-            unlisted=self._refs.source.unlisted,
+        inside, terms = internals(self._refs), CheckTerms.of_verb("check --targets")
+        reading = reading_of(self._refs, self._targets)
+        look, manner = (
+            TargetsLook(reading, "none", is_check=True),
+            Manner(None, WORKERS, watch=watch),
         )
-        found = {each.url: Known(each.size, each.state, each.message) for each in checks}
+        name = self._refs.source.name
+        checked = run(name, inside.opened, inside.findings, reading, terms, look, manner)
+        found = self._known_by(checked)
         self._checked |= found
         self._all_known = {**self._all_known, **found}
-        grants = dict.fromkeys(record.grant for record in checks if record.grant)
-        return TargetsChecked(checks.summary, tuple(grants)[:_GRANTS_NAMED])
+        text = f"{checked.headline.text}. {' '.join(checked.summary)}"
+        return TargetsChecked(text[:1].upper() + text[1:], checked.counts.grants[:_GRANTS_NAMED])
+
+    def _known_by(self, checked: Report) -> dict[str | None, Known]:
+        """Return what a report says of each target."""
+        rows = {row["target"]: row for row in checked.files().to_pylist()}
+        urls = internals(self._refs).target_index.urls
+        seen = {url: None if url is None else masked_url(url) for url in urls}
+        found = {url: rows[name] for url, name in seen.items() if name in rows}
+        return {
+            url: Known(row["size"], _word_of(row), row["message"]) for url, row in found.items()
+        }
 
     def _sort(self, report: JobReport) -> None:
         """Put all references in the order of their targets, if that was not done before."""
@@ -294,6 +300,14 @@ class TargetMapView:
             None if shown is None else tuple(_range(each, layout) for each in shown),
             index.unlisted,
         )
+
+
+def _word_of(row: Mapping[str, Any]) -> str:
+    """Return the word of the table for the state of a target."""
+    if row["state"] != FileState.ASKED:
+        return str(row["state"])
+    found = {"short": row["past_end"], "damaged": row["failed"], "not written": row["unwritten"]}
+    return next((word for word, count in found.items() if count), "good")
 
 
 def _places(urls: Sequence[str | None]) -> tuple[TargetPlace, ...]:

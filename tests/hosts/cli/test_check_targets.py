@@ -23,13 +23,10 @@ def server() -> Iterator[RangeServer]:
 
 def test_targets_beside_the_set_need_no_leave(demo: Path) -> None:
     ran = run("check", demo / "sst.v0.json", "--targets")
-    assert ran.status == 0
-    rows = [line.split("\t") for line in ran.out.splitlines()]
-    assert ["with all ranges inside the file", "sst_2025-07.nc"] in [row[:2] for row in rows]
-    assert ran.err == (
-        "sst.v0.json, 4 targets: 3 with all ranges inside the file, 1 that answered, referenced as "
-        "whole files. Only sizes were compared; no data was read or decoded.\n"
-    )
+    assert (ran.status, ran.err) == (0, "")
+    lines = ran.out.splitlines()
+    assert lines[0] == "sst.v0.json: all 38 ranges lie inside their files"
+    assert "  Asked: 4 of 4 files. Inside their files: 38 of 42 chunks." in lines
 
 
 def test_nothing_is_asked_before_it_is_allowed(server: RangeServer, tmp_path: Path) -> None:
@@ -40,31 +37,30 @@ def test_nothing_is_asked_before_it_is_allowed(server: RangeServer, tmp_path: Pa
     allowed = run("check", path, "--targets", "--allow", server.url, "--json")
     assert allowed.status == 0
     found = json.loads(allowed.out)
-    assert (found["total"], found["targets"][0]["size"]) == (2, 100)
+    assert (found["schema"], found["verb"], found["status"]) == (1, "check --targets", 0)
+    assert found["coverage"]["files"] == {"total": 2, "read": 2, "asked": 2}
     assert allowed.err == ""
 
 
 @pytest.mark.child
-def test_an_interrupt_leaves_a_file_of_the_answers(server: RangeServer, tmp_path: Path) -> None:
-    path, journal = written(tmp_path, server, 30), tmp_path / "kept.jsonl"
-    server.stalled = {f"/{n}" for n in range(10, 30)}
-    command = ("check", path, "--targets", "--allow", server.url, "--resume", journal)
+def test_an_interrupt_leaves_the_answers(server: RangeServer, tmp_path: Path) -> None:
+    path, kept = written(tmp_path, server, 250), tmp_path / "kept"
+    server.etags = {f"/{n}": '"one"' for n in range(250)}
+    server.stalled = {f"/{n}" for n in range(200, 250)}
+    options = ("--allow", server.url, "--results", kept, "--workers", "1")
+    command = ("check", path, "--targets", *options)
     started = start(*command)
-    while not journal.exists() or len(journal.read_text().splitlines()) < 10:
+    while len(list(kept.glob("part-*.parquet"))) < 2:
         assert started.poll() is None
         time.sleep(0.05)
     started.send_signal(signal.SIGINT)
     out, err = started.communicate(timeout=30)
     assert (started.returncode, out) == (130, "")
-    assert (
-        err
-        == f"Stopped. The answers are kept in {journal}; the same command asks again and says what "
-        "changed.\n"
-    )
+    assert err == f"Stopped. Finished parts are kept in {kept}; continue with --resume.\n"
     server.stalled = set()
     server.requests.clear()
-    assert run(*command).status == 0
-    assert sorted(map(int, (path[1:] for path in server.requests))) == list(range(30))
+    assert run(*command, "--resume").status == 0
+    assert sorted({int(path[1:]) for path in server.requests}) == list(range(250))
 
 
 def test_options_of_targets_alone_are_a_wrong_call(demo: Path) -> None:
@@ -79,18 +75,18 @@ def test_the_page_of_a_check(tmp_path: Path, demo: Path) -> None:
     ran = run("check", demo / "broken.json", "--html", page)
     assert (ran.status, ran.out, ran.err) == (before.status, before.out, before.err)
     text = page.read_text()
-    codes = {line.split(" ")[1] for line in before.out.splitlines() if line.startswith("error ")}
+    lines = [line.split() for line in before.out.splitlines()]
+    codes = {words[1] for words in lines if words[0] == "error"}
     assert codes
     assert [code for code in codes if f"<code>{code}</code>" not in text] == []
     plain = html.unescape(text)
     assert [code for code in codes if rx.explain_code(code).cause not in plain] == []
-    assert "the targets were not checked" in text
+    assert "No file was opened." in text
     assert not re.search(r"<script|https?://|<link|<img", text)
     assert run("check", demo / "sst.v0.json", "--targets", "--html", page).status == 0
     text = page.read_text()
     assert "error" not in text
     assert "<code>sst_2025-07.nc</code>" in text
-    assert "not checked" not in text
 
 
 def test_a_page_of_a_strange_set(tmp_path: Path) -> None:
@@ -105,7 +101,8 @@ def test_a_page_of_a_strange_set(tmp_path: Path) -> None:
 def test_what_is_wrong_comes_before_what_was_not_asked(tmp_path: Path, server: RangeServer) -> None:
     """Exit status 1 if a target is gone, whatever may not be asked yet."""
     source = tmp_path / "set.json"
-    refs = {"a": [f"{server.url}/f"], "b": [str(tmp_path / "gone")]}
+    root = {".zgroup": '{"zarr_format": 2}'}
+    refs = root | {"a": [f"{server.url}/f"], "b": [str(tmp_path / "gone")]}
     source.write_text(json.dumps(refs))
     assert run("check", source, "--targets").status == 1
     assert run("audit", source).status == 1
@@ -114,15 +111,6 @@ def test_what_is_wrong_comes_before_what_was_not_asked(tmp_path: Path, server: R
     assert run("check", source, "--targets").status == 2
     assert run("audit", source).status == 2
     assert server.requests == []
-
-
-def test_the_targets_as_a_page(tmp_path: Path, demo: Path) -> None:
-    checks = rx.open_references(demo / "sst.v0.json").check_targets()
-    checks.to_html(tmp_path / "page.html")
-    text = (tmp_path / "page.html").read_text()
-    assert text.startswith("<!doctype html>")
-    assert "sst_2025-07.nc" in text
-    assert "<script" not in text
 
 
 @pytest.mark.parametrize(

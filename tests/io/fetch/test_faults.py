@@ -556,9 +556,9 @@ def test_a_page_that_is_only_asked_for(server: RangeServer, headers: dict[str, s
     refs = rx.open_references(
         {name: [f"{server.url}/{name}", 0, 4] for name in ("whole", "ranges")}
     )
-    for found in refs.allowing(server.url).check_targets():
-        assert "sent a web page (it begins with <!DOCTYPE html)" in str(found.message)
-        assert found.state == "unreachable"
+    for found in refs.allowing(server.url).check_targets().files().to_pylist():
+        assert "sent a web page (it begins with <!DOCTYPE html)" in str(found["message"])
+        assert found["state"] == "unreachable"
     assert set(server.spans) == {"bytes=0-255"}
 
 

@@ -8,6 +8,7 @@ import pickle
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import botocore.session
@@ -23,6 +24,7 @@ from refexplorer.io.access import AccessPolicy, Options, parse
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.spec.references import Range, Url
+from tests.helpers.commands import run
 from tests.helpers.servers import RangeServer
 from tests.helpers.sets import bytes_at
 
@@ -259,3 +261,67 @@ def test_an_object_that_changes_between_two_reads(endpoint: str) -> None:
     writer.pipe_file("open-bucket/changing", BODY[::-1])
     with pytest.raises(FetchError, match=r"the file changed while it was read \(its version was"):
         reader.fetch("x/0", changing)
+
+
+METADATA = {
+    "zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "|u1", "compressor": None,
+    "filters": None, "order": "C", "fill_value": None,
+}  # fmt: skip
+
+
+@pytest.fixture
+def sets(endpoint: str) -> str:
+    """A set in each bucket, whose chunk is in that bucket."""
+    client: Any = botocore.session.Session().create_client(
+        "s3", region_name="us-east-1", endpoint_url=endpoint,
+        aws_access_key_id=KEYS["key"], aws_secret_access_key=KEYS["secret"],
+    )  # fmt: skip
+    for bucket, acl in (("open-bucket", "public-read"), ("closed-bucket", "private")):
+        keys = {".zgroup": {"zarr_format": 2}, "x/.zarray": METADATA}
+        body = json.dumps(keys | {"x/0": [f"s3://{bucket}/a/f.nc", 1, 4]}).encode()
+        client.put_object(Bucket=bucket, Key="set.json", Body=body, ACL=acl)
+    client.close()
+    return endpoint
+
+
+def option(text: str) -> list[str]:
+    return ["--storage-option", text]
+
+
+def test_commands_read_a_set_and_its_targets_in_a_bucket(sets: str) -> None:
+    place = option(f"s3.endpoint_url={sets}")
+    public = run("info", "s3://open-bucket/set.json", *place)
+    assert (public.status, "x\t4" in public.out) == (0, True), public
+    audited = run("audit", "s3://open-bucket/set.json", *place, "--decode", "all")
+    assert "all 1 chunks decode" in audited.out or "1 chunk decodes" in audited.out, audited
+    denied = run("info", "s3://closed-bucket/set.json", *place)
+    assert denied.status == 2
+    assert "access is denied" in denied.err
+    assert "--storage-option 's3://closed-bucket.key=…'" in denied.err
+    assert "storage_options" not in denied.err
+    for prefix in ("s3", "s3://closed-bucket"):
+        keys = [*option(f"{prefix}.key={KEYS['key']}"), *option(f"{prefix}.secret=knows")]
+        own = option(f"{prefix}.endpoint_url={sets}")
+        opened = run("verify", "s3://closed-bucket/set.json", *own, *keys)
+        assert "Read: 0 of 1 file" in opened.out, opened  # no file format, but it was read
+        audited = run("audit", "s3://closed-bucket/set.json", *own, *keys, "--decode", "all")
+        assert audited.status == 0, audited
+    assert run("ls", "s3://open-bucket/set.json", *place).status == 0
+    assert run("dialects", "s3://open-bucket/set.json", *place).status in (0, 1)
+
+
+def test_commands_take_a_profile_and_the_environment(
+    sets: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "credentials").write_text(
+        f"[work]\naws_access_key_id = {KEYS['key']}\naws_secret_access_key = {KEYS['secret']}\n"
+    )
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    place = ["s3://closed-bucket/set.json", *option(f"s3.endpoint_url={sets}")]
+    assert run("info", *place).status == 2  # nothing is taken unasked
+    assert run("info", *place, *option("s3.profile=work")).status == 0
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEYS["key"])
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEYS["secret"])
+    assert run("info", *place).status == 2
+    assert run("info", *place, *option("s3.anon=false")).status == 0
+    assert run("info", *place).status == 2  # an option is for one command

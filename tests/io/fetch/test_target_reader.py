@@ -207,8 +207,8 @@ def test_a_missing_relative_file_says_where_it_was_looked_for(
     assert "there is no such file" in message
     assert (f"no such file in {folder}; if its files" in message) is (url is not None)
     assert advice in message
-    (checked,) = refs.check_targets()
-    assert advice in str(checked.message)
+    (checked,) = refs.check_targets().files().to_pylist()
+    assert advice in str(checked["message"])
     if url is None:
         return
     moved = tmp_path / "elsewhere"

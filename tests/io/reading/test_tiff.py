@@ -55,7 +55,7 @@ def test_the_values_are_those_of_the_picture(tmp_path: Path, way: str) -> None:
     key = next(key for key in refs if not key.startswith("."))
     ladder = refs.trace(key)
     assert ladder.state == "fetched", ladder.message
-    assert refs.audit(decode="all").summary.good
+    assert refs.audit(decode="all").good
     assert {found.code for found in refs.diagnostics} == {"relative-url"}
 
 
@@ -81,7 +81,7 @@ def programs() -> Iterator[Interpreter]:
     "question",
     [
         "assert refs.trace('0.0').state == 'fetched', refs.trace('0.0')",
-        "assert refs.audit(decode='all').summary.good",
+        "assert refs.audit(decode='all').good",
         "refs.to_zarr()[:]",
     ],
 )

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
+from refexplorer.checks.states import UNREADABLE, LedgerState
 from refexplorer.refset.contents import internals
 from tests.helpers.explorer import Host, ask, later
 from tests.helpers.sets import GEN, metadata
@@ -106,10 +107,11 @@ def test_the_last_audit_counts_and_what_may_not_be_read_is_not_failed(demo: Path
     host = Host(refs)
     audit = refs.audit(decode="all")
     for row in table(host)["rows"]:
-        states = next(each.states for each in audit.summary.arrays if each.path == row["path"])
-        lost = sum(n for state, n in states.items() if state not in ("good", "decoded"))
-        assert row["counts"]["failed"] == (lost if lost + states.get("decoded", 0) else None)
-        assert row["counts"]["unread"] == states.get("good", 0)
+        states = next(each.states for each in audit.arrays if each.path == row["path"])
+        lost = sum(states.get(state, 0) for state in UNREADABLE)
+        decoded = states.get(LedgerState.DECODED, 0)
+        assert row["counts"]["failed"] == (lost if lost + decoded else None)
+        assert row["counts"]["unread"] == 0
     assert len(listed(host, "failed", None)) == table(host)["sums"]["failed"]
     away = rx.open_references({"a/.zarray": _metadata(2), "a/0": ["s3://bucket/f", 0, 1]})
     away.audit()

@@ -57,12 +57,12 @@ def test_targets_have_the_states_of_an_audit(refs: rx.ReferenceSet) -> None:
         "sst_2025-07.nc": "damaged", "sst_2025-08.nc": "good", "sst_2025-09.nc": "good",
         "sst_2025-10.nc": "unreachable", "land.bin": "good",
     }  # fmt: skip
-    table = {row["target"]: row for row in audit.targets().to_pylist()}
+    table = {row["target"]: row for row in audit.files().to_pylist()}
     assert {url: row["references"] for url, row in table.items()} == {
         row.url: row.ranges + row.whole for row in rows
     }
-    assert table["land.bin"]["target_size"] == 18_432
+    assert table["land.bin"]["size"] == 18_432
 
 
 def test_a_set_without_targets_has_none_in_its_audit() -> None:
-    assert rx.open_references({".zgroup": "{}"}).audit().targets().num_rows == 0
+    assert rx.open_references({".zgroup": "{}"}).audit().files().num_rows == 0

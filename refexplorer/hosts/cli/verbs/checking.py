@@ -4,193 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from refexplorer.checks.render.check_results import TargetChecks
-from refexplorer.checks.report_page import explained_code, report_page, titled, write_report
-from refexplorer.core.text import code, counted, shown
+from refexplorer.core.text import counted
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import (
-    HAS_ERRORS,
-    NOT_CHECKED,
     AsJson,
     SourceArgument,
     app,
     open_set,
-    severities,
-    size_cell,
 )
 from refexplorer.hosts.cli.verbs.making import Allow, Overwrite, RenameRules, pairs
-from refexplorer.spec.codes import Severity
-from refexplorer.spec.findings import Finding, grouped
-from refexplorer.verbs.referenceset import ReferenceSet
 
 if TYPE_CHECKING:
     from refexplorer.checks.engine import AuditProgress, AuditWatch
-    from refexplorer.checks.render.audit_report import Audit
-    from refexplorer.checks.render.check_results import TargetChecks
     from refexplorer.checks.report import Report
-
-_SHOWN = 200
-"""Diagnostics that are listed."""
-_CHARS = 400  # characters of a name: a file may hold any text
-
-
-def write_check_page(path: Path, refs: ReferenceSet, checks: TargetChecks | None) -> None:
-    """Write a page that needs nothing else."""
-    found = refs.diagnostics
-    name = shown(refs.source.name, _CHARS)
-    said = f"{counted(refs.count, 'key')}, {counted(len(found), 'diagnostic')}"
-    if checks is None:
-        said += "; the targets were not checked (use --targets) and no data was read"
-    rows = (
-        (
-            shown(str(each.severity)),
-            explained_code(each.code),
-            code(each.place, _CHARS),
-            shown(each.sentence, 2 * _CHARS),
-        )
-        for each in found[:_SHOWN]
-    )
-    head = ("Severity", "Code", "Where", "What, and what to do")
-    tables = titled("Diagnostics", head, rows, len(found))
-    targets = "" if checks is None else checks._repr_html_()
-    body = f'<div class="refexplorer"><p><b>{name}</b>: {shown(said)}.</p>{tables}</div>{targets}'
-    write_report(path, report_page(f"Check of {name}", body))
-
-
-_COLUMNS = ("State", "Target", "Size", "References", "Modified", "What to know")
-
-
-def check_targets(
-    refs: ReferenceSet, allow: list[str], resume: Path | None, as_json: bool
-) -> TargetChecks:
-    """Ask every target, several at a time, and print what was found."""
-    try:
-        found = _watched(refs, allow, resume)
-    except KeyboardInterrupt:
-        if resume is not None:
-            output.say(
-                f"Stopped. The answers are kept in {resume}; the same command asks again and "
-                "says what changed."
-            )
-        raise
-    if as_json:
-        counts = {"total": found.total, "unlisted": found.unlisted, "left_out": found.left_out}
-        fields = {"source": found.source} | counts
-        output.write_json(fields, "targets", map(asdict, found))
-    else:
-        output.write_rows(
-            _COLUMNS,
-            (
-                (
-                    *(each.words, each.url, size_cell(each.size), each.references, each.modified),
-                    output.options_text(each.message or ""),
-                )
-                for each in found
-            ),
-        )
-        output.say(f"{found.source}, {found.summary}")
-    return found
-
-
-def _watched(refs: ReferenceSet, allow: list[str], resume: Path | None) -> TargetChecks:
-    with output.counting("Asking targets") as count:
-
-        def checked(done: int, of: int) -> bool:
-            count(done, of)
-            return True
-
-        return refs.allowing(*allow).check_targets(resume=resume, checked=checked)
-
-
-FIRST_OF_A_GROUP = 3  # diagnostics with the same code that are printed; `--all` prints the others
-
-
-@app.command()
-def check(
-    source: SourceArgument,
-    targets: Annotated[
-        bool,
-        typer.Option("--targets", help="Request size and version of each target; no data is read."),
-    ] = False,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(help="Allow a place to be accessed: a folder, s3://bucket, a host."),
-    ] = None,
-    resume: Annotated[
-        Path | None,
-        typer.Option(help="File for the answers; the next run says which targets changed."),
-    ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="List each finding, where many are alike.")
-    ] = False,
-    page: Annotated[
-        Path | None, typer.Option("--html", help="Write the report to an HTML page.")
-    ] = None,
-    as_json: AsJson = False,
-) -> int:
-    """List what is wrong or odd, with the place and what to do.
-
-    Of many findings of one kind the first are listed. Targets are not asked without --targets,
-    and not read with it; `refexplorer audit` decodes. Exit status 2 if some may not be asked yet.
-    """
-    if (allow or resume) and not targets:
-        raise typer.BadParameter("--allow and --resume require --targets.")
-    refs = open_set(source)
-    if targets:
-        from refexplorer.hosts.cli.verbs.checking import check_targets
-
-        checks = check_targets(refs, allow or [], resume, as_json)
-        _write_check_page(page, refs, checks)
-        if checks.good:
-            return 0
-        return HAS_ERRORS if checks.has_errors else NOT_CHECKED
-    _write_check_page(page, refs, None)
-    counts = severities(refs)
-    if as_json:
-        fields = {"source": refs.source.name, "form": refs.source.form, "keys": refs.count}
-        written = (diagnostic.to_dict() for diagnostic in refs.diagnostics)
-        output.write_json(fields | counts, "diagnostics", written)
-        return HAS_ERRORS if counts["error"] else 0
-    for line in _diagnostic_lines(refs.diagnostics, every):
-        output.write_line(line)
-    found = ", ".join(f"{count:,} of severity {name}" for name, count in counts.items() if count)
-    code = next((one.code for one in refs.diagnostics if one.severity is not Severity.INFO), None)
-    explained = f" `refexplorer explain-code {code}` tells more of the first." if code else ""
-    keys = counted(refs.count, "key")
-    output.say(
-        f"{refs.source.name}: {keys}; {found or 'no diagnostics'}. The targets "
-        f"were not checked (use --targets) and no data was read.{explained}"
-    )
-    return HAS_ERRORS if counts["error"] else 0
-
-
-def _write_check_page(path: Path | None, refs: ReferenceSet, checks: TargetChecks | None) -> None:
-    if path is not None:
-        from refexplorer.hosts.cli.verbs.checking import write_check_page
-
-        with output.print_warnings():
-            write_check_page(path, refs, checks)
-
-
-def _diagnostic_lines(diagnostics: tuple[Finding, ...], every: bool) -> Iterator[str]:
-    """Yield what is said of the diagnostics; of many of one code the first, unless `every`."""
-    for group in grouped(diagnostics):
-        if every or not group.is_long:
-            yield from map(str, group.diagnostics)
-            continue
-        yield group.title
-        for diagnostic in group.diagnostics[:FIRST_OF_A_GROUP]:
-            yield f"    {diagnostic.place}: {diagnostic.sentence}"
-        left = len(group.diagnostics) - FIRST_OF_A_GROUP
-        yield f"    and {left:,} more (`--all` lists them)"
-
 
 Scheduler = Annotated[
     str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
@@ -202,6 +34,14 @@ Resume = Annotated[
     typer.Option(
         "--resume", help="Resume after the last finished part; changed files are read again."
     ),
+]
+Only = Annotated[
+    str | None, typer.Option(help="A share of the files: 3/30 is the third of thirty.")
+]
+Within = Annotated[str | None, typer.Option(help="Begin nothing after this time, such as 30m.")]
+Every = Annotated[bool, typer.Option("--all", help="List each finding, where many are alike.")]
+PageOption = Annotated[
+    Path | None, typer.Option("--html", help="Write the report to an HTML page.")
 ]
 
 
@@ -231,7 +71,7 @@ def watching(doing: str, results: Path | None) -> Iterator[AuditWatch]:
         raise
 
 
-def show(found: Audit | Report, page: Path | None, as_json: bool) -> None:
+def show(found: Report, page: Path | None, as_json: bool, every: bool) -> None:
     """Print what was found, and write its page."""
     if page is not None:
         with output.print_warnings():
@@ -239,7 +79,55 @@ def show(found: Audit | Report, page: Path | None, as_json: bool) -> None:
     if as_json:
         output.write_object(found.to_dict().items())
     else:
-        output.write_text(found)
+        output.write_text(found.to_text(every))
+
+
+@app.command()
+def check(
+    source: SourceArgument,
+    targets: Annotated[
+        bool,
+        typer.Option("--targets", help="Request size and version of each target; no data is read."),
+    ] = False,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(help="Allow a place to be accessed: a folder, s3://bucket, a host."),
+    ] = None,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    results: Results = None,
+    resume: Resume = False,
+    only: Only = None,
+    within: Within = None,
+    every: Every = False,
+    page: PageOption = None,
+    as_json: AsJson = False,
+) -> int:
+    """List what is wrong or odd, with the place and what to do.
+
+    Of many findings of one kind the first are listed. Targets are not asked without --targets,
+    and not read with it; `refexplorer audit` decodes. Exit status 2 if some may not be asked yet.
+    """
+    options = (allow, scheduler, workers, results, resume, only, within)
+    if any(options) and not targets:
+        raise typer.BadParameter("All options but --all, --html and --json require --targets.")
+    check_resume(resume, results)
+    refs = open_set(source)
+    if not targets:
+        found = refs.check()
+    else:
+        with watching("Asking targets", results) as watch:
+            found = refs.allowing(*allow or ()).check_targets(
+                scheduler=scheduler,
+                workers=workers,
+                results=results,
+                resume=resume,
+                watch=watch,
+                only=only,
+                within=within,
+            )
+    show(found, page, as_json, every)
+    return found.status
 
 
 @app.command()
@@ -254,15 +142,16 @@ def audit(
     workers: Workers = None,
     results: Results = None,
     resume: Resume = False,
-    page: Annotated[
-        Path | None, typer.Option("--html", help="Write the summary to an HTML page.")
-    ] = None,
+    only: Only = None,
+    within: Within = None,
+    every: Every = False,
+    page: PageOption = None,
     as_json: AsJson = False,
 ) -> int:
     """Ask targets, compare ranges with their sizes, decode chunks. Exit status 1 if any is wrong.
 
-    Values and metadata are not compared with the files; the answer says what was not checked. Exit
-    status 2 if nothing is wrong so far, but some targets may not be read yet.
+    Values and metadata are not compared with the files. Exit status 2 if nothing is wrong so far,
+    but some targets may not be read yet.
     """
     check_resume(resume, results)
     refs = open_set(source)
@@ -274,11 +163,11 @@ def audit(
             results=results,
             resume=resume,
             watch=watch,
+            only=only,
+            within=within,
         )
-    show(found, page, as_json)
-    if found.good:
-        return 0
-    return HAS_ERRORS if found.summary.has_errors else NOT_CHECKED
+    show(found, page, as_json, every)
+    return found.status
 
 
 class ValuesCompared(StrEnum):
@@ -301,15 +190,10 @@ def verify(
     workers: Workers = None,
     results: Results = None,
     resume: Resume = False,
-    only: Annotated[
-        str | None, typer.Option(help="A share of the files: 3/30 is the third of thirty.")
-    ] = None,
-    within: Annotated[
-        str | None, typer.Option(help="Begin nothing after this time, such as 30m.")
-    ] = None,
-    page: Annotated[
-        Path | None, typer.Option("--html", help="Write the report to an HTML page.")
-    ] = None,
+    only: Only = None,
+    within: Within = None,
+    every: Every = False,
+    page: PageOption = None,
     as_json: AsJson = False,
 ) -> int:
     """Compare the set with the files' own metadata. Exit status 1 if they differ.
@@ -332,7 +216,7 @@ def verify(
             only=only,
             within=within,
         )
-    show(found, page, as_json)
+    show(found, page, as_json, every)
     return found.status
 
 

@@ -14,6 +14,7 @@ from refexplorer.hosts.cli.program import (
     AsJson,
     SourceArgument,
     app,
+    asked_options,
     open_set,
     read_argument,
     status_of,
@@ -178,7 +179,7 @@ def dialects(
     fsspec, VirtualiZarr and icechunk are run where they are installed. A reader that refuses the
     set counts only where all do. Exit status 2 if none was run.
     """
-    verdicts = dialects_of(read_argument(source), readers=reader)
+    verdicts = dialects_of(read_argument(source), readers=reader, storage_options=asked_options())
     if as_json:
         output.write_json({"source": source}, "readers", (asdict(verdict) for verdict in verdicts))
     else:

@@ -1,1 +1,0 @@
-"""The results of a run for people and for other programs: `audit_report`, `verification`."""

@@ -16,6 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from refexplorer.core.processes import Answering, limit_memory, serve
+from refexplorer.formats.other_files import PROBE, kind_of
 
 ReaderKeys = Mapping[str, Any]
 PACKAGES = {
@@ -78,13 +79,13 @@ def _text_of(data: bytes) -> str:
 
 def _virtualizarr(document: Any, request: Mapping[str, Any]) -> ReaderKeys:
     """Return byte ranges by their keys, and of each array null at the key of its metadata."""
-    if request["form"] == "DMR++":
+    if request["form"] in ("DMR++", "data file"):
         from obspec_utils.registry import ObjectStoreRegistry
         from obstore.store import LocalStore
-        from virtualizarr.parsers import DMRPPParser
 
         registry = ObjectStoreRegistry({"file://": LocalStore()})
-        store = DMRPPParser()(url=f"file://{request['place']}", registry=registry)
+        parser = _parser_of(request["place"], request["form"])
+        store = parser(url=f"file://{request['place']}", registry=registry)
         dataset = store.to_virtual_dataset(loadable_variables=[])
         arrays = {str(name): each.data for name, each in dataset.variables.items()}
     else:
@@ -94,8 +95,27 @@ def _virtualizarr(document: Any, request: Mapping[str, Any]) -> ReaderKeys:
     found: dict[str, Any] = dict.fromkeys(f"{name}/.zarray" for name in arrays)
     for name, array in arrays.items():
         for index, entry in getattr(array, "manifest", _Nothing).dict().items():
-            found[f"{name}/{index}"] = [entry["path"], entry["offset"], entry["length"]]
+            found[f"{name}/{index or 0}"] = [entry["path"], entry["offset"], entry["length"]]
     return found
+
+
+def _parser_of(place: str, form: str) -> Any:
+    """Return VirtualiZarr's parser of a file; its error says which files it has none for."""
+    import virtualizarr.parsers
+
+    kind = "dmrpp"
+    if form == "data file":
+        with open(place, "rb") as file:  # noqa: PTH123  whatever the name is made of
+            kind = kind_of(file.read(PROBE)) or ""
+    name = _PARSERS.get(kind)
+    if name is None:
+        raise ValueError(f"it has no parser for {kind.upper() or 'such'} files")
+    return getattr(virtualizarr.parsers, name)()
+
+
+_PARSERS = {
+    "dmrpp": "DMRPPParser", "hdf5": "HDFParser", "netcdf3": "NetCDF3Parser", "fits": "FITSParser",
+}  # fmt: skip
 
 
 def _plain(value: object) -> object:

@@ -53,6 +53,7 @@ RUN = {
     "V1": (FSSPEC, JINJA, VIRTUALIZARR),
     "parquet": (FSSPEC, JINJA),
     "DMR++": (VIRTUALIZARR,),
+    "data file": (VIRTUALIZARR,),
     "Icechunk": (ICECHUNK,),
 }
 """Readers that can be run, by the form of the source."""
@@ -124,6 +125,8 @@ def _place(source: Source) -> tuple[str | None, str | None]:
         place, snapshot = (source.store[1] if local else None), None
     else:
         place, snapshot = source.place, None
+        if place is None and source.location is not None:
+            place = f"{source.location}/{source.name}"
     is_here = place is not None and "://" not in place and Path(place).exists()
     return (place if is_here else None), snapshot
 

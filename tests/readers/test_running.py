@@ -7,7 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import h5py
+import numpy as np
 import pytest
+import tifffile
 from fsspec.implementations.reference import ReferenceFileSystem
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -314,3 +317,22 @@ def test_code_for_fsspec_makes_the_same_keys(
     if options is not None:
         theirs = of_fsspec(document, options.get("simple_templates", True))
         assert theirs == comparable(refs.to_v0())
+
+
+@pytest.mark.child
+def test_virtualizarr_is_run_on_data_files(tmp_path: Path) -> None:
+    """It has parsers for some; a scalar and a group are what it may lack."""
+    pytest.importorskip("virtualizarr.parsers")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("x", data=np.arange(12).reshape(3, 4), chunks=(1, 4), compression=1)
+        file["s"] = 2.5
+    (verdict,) = rx.dialects(tmp_path / "a.h5", readers=[VIRTUALIZARR]).verdicts[1:]
+    assert (verdict.outcome, verdict.is_run) == ("same", True), verdict
+    with h5py.File(tmp_path / "g.h5", "w") as file:
+        file["g/x"] = np.arange(4)
+    ran = run("dialects", tmp_path / "g.h5", "--reader", VIRTUALIZARR)
+    assert (ran.status, "keys dropped" in ran.out) == (1, True)  # keys would be lost
+    tifffile.imwrite(tmp_path / "a.tif", np.zeros((4, 4), "u1"))
+    (verdict,) = rx.dialects(tmp_path / "a.tif", readers=[VIRTUALIZARR]).verdicts[1:]
+    assert verdict.outcome == "refused"
+    assert "no parser for TIFF files" in str(verdict.reasons[0])

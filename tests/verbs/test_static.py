@@ -13,7 +13,7 @@ from refexplorer.verbs.display import summary_text, tree_text
 from refexplorer.views.preview.axes import Coordinate
 from refexplorer.views.text.fixes import EditorDiagnostic
 from refexplorer.views.tree.tree_controller import collect
-from refexplorer.views.wire.json_form import to_wire
+from refexplorer.views.wire.messages import to_wire
 from tests.helpers.sets import DEMO, GEN, HOSTILE
 
 
@@ -75,6 +75,7 @@ def test_models_as_json() -> None:
         "values": [1.0, None, None],
         "times": False,
         "texts": None,
+        "along": None,
     }
     assert to_wire({Kind.URL: 2**53 + 1, "b": True, "c": "\ud800"}) == {
         "url": "9007199254740993",

@@ -23,7 +23,7 @@ from refexplorer.views.health.time_axes import TimeRange, TimeRanges
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import STOPPED, JobReport, go_on
 from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.operations import job, request
+from refexplorer.views.wire.requests import job, request
 
 if TYPE_CHECKING:
     from refexplorer.checks.engine import AuditProgress
@@ -39,6 +39,13 @@ _GRANTS = 8  # places to allow that an answer names
 WORKERS = 2
 """Threads, each with a process that reads files; the page answers others meanwhile."""
 _ORDER = list(Severity)
+
+
+def reading_of(refs: ReferenceSet, targets: Targets) -> ReadTerms:
+    """Return what the page may read of the targets, and how."""
+    policy, options = targets.policy, targets.storage_options
+    reading = ReadTerms(policy.location, policy.names, refs.limits, options, served=policy.served)
+    return reading.of(refs.source)
 
 
 class VerifiedFinding(Struct, frozen=True):
@@ -70,13 +77,6 @@ class LastVerified(Struct, frozen=True):
     """What the last comparison with the files found; null if there was none."""
 
     found: SetVerified | None
-
-
-def reading_of(refs: ReferenceSet, targets: Targets) -> ReadTerms:
-    """Return what the page may read of the targets, and how."""
-    policy, options = targets.policy, targets.storage_options
-    reading = ReadTerms(policy.location, policy.names, refs.limits, options, served=policy.served)
-    return reading.of(refs.source)
 
 
 class FilesCompared:

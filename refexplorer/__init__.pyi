@@ -17,7 +17,7 @@ from .io.reading.trace import Trace as Trace
 from .io.reading.trace_value import ValueOrigin as ValueOrigin
 from .checks.headlines import Claim as Claim, Headline as Headline
 from .checks.ledger import Ledger as Ledger
-from .checks.counts import CheckedArray as CheckedArray
+from .checks.ledger import CheckedArray as CheckedArray
 from .checks.report import Report as Report
 from .checks.states import (
     FileState as FileState,

@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from refexplorer.checks.counts import Counts
 from refexplorer.checks.executors import (
     ClusterTerms,
     Doing,
@@ -20,7 +19,7 @@ from refexplorer.checks.executors import (
     do_parts,
     thread_executor,
 )
-from refexplorer.checks.ledger import Ledger
+from refexplorer.checks.ledger import Counts, Ledger
 from refexplorer.checks.look.sets import (
     left_out_findings,
     note_references,

@@ -13,9 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from refexplorer.checks.counts import CheckedArray, Counts
 from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline
-from refexplorer.checks.ledger import Ledger
+from refexplorer.checks.ledger import CheckedArray, Counts, Ledger
 from refexplorer.checks.look.targets import RESULTS as REFERENCES
 from refexplorer.checks.records import RESULTS
 from refexplorer.checks.report_html import ReportHtml, write_report

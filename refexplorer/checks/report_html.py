@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.counts import CheckedArray, Counts
 from refexplorer.checks.headlines import Headline
+from refexplorer.checks.ledger import CheckedArray, Counts
 from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, UNCOMPARED
 from refexplorer.checks.states import CHUNK_TERMS, FileState
 from refexplorer.core.errors import SecretsWarning

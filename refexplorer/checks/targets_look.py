@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.counts import Counts
 from refexplorer.checks.engine import CheckRun, VersionsNow
 from refexplorer.checks.executors import Doing
 from refexplorer.checks.groups import FindingGroups, Reasons
+from refexplorer.checks.ledger import Counts
 from refexplorer.checks.look.targets import NO_SIZE, Auditor, TargetVersion, difference
 from refexplorer.checks.parts import OVERLAPS, PARTLY, coded, places_of
 from refexplorer.checks.records import NAMED_KEYS, FileDifference

@@ -25,7 +25,7 @@ from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import PARTS
 from refexplorer.views.wire.jobs import Jobs
 from refexplorer.views.wire.messages import NAMED, OTHERS, Event, tag_of
-from refexplorer.views.wire.operations import RequestMethod, operations
+from refexplorer.views.wire.requests import RequestMethod, operations
 
 Schema = dict[str, Any]
 

@@ -10,10 +10,9 @@ from msgspec import Struct
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.views.preview.values import load_xarray
-from refexplorer.views.wire.answering import sentence
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on, unheard
-from refexplorer.views.wire.operations import job
+from refexplorer.views.wire.requests import job, sentence
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet

@@ -12,7 +12,7 @@ from refexplorer.verbs.differing import diff
 from refexplorer.verbs.opening import history, open_references
 from refexplorer.views.wire.context import RepositoryVersions, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
-from refexplorer.views.wire.operations import job
+from refexplorer.views.wire.requests import job
 
 if TYPE_CHECKING:
     from refexplorer.formats.icechunk.history import RepositoryHistory, RepositoryListing

@@ -12,7 +12,7 @@ import numpy as np
 
 from refexplorer.io.decode.sizes import Index
 from refexplorer.io.reading.chunks import ArrayDecoder
-from refexplorer.views.wire.answering import Buffers, Message
+from refexplorer.views.wire.requests import Buffers, Message
 from tests.benchmarks.fetch import serving
 from tests.benchmarks.measuring import Case, Watch, checksum
 from tests.benchmarks.sets import WRITERS

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from refexplorer.views.editor.editor_controller import EditorController
-from refexplorer.views.wire.answering import Message
+from refexplorer.views.wire.requests import Message
 
 GOOD = {
     "version": 1,

@@ -10,7 +10,7 @@ import numpy as np
 
 import refexplorer as rx
 from refexplorer.views.explorer.explorer_controller import ExplorerController
-from refexplorer.views.wire.answering import Buffers, Message
+from refexplorer.views.wire.requests import Buffers, Message
 
 
 class Host:

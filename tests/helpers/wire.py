@@ -10,7 +10,7 @@ from typing import Any
 import fastjsonschema
 
 from refexplorer.hosts.schema import PROTOCOLS, requests, schema
-from refexplorer.views.wire.answering import Buffers, Message
+from refexplorer.views.wire.requests import Buffers, Message
 
 SCHEMA = schema()
 REQUESTS = {f"{name}/{each.name}": each for name in PROTOCOLS for each in requests(name)}

@@ -9,7 +9,7 @@ from pathlib import Path
 import refexplorer as rx
 from refexplorer.views.health.health import ChunkHealth
 from refexplorer.views.tree.rows import TroubleKeys
-from refexplorer.views.wire.failure_log import FailureLog
+from refexplorer.views.wire.context import FailureLog
 from tests.helpers.commands import run
 
 ARRAYS, WRONG = 36, 24

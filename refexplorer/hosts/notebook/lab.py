@@ -17,8 +17,8 @@ from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import EXPLORER, described
-from refexplorer.views.wire.answering import Message, sentence
-from refexplorer.views.wire.json_form import to_wire
+from refexplorer.views.wire.messages import to_wire
+from refexplorer.views.wire.requests import Message, sentence
 
 TARGET = "refexplorer.tab"
 _STEPS = 100

@@ -23,9 +23,8 @@ from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.preview.values import cache_of
 from refexplorer.views.registry import EXPLORER, described, part_named
 from refexplorer.views.static_html import explorer_html, explorer_text
-from refexplorer.views.wire.answering import event
 from refexplorer.views.wire.messages import SourceChanged
-from refexplorer.views.wire.operations import question
+from refexplorer.views.wire.requests import event, question
 
 
 class StaticWidget(anywidget.AnyWidget):

@@ -31,9 +31,17 @@ from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import EXPLORER, SCREENS, addressed, described, screens
-from refexplorer.views.wire.answering import Buffers, Message, event, failure, sentence
 from refexplorer.views.wire.messages import Bytes, Event
-from refexplorer.views.wire.operations import bound, read, request
+from refexplorer.views.wire.requests import (
+    Buffers,
+    Message,
+    bound,
+    event,
+    failure,
+    read,
+    request,
+    sentence,
+)
 
 Arguments = TypeVarTuple("Arguments")
 

@@ -27,11 +27,10 @@ from refexplorer.core.text import counted
 from refexplorer.refset.contents import internals
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.cells import code_of_measure
-from refexplorer.views.wire.answering import Buffers, floats
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.operations import job
+from refexplorer.views.wire.requests import Buffers, floats, job
 
 CELLS = 48
 """Most rows and most columns."""

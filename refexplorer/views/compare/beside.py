@@ -21,10 +21,9 @@ from refexplorer.views.preview.values import (
     load_array_libraries,
     subtract_integers,
 )
-from refexplorer.views.wire.answering import Buffers
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport
-from refexplorer.views.wire.operations import job
+from refexplorer.views.wire.requests import Buffers, job
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta

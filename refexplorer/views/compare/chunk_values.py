@@ -35,11 +35,10 @@ from refexplorer.views.preview.values import (
     thinning,
     type_name,
 )
-from refexplorer.views.wire.answering import Buffers, floats
-from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.failure_log import FailureLog
+from refexplorer.views.wire.context import FailureLog, ViewContext
 from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.messages import Count, ReadOutcome, Real
+from refexplorer.views.wire.requests import Buffers, floats
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta

@@ -23,7 +23,6 @@ from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_models import (
     EditReply,
     EntryPage,
-    Examples,
     Help,
     Remarks,
     Replaced,
@@ -60,10 +59,18 @@ from refexplorer.views.text.positions import (
     formatted,
     window_of,
 )
-from refexplorer.views.wire.answering import Buffers, Message, Post, event, nowhere
 from refexplorer.views.wire.jobs import Jobs
 from refexplorer.views.wire.messages import Count, Event, SourceChanged
-from refexplorer.views.wire.operations import Bound, answer, bound, request
+from refexplorer.views.wire.requests import (
+    Buffers,
+    Message,
+    Post,
+    answer,
+    bound,
+    event,
+    nowhere,
+    request,
+)
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -136,14 +143,9 @@ class EditorController:
         self._error: RefexplorerError | None = None
         self._read_by: dict[str, KeysRead] = {}
         self._jobs = Jobs(lambda *posted: self.post(*posted))
-        self._parts = (self._jobs, Shortening(self), Specification(self))
+        self.answers = bound([self, self._jobs, Shortening(self), Specification(self)])
         self._start = as_text(document)
         self._follow(self._start)
-
-    @property
-    def answers(self) -> Bound:
-        """What answers each request."""
-        return bound([self, *self._parts])
 
     @property
     def document(self) -> str:
@@ -214,7 +216,9 @@ class EditorController:
     @request("hello")
     def hello(self) -> Welcome:
         """Begin."""
-        return self._shown_as(Welcome, help=Help(PART_HELP, FILTER_HELP))
+        return self._shown_as(
+            Welcome, help=Help(PART_HELP, FILTER_HELP), examples=tuple(example_sets())
+        )
 
     @request("window")
     def look(self, line: int) -> Replaced:
@@ -291,25 +295,17 @@ class EditorController:
         """Write the text so that a person can read it; it comes as an event, as from Python."""
         self.document = formatted(self.document)
 
-    @request("start")
-    def show_start(self) -> Text:
-        """Ask for the text to begin with, which the text in the editor is compared with."""
-        return Text(self._start)
-
-    @request("examples")
-    def examples(self) -> Examples:
-        """Ask which texts can be put into the editor."""
-        return Examples(tuple(example_sets()))
-
-    @request("example")
-    def show_example(
+    @request("text")
+    def show_text(
         self,
-        title: str,  # One of those that `examples` gives
+        example: str | None = None,  # The title of an example; null: the text to begin with
     ) -> Text:
-        """Ask for the text of an example."""
-        path = example_sets().get(title)
+        """Ask for a text that the one in the editor may be compared with, or replaced by."""
+        if example is None:
+            return Text(self._start)
+        path = example_sets().get(example)
         if path is None:
-            raise RefexplorerError(f"There is no example {title!r}.")
+            raise RefexplorerError(f"There is no example {example!r}.")
         return Text(path.read_text(encoding="utf-8"))
 
     @request("uses")
@@ -323,19 +319,18 @@ class EditorController:
         return Used(self.version, Uses(found.what, tuple(ranges)))
 
     @request("seek")
-    def seek(self, text: str) -> RowIndex:
-        """Find a row by its key or its number."""
-        return RowIndex(self._index(seek(self.opened(), text)))
-
-    @request("at")
-    def find_item(
+    def seek(
         self,
-        gen: int,  # Its place
-        places: dict[str, int],  # For each dimension, which of its values, from 0
+        text: str = "",  # A key, or the number of one
+        # gen, places: In place of it a gen item, and for each dimension which of its values
+        gen: int | None = None,
+        places: dict[str, int] | None = None,
     ) -> RowIndex:
-        """Find the row that a gen item makes."""
+        """Find a row."""
         refs = self.opened()
-        key = key_of(refs, gen, places)
+        if gen is None:
+            return RowIndex(self._index(seek(refs, text)))
+        key = key_of(refs, gen, places or {})
         if key not in refs:
             raise RefexplorerError(f"`{key}` has no reference: its templates fail.")
         return RowIndex(self._index(refs.number(key)))

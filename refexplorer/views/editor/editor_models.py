@@ -94,6 +94,7 @@ class Welcome(Replaced, frozen=True, kw_only=True):
     """The text to begin with."""
 
     help: Help
+    examples: tuple[str, ...]  # The titles of the texts that can be put into the editor
     exercises: tuple[ListedExercise, ...] | UnsetType = UNSET  # All of them, with exercises only
 
 
@@ -124,12 +125,6 @@ class Text(Struct, frozen=True):
     """The text that is in the editor now."""
 
     document: str
-
-
-class Examples(Struct, frozen=True):
-    """The titles of the texts that can be put into the editor."""
-
-    titles: tuple[str, ...]
 
 
 class EntryPage(Struct, frozen=True):

@@ -19,7 +19,7 @@ from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_models import Text, V0Text
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.operations import job, request
+from refexplorer.views.wire.requests import job, request
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -107,23 +107,15 @@ class Shortening:
         self._pair = None if document is None else (text, document)
         return Shortened(found)
 
-    @request("shorten.take")
-    def take(self) -> Text:
-        """Put the shorter text into the editor."""
-        return self._put(*self._found())
-
-    @request("shorten.back")
-    def put_back(self) -> Text:
-        """Put the text back that was there before the shorter one."""
-        return self._put(*reversed(self._found()))
-
-    def _found(self) -> tuple[str, str]:
+    @request("shorten.put")
+    def put(
+        self,
+        back: bool = False,  # Whether the text that was there before comes back
+    ) -> Text:
+        """Put the shorter text into the editor, unless its text is another one by now."""
         if self._pair is None:
             raise RefexplorerError("No shorter text was found yet.")
-        return self._pair
-
-    def _put(self, old: str, new: str) -> Text:
-        """Put one text in place of another, unless that is no longer there."""
+        old, new = reversed(self._pair) if back else self._pair
         if self._editor.document != old:
             raise RefexplorerError("The text was changed in the meantime and is kept as it is.")
         self._editor.document = new

@@ -30,7 +30,7 @@ from refexplorer.views.exercises.answers import GivenAnswer
 from refexplorer.views.exercises.exercise_checks import Fault, judge
 from refexplorer.views.exercises.exercise_models import Exercise, exercises
 from refexplorer.views.text.fixes import EditorDiagnostic, sentence_of
-from refexplorer.views.wire.operations import request
+from refexplorer.views.wire.requests import request
 
 
 class TellingStage(IntEnum):
@@ -322,9 +322,9 @@ class ExercisesController(EditorController):
         self._shown_solutions.add(self._exercise.name)
         return self._state()
 
-    def show_start(self) -> Text:
-        """Return the text to begin with."""
-        return Text(self._exercise.start)
+    def show_text(self, example: str | None = None) -> Text:
+        """Ask for an example, or the text that the task begins with."""
+        return Text(self._exercise.start) if example is None else super().show_text(example)
 
     @request("exercise")
     def choose_exercise(self, name: str) -> Replaced:

@@ -27,13 +27,26 @@ from refexplorer.views.registry import PARTS
 from refexplorer.views.tree.order import data_variables
 from refexplorer.views.tree.tree_controller import known_path
 from refexplorer.views.versions import VersionPicker, own_versions
-from refexplorer.views.wire.answering import Buffers, Message, Post, event, nowhere
-from refexplorer.views.wire.context import RepositoryVersions, ViewContext
-from refexplorer.views.wire.failure_log import FailureLog, failure_log_of
+from refexplorer.views.wire.context import (
+    FailureLog,
+    RepositoryVersions,
+    ViewContext,
+    failure_log_of,
+)
 from refexplorer.views.wire.jobs import JobReport, Jobs
 from refexplorer.views.wire.messages import Count, Event, SourceChanged
 from refexplorer.views.wire.notes import Note, known, notes
-from refexplorer.views.wire.operations import answer, bound, job, request
+from refexplorer.views.wire.requests import (
+    Buffers,
+    Message,
+    Post,
+    answer,
+    bound,
+    event,
+    job,
+    nowhere,
+    request,
+)
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet

@@ -30,11 +30,10 @@ from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.geo.points import index_of, place_of_label, point_parts
 from refexplorer.views.preview.regions import ChunkRuns, chunk_runs, chunks_touched, whole
 from refexplorer.views.preview.values import DecodedChunks, Decoding, load_array_libraries, physical
-from refexplorer.views.wire.answering import Buffers, floats
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.operations import job
+from refexplorer.views.wire.requests import Buffers, floats, job
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta

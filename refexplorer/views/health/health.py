@@ -26,7 +26,7 @@ from refexplorer.refset.summary import ArrayStates
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.keys import folders_above
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.views.wire.failure_log import FailureLog
+from refexplorer.views.wire.context import FailureLog
 from refexplorer.views.wire.messages import Count
 from refexplorer.views.wire.notes import known
 

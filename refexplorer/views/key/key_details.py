@@ -21,11 +21,10 @@ from refexplorer.views.code.cells import PictureLook, cell
 from refexplorer.views.editor.editor_rows import Derived, steps_of
 from refexplorer.views.preview.regions import parse
 from refexplorer.views.preview.values import load_array_libraries
-from refexplorer.views.wire.answering import Buffers, floats
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.messages import Count, ReadOutcome, Real
-from refexplorer.views.wire.operations import job
+from refexplorer.views.wire.requests import Buffers, floats, job
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet

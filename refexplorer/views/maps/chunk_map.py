@@ -18,12 +18,10 @@ from refexplorer.io.decode.sizes import Index
 from refexplorer.refset.chunk_grid import DENSE_CHUNKS, STATES, ChunkReferences, GridView, reduce
 from refexplorer.refset.moves import CHANGES
 from refexplorer.verbs.differing import MARKS, Difference
-from refexplorer.views.wire.answering import Buffers, floats
-from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.failure_log import FailureLog
+from refexplorer.views.wire.context import FailureLog, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.operations import job
+from refexplorer.views.wire.requests import Buffers, floats, job
 
 if TYPE_CHECKING:
     pass

@@ -23,11 +23,10 @@ from refexplorer.views.code.cells import code_of_check
 from refexplorer.views.health.health_controller import WORKERS, reading_of
 from refexplorer.views.maps.target_dates import TargetDates
 from refexplorer.views.maps.target_listing import Known, TargetListing, TargetQuery, TargetRow
-from refexplorer.views.wire.answering import Buffers, floats
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.operations import job
+from refexplorer.views.wire.requests import Buffers, floats, job
 
 if TYPE_CHECKING:
     from refexplorer.checks.report import Report

@@ -57,11 +57,10 @@ from refexplorer.views.preview.values import (
     type_name,
     value_text,
 )
-from refexplorer.views.wire.answering import Buffers
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport, unheard
 from refexplorer.views.wire.messages import Count, Event
-from refexplorer.views.wire.operations import job, request
+from refexplorer.views.wire.requests import Buffers, job, request
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta

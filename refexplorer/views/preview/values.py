@@ -22,7 +22,7 @@ from refexplorer.io.reading.chunks import ArrayDecoder, ArrayValues, failed, rea
 from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.selection import Assembled
 from refexplorer.views.preview.regions import Region, chunks_touched
-from refexplorer.views.wire.failure_log import FailureLog
+from refexplorer.views.wire.context import FailureLog
 from refexplorer.views.wire.jobs import JobReport, unheard
 
 if TYPE_CHECKING:

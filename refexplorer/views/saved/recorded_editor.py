@@ -12,7 +12,7 @@ from refexplorer.views.editor.editor_controller import ROWS, EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import Exercise
 from refexplorer.views.saved.recorder import Packer, Recorder
-from refexplorer.views.wire.answering import Message
+from refexplorer.views.wire.requests import Message
 
 _PLACES = 2_000
 """Of the text, which light up their rows and their rules."""
@@ -31,7 +31,7 @@ def record_editor(controller: EditorController, facts: Message) -> str:
     for code in {note["code"] for note in notes["notes"]}:
         recorder.keep("code", code=code)
     rows = keep_text(recorder, controller.document)
-    recorder.keep("start")
+    recorder.keep("text")
     recorder.keep("v0")
     recorder.keep("v0", sure=True)
     content = {

@@ -11,9 +11,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from refexplorer.views.wire.answering import Buffers, Message
-from refexplorer.views.wire.json_form import to_wire
-from refexplorer.views.wire.operations import Bound, question
+from refexplorer.views.wire.messages import to_wire
+from refexplorer.views.wire.requests import Bound, Buffers, Message, question
 
 _LEVEL = 6
 """Level 9 takes four times as long for 2.5 % less."""

@@ -14,7 +14,7 @@ from refexplorer.views.maps.target_listing import TargetQuery
 from refexplorer.views.registry import described
 from refexplorer.views.saved.recorder import Packer, Recorder
 from refexplorer.views.tree.tree_controller import ROWS
-from refexplorer.views.wire.answering import Message
+from refexplorer.views.wire.requests import Message
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet

@@ -39,7 +39,7 @@ from refexplorer.views.tree.rows import (
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.operations import job, request
+from refexplorer.views.wire.requests import job, request
 
 if TYPE_CHECKING:
     from refexplorer.verbs.differing import Difference

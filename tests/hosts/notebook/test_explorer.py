@@ -7,7 +7,7 @@ from refexplorer.core.errors import RefexplorerError, SourceError
 from refexplorer.hosts import bundle_path
 from refexplorer.hosts.notebook.widgets import explore
 from refexplorer.verbs.opening import open_references
-from refexplorer.views.wire.answering import Message
+from refexplorer.views.wire.requests import Message
 
 
 def test_shows_a_set_that_is_open() -> None:

@@ -206,6 +206,9 @@ def test_what_is_not_known_is_named_and_never_called_broken(
     (finding,) = [each for each in refs.diagnostics if each.code == "codec-not-installed"]
     assert sentence in finding.message
     assert "bad-metadata" not in {each.code for each in refs.diagnostics}
+    report = refs.audit()
+    assert sentence in str(report)
+    assert "undecodable" not in str(report)
 
 
 def test_the_registries_have_what_the_tests_try() -> None:

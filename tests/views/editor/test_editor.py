@@ -160,19 +160,19 @@ def test_the_text_to_begin_with_is_told_whatever_became_of_it() -> None:
     host = Host('{"a": "x"}')
     host.ask("edit", document='{"a": "y"}')
     host.controller.document = '{"a": "z"}'
-    assert host.ask("start")["document"] == '{"a": "x"}'
+    assert host.ask("text")["document"] == '{"a": "x"}'
 
 
 def test_examples_are_shipped_sets_that_are_a_text() -> None:
     host = Host()
-    titles = host.ask("examples")["titles"]
+    titles = host.ask("hello")["examples"]
     assert "The specification's own example, V1" in titles
     assert "The same as parquet" not in titles
     for title in titles:
-        text = host.ask("example", title=title)["document"]
+        text = host.ask("text", example=title)["document"]
         assert "error" not in host.ask("edit", document=text)
         assert host.ask("hello")["good"]
-    assert "no example" in host.ask("example", title="../../secret")["error"]
+    assert "no example" in host.ask("text", example="../../secret")["error"]
 
 
 def test_advice_in_the_editor_names_no_python() -> None:

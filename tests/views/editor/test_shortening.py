@@ -12,7 +12,7 @@ import refexplorer as rx
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.editor.shortening import shortened
 from refexplorer.views.text import positions as windows
-from refexplorer.views.wire.answering import Message
+from refexplorer.views.wire.requests import Message
 
 REGULAR: dict[str, Any] = {f"x/{i}": [f"s3://b/{i}.nc", 8, 100 * i] for i in range(50)}
 TEXT = json.dumps({"a": "text", **REGULAR}, indent=1)
@@ -43,22 +43,22 @@ def test_what_was_found_is_told_before_it_is_taken_and_can_be_put_back() -> None
     assert shorter["found"]
     assert shorter["rows"][0] == ["gen[0]", "x/{{i}}", "s3://b/{{i}}.nc"]
     assert (shorter["explicit"], shorter["explicit_count"]) == (["a"], 1)
-    taken = host.ask("shorten.take")["document"]
+    taken = host.ask("shorten.put")["document"]
     assert shorter["sizes"].startswith(f"{len(TEXT) / 1000:.2f} kB before, {len(taken)} B after")
     assert taken == host.controller.document
     assert rx.expand(taken).v0 == json.loads(TEXT)
     assert len(taken.splitlines()) < 15
-    assert host.ask("shorten.back")["document"] == host.controller.document == TEXT
+    assert host.ask("shorten.put", back=True)["document"] == host.controller.document == TEXT
 
 
 def test_what_is_as_short_as_can_be_stays() -> None:
     for text in ('{\n    "a": "text"\n}', '{"version": 1}'):
         host = Host(text)
         assert not host.find()["shorter"]["found"]
-        assert "No shorter text" in host.ask("shorten.take")["error"]
+        assert "No shorter text" in host.ask("shorten.put")["error"]
     host = Host(TEXT)
     host.find()
-    host.ask("shorten.take")
+    host.ask("shorten.put")
     assert not host.find()["shorter"]["found"]
 
 
@@ -66,7 +66,7 @@ def test_a_text_that_changed_or_has_mistakes_is_left_alone() -> None:
     host = Host(TEXT)
     host.find()
     host.ask("edit", document=TEXT.replace("text", "other"))
-    assert "changed in the meantime" in host.ask("shorten.take")["error"]
+    assert "changed in the meantime" in host.ask("shorten.put")["error"]
     assert "other" in host.controller.document
     bad = {**REGULAR, "b": ["url", -1, 5]}
     assert "fix the text first" in Host(json.dumps(bad)).find()["error"]
@@ -100,6 +100,6 @@ def test_a_large_text_gives_way_to_a_short_one(monkeypatch: pytest.MonkeyPatch) 
     host = Host(json.dumps({f"x/{i}.{j}": [f"s3://b/{i}.nc", 100 * j, 100] for i, j in keys}))
     assert host.ask("hello")["window"] is not None
     host.find()
-    host.ask("shorten.take")
+    host.ask("shorten.put")
     assert host.ask("hello")["window"] is None
     assert host.ask("hello")["total"] == 6_000

@@ -51,7 +51,7 @@ def test_a_place_in_the_dimensions_leads_to_its_row_and_back() -> None:
         {"name": "t", "size": 500_000, "start": 10, "step": 2, "listed": None},
         {"name": "c", "size": 2, "start": None, "step": None, "listed": [7, 3]},
     ]
-    index = host.ask("at", gen=0, places={"t": 499_999, "c": 1})["index"]
+    index = host.ask("seek", gen=0, places={"t": 499_999, "c": 1})["index"]
     assert index == 10**6
     (row,) = host.ask("rows", start=index, n=1)["rows"]
     assert row["key"] == f"v/{10 + 2 * 499_999}.3"
@@ -61,11 +61,11 @@ def test_a_place_in_the_dimensions_leads_to_its_row_and_back() -> None:
 
 def test_places_that_are_not_there_say_so() -> None:
     host = Host()
-    assert "no such combination" in host.ask("at", gen=0, places={"i": 3})["error"]
-    assert "gen[4] generates no keys" in host.ask("at", gen=4, places={})["error"]
+    assert "no such combination" in host.ask("seek", gen=0, places={"i": 3})["error"]
+    assert "gen[4] generates no keys" in host.ask("seek", gen=4, places={})["error"]
     odd = {**GOOD, "gen": [{**GOOD["gen"][0], "url": "{{ 1 // i }}"}]}  # type: ignore[index]
     host.ask("edit", document=json.dumps(odd))
-    assert "error" in host.ask("at", gen=0, places={"i": 0})
+    assert "error" in host.ask("seek", gen=0, places={"i": 0})
 
 
 def test_a_v0_document_can_be_wrapped() -> None:

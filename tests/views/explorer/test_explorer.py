@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refexplorer.views.wire.answering import Buffers, Message
+from refexplorer.views.wire.requests import Buffers, Message
 from tests.helpers.explorer import Host
 from tests.helpers.servers import RangeServer, range_server
 from tests.helpers.sets import DEMO, GEN, raw_set

@@ -13,8 +13,7 @@ from refexplorer.io.fetch.targets import Targets
 from refexplorer.views.compared import Comparison
 from refexplorer.views.maps.chunk_map import ChunkMap
 from refexplorer.views.maps.target_map import TargetMapView
-from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.failure_log import FailureLog
+from refexplorer.views.wire.context import FailureLog, ViewContext
 from refexplorer.views.wire.jobs import unheard
 from tests.helpers.audits import audit_in_parts
 

@@ -22,7 +22,7 @@ SAME: list[dict[str, Any]] = [
     {"op": "notes"},
     {"op": "readers"},
     {"op": "rules"},
-    {"op": "start"},
+    {"op": "text"},
     {"op": "rows", "start": 0, "n": 60, "reader": ""},
     {"op": "rows", "start": 1, "n": 1},
     {"op": "rules.places", "name": "product"},
@@ -53,6 +53,8 @@ def test_it_answers_as_python_does(text: str, replays: Replays) -> None:
         ((expected, _),) = python.handle({"id": "t", **message})
         expected = json.loads(json.dumps(expected))
         del expected["id"]
+        if message["op"] == "hello":  # its text stays as it is
+            expected["examples"] = []
         if message["op"] == "rows":  # the table ends with the rows that are on the page
             expected["total"] = min(expected["total"], 1000)
         assert answer == expected, message

@@ -17,7 +17,7 @@ from refexplorer import demo
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.saved.recorder import defaults_of, name_of
 from refexplorer.views.saved.recording import Recording, record
-from refexplorer.views.wire.operations import question
+from refexplorer.views.wire.requests import question
 from tests.helpers.earth_sets import global_set
 from tests.helpers.explorer import Host, later
 from tests.helpers.replaying import SAVED, Replays

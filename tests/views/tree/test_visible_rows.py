@@ -8,7 +8,7 @@ import pytest
 import refexplorer as rx
 from refexplorer.views.health.health import ChunkHealth
 from refexplorer.views.tree.rows import AllKeys, TroubleKeys, VisibleTree
-from refexplorer.views.wire.failure_log import FailureLog
+from refexplorer.views.wire.context import FailureLog
 from tests.helpers.sets import GEN
 
 

@@ -15,11 +15,10 @@ from refexplorer.hosts.schema import PROTOCOLS, field_notes, fields_of, requests
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.registry import PARTS, ExplorerPart
-from refexplorer.views.wire.answering import Buffers, Message
 from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.messages import EXACT
-from refexplorer.views.wire.operations import answer as ask
-from refexplorer.views.wire.operations import bound, job
+from refexplorer.views.wire.requests import Buffers, Message, bound, job
+from refexplorer.views.wire.requests import answer as ask
 from tests.helpers.explorer import Host
 from tests.helpers.sets import DEMO
 from tests.helpers.sources import PACKAGE, modules

@@ -30,7 +30,7 @@ export class Comparing extends Store<ComparingState> {
 
   async withStart(): Promise<void> {
     try {
-      this.begin("the start", (await this.wire.request("start")).document);
+      this.begin("the start", (await this.wire.request("text")).document);
     } catch (error) {
       this.set({ trouble: (error as Error).message });
     }

@@ -27,6 +27,8 @@ import { Tracing } from "./derived/tracing.ts";
 export interface EditorState {
   /** Null until the document is here. */
   help: Help | null;
+  /** Titles of the texts to begin with. */
+  examples: readonly string[];
   failure: string | null;
   reply: EditReply | null;
   /** The text that `reply` is about. */
@@ -80,7 +82,17 @@ export class EditorSession extends Store<EditorState> {
   private readonly offs: Off[];
 
   constructor(host: Host) {
-    super({ help: null, failure: null, reply: null, text: "", good: null, remarks: null, reader: "", origin: null });
+    super({
+      help: null,
+      examples: [],
+      failure: null,
+      reply: null,
+      text: "",
+      good: null,
+      remarks: null,
+      reader: "",
+      origin: null,
+    });
     this.host = host;
     this.wire = new Wire(host);
     this.rows = new RowWindow(
@@ -125,7 +137,7 @@ export class EditorSession extends Store<EditorState> {
       this.told = hello.document;
       this.tasks.list(hello.exercises ?? []);
       await this.begunBy(hello);
-      this.set({ help: hello.help });
+      this.set({ help: hello.help, examples: hello.examples });
     } catch (error) {
       this.set({ failure: (error as Error).message });
     }
@@ -209,7 +221,7 @@ export class EditorSession extends Store<EditorState> {
     } else if (begun.task) {
       await this.tasks.restart();
     } else {
-      const { document } = await this.wire.request("start");
+      const { document } = await this.wire.request("text");
       this.leaveLink();
       this.start({ ...begun, document, linked: false });
       void this.ask();
@@ -257,7 +269,7 @@ export class EditorSession extends Store<EditorState> {
 
   private async find([gen, places]: [number, Record<string, number>]): Promise<void> {
     try {
-      const { index } = await this.wire.request("at", { gen, places });
+      const { index } = await this.wire.request("seek", { gen, places });
       this.tracing.choose(Number(index));
       this.set({ failure: null });
     } catch (error) {
@@ -292,14 +304,9 @@ export class EditorSession extends Store<EditorState> {
     }
   }
 
-  /** Titles of the texts to begin with. */
-  async examples(): Promise<readonly string[]> {
-    return (await this.wire.request("examples")).titles;
-  }
-
   async example(title: string): Promise<string | null> {
     try {
-      return (await this.wire.request("example", { title })).document;
+      return (await this.wire.request("text", { example: title })).document;
     } catch (error) {
       this.set({ failure: (error as Error).message });
       return null;

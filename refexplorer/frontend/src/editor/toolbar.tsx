@@ -1,6 +1,6 @@
 /** Above the text and the rows: the way to a row, texts to begin with, and the document to take away. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
 import { Sentence, toClipboard } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
@@ -93,17 +93,7 @@ export function Export({ session, isTask, isOnPage }: ExportProps) {
 
 /** Puts one of the shipped sets into the editor; what was there is a step to undo. */
 export function Examples({ session, write }: { session: EditorSession; write(text: string): void }) {
-  const [titles, setTitles] = useState<readonly string[]>([]);
-  useEffect(() => {
-    let isCurrent = true;
-    session.examples().then(
-      (found) => isCurrent && setTitles(found),
-      () => undefined,
-    );
-    return () => {
-      isCurrent = false;
-    };
-  }, [session]);
+  const { examples: titles } = useStore(session);
   const show = async (title: string) => {
     const text = await session.example(title);
     if (text !== null) write(text);

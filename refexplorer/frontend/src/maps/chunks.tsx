@@ -14,6 +14,7 @@ import { ChunkBoard, domainOf, ramp } from "./chunkboard.tsx";
 import { Choice, Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
 import { isNarrowed, type GridPicture, type Span } from "./maps.ts";
 import { kindInk, series } from "./palette.ts";
+import { WHOLE } from "../explorer/state.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 
 export function Chunks({ session }: { session: ExplorerSession }) {
@@ -53,7 +54,7 @@ export function Chunks({ session }: { session: ExplorerSession }) {
     <>
       <Waited waiting={session.maps.counting} />
       <Waited waiting={session.comparing.drawing} />
-      <Heading grid={grid} />
+      <Heading grid={grid} alone={session.part !== WHOLE || grid.array !== wanted} />
       <Controls grid={grid} by={by} looks={looks} setBy={setBy} show={session.maps.showGrid.bind(session.maps)} />
       {grid.rows * grid.columns === 0 ? (
         <Blank sentence={`${array || "/"} has a dimension of length 0, so it has no chunks.`} />
@@ -87,7 +88,7 @@ function deeper({ axes, grid }: GridPicture, spans: Span[], window: Span[]): Spa
   });
 }
 
-function Heading({ grid }: { grid: GridPicture }) {
+function Heading({ grid, alone }: { grid: GridPicture; alone: boolean }) {
   const total = grid.window.reduce((product, [start, stop]) => product * (stop - start), 1);
   const absent = Number(grid.counts[0]);
   const size = grid.grid.map((n, i) => (named(grid, i) ? `${grid.dimensions[i]} ` : "") + count(n)).join(" × ");
@@ -102,7 +103,7 @@ function Heading({ grid }: { grid: GridPicture }) {
   ];
   return (
     <div>
-      <h2 class="data-title">{grid.array || "/"}</h2>
+      {alone && <h2 class="data-title">{grid.array || "/"}</h2>}
       <p class="caption">{parts.filter(Boolean).join(" · ")}</p>
     </div>
   );

@@ -271,8 +271,8 @@ function Offer({ plan: { estimate, chunk_count, grant }, busy, read, allow }: Of
     Number(estimate.requests) > 1 ? counted(estimate.requests, "request") : "",
   ].filter(Boolean);
   if (grant === "") return <Failure sentence={`${estimate.label}: this page may not read it.`} />;
-  const label =
-    grant === null ? estimate.label : `Allow ${grant}: ${estimate.label[0]!.toLowerCase()}${estimate.label.slice(1)}`;
+  const size = estimate.bytes === null ? "" : ` ${bytes(estimate.bytes)}`;
+  const label = grant === null ? estimate.label : `Allow ${grant} and read${size}`;
   return (
     <div class="offer">
       <button

@@ -34,8 +34,8 @@ export class EditorReplay {
     const { answers, defaults } = this.content;
     const op = asked["op"] as string;
     if (op === "rows") return this.rows(asked);
-    if (op === "seek") return this.seek(asked["text"] as string);
-    if (op === "examples") return { titles: [] };
+    if (op === "hello") return { ...answers['{"op":"hello"}'], examples: [] };
+    if (op === "seek" && asked["gen"] === undefined) return this.seek(asked["text"] as string);
     if (op === "edit" && asked["document"] === this.content.document) return answers['{"op":"hello"}']!;
     return answers[nameOf(asked, defaults[op])] ?? { error: ABSENT[op] ?? OTHERS };
   }

@@ -52,7 +52,7 @@ export class Shortening extends Store<ShorteningState> {
   /** Puts the shorter text into the editor, or the one that was there before it. */
   async put(taken: boolean): Promise<void> {
     try {
-      const { document } = await this.wire.request(taken ? "shorten.take" : "shorten.back");
+      const { document } = await this.wire.request("shorten.put", { back: !taken });
       // Python holds it already; a notebook has it in a trait.
       this.host.set("document", document);
       this.set({ taken, trouble: null });

@@ -13,25 +13,68 @@ a job is, and `number` is the id of the request; neither is sent.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
 import msgspec
+import numpy as np
 from msgspec import structs
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.views.wire.answering import Buffers, Message, answered, failure
-from refexplorer.views.wire.json_form import from_wire, to_wire
-from refexplorer.views.wire.messages import Done, Request
+from refexplorer.core.limits import is_out_of_memory, memory_message
+from refexplorer.core.masking import masked_text
+from refexplorer.views.wire.messages import Done, Event, Request, from_wire, to_wire
 
 if TYPE_CHECKING:
     from refexplorer.views.wire.jobs import JobAnswer, JobReport, Jobs
 
+Message = dict[str, Any]
+"""The JSON form of a request, an answer or an event."""
+Buffers = list[bytes]
+Post = Callable[[Message, Buffers], None]
+"""Sends a message to every view; may be called from any thread."""
+_LARGEST = int(sys.float_info.max)
+
+
+def nowhere(message: Message, buffers: Buffers) -> None:
+    """Post to nobody: what a controller does until a host gives it a `Post`."""
+
+
+def answered(number: object, reply: object) -> Message:
+    """Return the answer to the request of an id."""
+    return {"id": number, **to_wire(reply)}
+
+
+def event(said: Event) -> tuple[Message, Buffers]:
+    """Return an event as it is posted."""
+    return to_wire(said), []
+
+
+def floats(values: np.ndarray) -> bytes:
+    """Return numbers as a buffer: little-endian float64, C order, none larger than that has."""
+    if values.dtype == object:
+        values = np.minimum(values, _LARGEST)
+    return np.ascontiguousarray(values, "<f8").tobytes()
+
+
+def failure(number: object, error: Exception) -> Message:
+    """Return the answer, to the request of an id, that says what went wrong."""
+    return {"id": number, "error": to_wire(sentence(error))}
+
+
+def sentence(error: Exception) -> str:
+    """Say an error as a person reads it; what was not foreseen says so."""
+    if isinstance(error, RefexplorerError):
+        return str(error)
+    if is_out_of_memory(error):
+        return memory_message()
+    return masked_text(f"Unexpected {type(error).__name__}: {error}".rstrip(": "))
+
+
 _Method = TypeVar("_Method", bound=Callable[..., Any])
-
-
 OWN = ("self", "report", "number")
 """Parameters that are no fields of a request."""
 
@@ -53,12 +96,12 @@ class RequestMethod:
     @cached_property
     def asks(self) -> type[msgspec.Struct]:
         """The model of the request."""
-        found = inspect.signature(self.method).parameters
+        parameters = inspect.signature(self.method).parameters
         fields = [
             (each.name, self._hints[each.name])
             if each.default is each.empty
             else (each.name, self._hints[each.name], each.default)
-            for each in found.values()
+            for each in parameters.values()
             if each.name not in OWN
         ]
         return msgspec.defstruct(
@@ -69,9 +112,9 @@ class RequestMethod:
     @cached_property
     def reply(self) -> Any:
         """The type of the answer."""
-        found = self._hints["return"]
-        found = get_args(found)[0] if self.buffers else found
-        return Done if found is type(None) else found
+        reply = self._hints["return"]
+        reply = get_args(reply)[0] if self.buffers else reply
+        return Done if reply is type(None) else reply
 
     @cached_property
     def wants(self) -> set[str]:
@@ -105,18 +148,18 @@ def operations(controller: type[Any]) -> Iterator[RequestMethod]:
     """Yield the requests that a class answers, in the order of its text."""
     for base in reversed(controller.__mro__):
         for each in vars(base).values():
-            found = getattr(each, "operation", None)
-            if isinstance(found, RequestMethod):
-                yield found
+            operation = getattr(each, "operation", None)
+            if isinstance(operation, RequestMethod):
+                yield operation
 
 
 def bound(controllers: Iterable[Any]) -> Bound:
     """Return what answers each request of some controllers, by its name."""
-    found: dict[str, tuple[RequestMethod, Callable[..., Any]]] = {}
-    for controller in controllers:
-        for each in operations(type(controller)):
-            found[each.name] = each, getattr(controller, each.method.__name__)
-    return found
+    return {
+        each.name: (each, getattr(controller, each.method.__name__))
+        for controller in controllers
+        for each in operations(type(controller))
+    }
 
 
 def question(name: str, /, **fields: Any) -> Message:
@@ -154,9 +197,9 @@ def answer(
         operation, call, fields = read(known, message)
 
         def work(report: JobReport | None = None) -> JobAnswer:
-            told = {"report": report} if "report" in operation.wants else {}
-            found = call(**fields, **told)
-            reply, buffers = found if operation.buffers else (found, [])
+            own = {"report": report} if "report" in operation.wants else {}
+            reply = call(**fields, **own)
+            reply, buffers = reply if operation.buffers else (reply, [])
             return Done() if reply is None else reply, buffers
 
         if operation.is_later:

@@ -407,9 +407,8 @@ class ReportBuilder:
         }[odd.cause]
         times = "" if odd.count == 1 else f", and {odd.count - 1:,} more"
         at = f"between elements {odd.index:,} and {odd.index + 1:,}"
-        message = (
-            f"{array_text(meta.path)}: {what} {at} ({odd.between[0]}, {odd.between[1]}){times}"
-        )
+        between = f"({odd.between[0]}, {odd.between[1]})"
+        message = f"{array_text(meta.path)}: {what} {at} {between}{times}"
         key = meta.chunk_key(meta.chunk_at((odd.index,)))
         return Finding(
             odd.cause, CODES[odd.cause].severity, self._base + pointer(key), message, key=key,

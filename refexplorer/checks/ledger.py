@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import prod
@@ -72,7 +72,6 @@ class Ledger:
         self._sparse = {path: _Visited() for path in sizes if path not in dense}
         self._counted: dict[str, dict[LedgerState, int]] = {}
         self._unchosen: dict[str, int] = dict.fromkeys(sizes, 0)
-        self._blamed: dict[int, list[tuple[str, np.ndarray]]] = {}
 
     @property
     def paths(self) -> list[str]:
@@ -83,9 +82,7 @@ class Ledger:
         """Return how many chunks the grid of an array has."""
         return prod(self._grids[path])
 
-    def mark(
-        self, path: str, chunks: np.ndarray, states: np.ndarray | LedgerState, finding: int = 0
-    ) -> None:
+    def mark(self, path: str, chunks: np.ndarray, states: np.ndarray | LedgerState) -> None:
         """Note the states of chunks; of two states of one chunk the larger is kept.
 
         Parameters
@@ -96,8 +93,6 @@ class Ledger:
             Numbers in its grid, C order, shape ``(n,)`` int64.
         states
             One for all, or one for each, shape ``(n,)``.
-        finding
-            The number of the finding behind them; 0 for none.
         """
         self._counted.pop(path, None)
         given = np.broadcast_to(np.asarray(states, np.uint8), chunks.shape)
@@ -105,8 +100,6 @@ class Ledger:
             np.maximum.at(self._dense[path], chunks, given)
         else:
             self._sparse[path].add(chunks, given)
-        if finding and len(chunks):
-            self._blamed.setdefault(finding, []).append((path, np.unique(chunks)))
 
     def restate(self, path: str, chunks: np.ndarray, states: np.ndarray) -> None:
         """Replace the states of chunks that the set holds, once all files were compared."""
@@ -210,14 +203,6 @@ class Ledger:
         found = self._dense[path].reshape(self._grids[path]).view()
         found.flags.writeable = False
         return found
-
-    def chunks_of(self, finding: int) -> Iterator[tuple[str, np.ndarray]]:
-        """Yield each array with all chunks that a finding is about, ascending, shape ``(n,)``."""
-        found: dict[str, list[np.ndarray]] = {}
-        for path, chunks in self._blamed.get(finding, ()):
-            found.setdefault(path, []).append(chunks)
-        for path, parts in found.items():
-            yield path, np.unique(np.concatenate(parts))
 
     def chunks_in(self, path: str, state: LedgerState, limit: int) -> np.ndarray:
         """Return the numbers of the first chunks of an array in a state, shape ``(n,)`` int64."""

@@ -27,6 +27,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 
 KEPT_FILES = 1000  # record files that are named; the rest are counted
 MISSING, UNREADABLE = "missing", "unreadable"
+_SHOWN = 5  # record files that the text names
 _CHARS = 200  # characters of a name or reason: a file may hold any text
 
 
@@ -111,6 +112,7 @@ class LostFiles:
                 f"{files} without references, {self.missing:,} missing and {self.unreadable:,} "
                 f"unreadable: {chunks} read as the fill value."
             )
+            yield from map(str, self.files[:_SHOWN])
 
     @property
     def _room(self) -> int:

@@ -18,8 +18,7 @@ from refexplorer.checks.headlines import Headline, coverage, coverage_text, head
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.look.targets import RESULTS as REFERENCES
 from refexplorer.checks.records import RESULTS
-from refexplorer.checks.report_html import ReportHtml
-from refexplorer.checks.report_page import write_report
+from refexplorer.checks.report_html import ReportHtml, write_report
 from refexplorer.checks.results import PARQUET as RANGES_PARQUET
 from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
@@ -28,7 +27,6 @@ from refexplorer.checks.terms import CheckLook, CheckTerms
 from refexplorer.core.files import write_blocks, writing
 from refexplorer.core.masking import KEYS, masked
 from refexplorer.core.text import array_text, counted, escape, file_text
-from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, grouped
 
 SCHEMA = 1
@@ -98,11 +96,6 @@ class Report:
     def has_errors(self) -> bool:
         """Whether a finding fails."""
         return self.status == 1
-
-    @property
-    def error_count(self) -> int:
-        """How many findings are errors."""
-        return sum(found.severity is Severity.ERROR for found in self.findings)
 
     @property
     def coverage(self) -> dict[str, dict[str, int]]:

@@ -28,7 +28,8 @@ from refexplorer.formats.datafiles.confined_references import DataFileSource, ma
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.datafiles.references import references_of
 from refexplorer.formats.datafiles.streams import RangeStream
-from refexplorer.formats.dmrpp import DmrppFile, is_dataset, read_xml
+from refexplorer.formats.dmrpp import DmrppFile, is_dataset
+from refexplorer.formats.dmrpp_elements import read_xml
 from refexplorer.formats.documents import parse_json
 from refexplorer.formats.icechunk.facts import MARKS
 from refexplorer.formats.icechunk.history import Recorded, recorded_versions

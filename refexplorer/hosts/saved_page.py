@@ -14,7 +14,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from refexplorer.checks.report_page import shown_without
+from refexplorer.checks.report_html import shown_without
 from refexplorer.core.errors import SecretsWarning
 from refexplorer.core.files import write_blocks
 from refexplorer.core.masking import has_secrets, is_secret

@@ -230,6 +230,17 @@ def _lint_chunks(opened: OpenedSet, array: ArrayMeta, notes: KeyFindings) -> Non
             notes.add_all(key, [remark])
 
 
+def _array_metadata(table: Table, key: str) -> Iterator[str]:
+    """Yield the keys of metadata of an array in the folders above a key."""
+    for path in folders_above(key):
+        for name in (prefix(path) + name for name in (".zarray", "zarr.json")):
+            if table.find(name) is None:
+                continue
+            document = parse_metadata(table.text(name) or "{}") or {}
+            if document.get("node_type") != "group":
+                yield name
+
+
 def _lint_orphans(opened: OpenedSet, notes: KeyFindings) -> None:
     """Note folders of keys that look like chunks where no array is."""
     table, folders = opened.table, _outside_arrays(opened)
@@ -241,8 +252,7 @@ def _lint_orphans(opened: OpenedSet, notes: KeyFindings) -> None:
             continue
         key = table.key_at(int(rows[0]))
         where = f"`{folder.path}`" if folder.path else "the root"
-        names = (prefix(folder.path) + name for name in (".zarray", "zarr.json"))
-        unread = next((name for name in names if table.find(name) is not None), None)
+        unread = next(_array_metadata(table, key), None)
         remark = _orphan(key, where)
         if unread is not None:
             text = f"`{key}` looks like a chunk, but the metadata `{unread}` cannot be used."

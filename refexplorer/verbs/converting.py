@@ -49,8 +49,8 @@ from refexplorer.refset.writing.parquet import check_store, write_parquet
 from refexplorer.refset.writing.rechunking import Reshaping, can_hold, factors_of
 from refexplorer.spec.references import Range
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.verbs.migrating import as_v3, is_older
-from refexplorer.verbs.opening import open_references, set_of
+from refexplorer.verbs.migrating import is_older, set_as_v3
+from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 
 _MOST_BYTES = 2**26
@@ -348,8 +348,7 @@ def convert_checked(
     check_output(refs, target, url, how)
     before = arrays_of(internals(refs).opened.table)
     if form_of(target, how.form) == "Icechunk" and is_older(refs):
-        newer = set_of(as_v3(refs), refs.limits, storage_options=refs.storage_options)
-        refs = newer.allowing(*refs.allowed)
+        refs = set_as_v3(refs)
     with ExitStack() as opened:
         converter = _Converter(refs, target, url, how, check, opened)
         _check_arrays(before, converter.arrays)

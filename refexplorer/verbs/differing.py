@@ -25,6 +25,7 @@ from refexplorer.refset.moves import (
     Shift,
 )
 from refexplorer.spec.references import Base64, Inline, Range, Reference
+from refexplorer.verbs.migrating import in_one_format
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 
@@ -188,6 +189,9 @@ def diff(
 ) -> Difference:
     """Compare two sets by key and by what the keys mean, whatever form they are in.
 
+    If one set is Zarr v2 and the other v3, the first is compared as v3, where its metadata can be
+    written so: chunks of one place are then one key.
+
     Parameters
     ----------
     before, after
@@ -205,10 +209,11 @@ def diff(
     LimitError
         If more keys would have to be written out than `Limits.expanded_keys`.
     """
-    sides = [
+    opened = (
         source if isinstance(source, ReferenceSet) else open_references(source)
         for source in (before, after)
-    ]
+    )
+    sides = in_one_format(*opened)
     changes = difference(internals(sides[0]).opened, internals(sides[1]).opened, sides[0].limits)
     if read:
         changes = _decided(changes, sides, allow)

@@ -295,17 +295,15 @@ class _Joining:
 
     def in_v3(self) -> _Joining:
         """Return the same of sets whose metadata are of Zarr v3."""
-        from refexplorer.verbs.migrating import as_v3
-        from refexplorer.verbs.opening import set_of
+        from refexplorer.verbs.migrating import set_as_v3
 
         parts = []
         for refs in (part.refs for part in self._parts):
             try:
-                newer = set_of(as_v3(refs), refs.limits, storage_options=refs.storage_options)
+                parts.append(_JoinedPart(set_as_v3(refs)))
             except RefexplorerError as error:
                 why = f"their chunks have different lengths, which takes Zarr v3, and {error}"
                 raise self.unjoined(why.rstrip(".")) from None
-            parts.append(_JoinedPart(newer.allowing(*refs.allowed)))
         return _Joining(parts, self._dimension)
 
     def beyond(self) -> tuple[tuple[str, int], ...]:

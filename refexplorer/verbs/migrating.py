@@ -11,6 +11,7 @@ import json
 import struct
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +39,26 @@ _TRIED = 6
 def is_older(refs: ReferenceSet) -> bool:
     """Say whether a set has arrays or groups of Zarr v2."""
     return any(refs.array(path).zarr_format == 2 for path in refs.arrays()) or _GROUP in refs
+
+
+def set_as_v3(refs: ReferenceSet) -> ReferenceSet:
+    """Return a set with metadata of Zarr v3, from which the same may be read."""
+    from refexplorer.verbs.opening import set_of
+
+    newer = set_of(as_v3(refs), refs.limits, storage_options=refs.storage_options)
+    return newer.allowing(*refs.allowed)
+
+
+def in_one_format(before: ReferenceSet, after: ReferenceSet) -> tuple[ReferenceSet, ReferenceSet]:
+    """Return two sets with metadata of Zarr v3 if one of them has such, where that is exact."""
+    sides = [before, after]
+    formats = [{refs.array(path).zarr_format for path in refs.arrays()} for refs in sides]
+    for place, refs in enumerate(sides):
+        is_small = refs.count <= refs.limits.expanded_keys
+        if formats[place] == {2} and formats[1 - place] == {3} and is_small:
+            with suppress(RefexplorerError):
+                sides[place] = set_as_v3(refs)
+    return sides[0], sides[1]
 
 
 def as_v3(refs: ReferenceSet) -> Source:
@@ -187,10 +208,12 @@ def _reads_alike(array: ArrayMeta, document: dict[str, Any], shape: list[int]) -
     from zarr.storage import MemoryStore
 
     older = dict(array.metadata) | {"shape": shape, "chunks": shape, "dimension_separator": "."}
+    older["fill_value"] = None  # zarr writes no chunk that has the fill value alone
     newer = document | {
         "shape": shape,
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": shape}},
         "attributes": {},
+        "fill_value": _fill(array, None, np.dtype(array.dtype)),
     }
     newer.pop("dimension_names", None)
     stores = MemoryStore(), MemoryStore()

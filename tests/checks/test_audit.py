@@ -400,6 +400,7 @@ def test_record_files_without_references_are_named(tmp_path: Path) -> None:
     audit.to_html(tmp_path / "page.html")
     for report in (str(audit), (tmp_path / "page.html").read_text()):
         assert "2 record files without references, 1 missing and 1 unreadable: 4 chunks" in report
+        assert "The record file `x/refs.1.parq` is missing: 3 chunks of x (3 to 5)" in report
     assert json.loads(json.dumps(audit.to_dict()))["lost"]["files"][0]["file"] == "x/refs.1.parq"
     assert refs.diagnostics
     again = refs.allowing(str(tmp_path)).audit(decode="all")

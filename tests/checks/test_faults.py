@@ -465,8 +465,9 @@ def grouped(folder: Path) -> Path:
 def test_dimensions_of_a_group_in_a_file_opened_directly(tmp_path: Path) -> None:
     """As netCDF4 names them; an intact file is no fault."""
     path = grouped(tmp_path)
-    netcdf = pytest.importorskip("netCDF4")
-    with netcdf.Dataset(path) as file:
+    import netCDF4
+
+    with netCDF4.Dataset(path) as file:
         right = file["Grid/rain"].dimensions
     attributes = json.loads(converted(path)["Grid/rain/.zattrs"])
     assert tuple(attributes["_ARRAY_DIMENSIONS"]) == right
@@ -575,8 +576,8 @@ def test_a_variable_of_dmrpp_is_read_or_named(tmp_path: Path, storage: str) -> N
 
 
 def grib(folder: Path, *fields: dict[str, Any]) -> Path:
-    eccodes = pytest.importorskip("eccodes", reason="GRIB is read with eccodes, which is optional")
-    pytest.importorskip("cfgrib", reason="kerchunk reads GRIB with cfgrib, which is optional")
+    import eccodes
+
     usual = {
         "Ni": 4, "Nj": 4, "latitudeOfFirstGridPointInDegrees": 50.0,
         "latitudeOfLastGridPointInDegrees": 20.0, "longitudeOfFirstGridPointInDegrees": 10.0,
@@ -598,7 +599,8 @@ def grib(folder: Path, *fields: dict[str, Any]) -> Path:
 def test_coordinates_of_messages_opened_directly(tmp_path: Path) -> None:
     """Step and level are no zeros, and there is nothing to warn of."""
     path = grib(tmp_path, {"shortName": "2t", "step": 6})
-    cfgrib = pytest.importorskip("cfgrib")
+    import cfgrib
+
     (right,) = cfgrib.open_datasets(str(path), backend_kwargs={"indexpath": ""})
     refs = converted(path)
     level, step = (values(refs, tmp_path, name) for name in ("heightAboveGround", "step"))
@@ -646,7 +648,8 @@ def winds(folder: Path) -> Path:
 
 def test_the_second_field_of_a_message(tmp_path: Path) -> None:
     path = winds(tmp_path)
-    cfgrib = pytest.importorskip("cfgrib")
+    import cfgrib
+
     (right,) = cfgrib.open_datasets(str(path), backend_kwargs={"indexpath": ""})
     assert set(right.data_vars) == {"u10", "v10"}
     ran = run("verify", path)

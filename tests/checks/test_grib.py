@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import eccodes
 import numpy as np
 import pytest
 
@@ -17,8 +18,6 @@ from refexplorer.checks.states import Rank
 from tests.helpers.kerchunk_sets import concatenated
 from tests.helpers.verifying import codes, n_with
 
-eccodes = pytest.importorskip("eccodes", reason="GRIB is read with eccodes, which is optional")
-pytest.importorskip("cfgrib", reason="kerchunk reads GRIB with cfgrib, which is optional")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
 ROWS, COLUMNS = 7, 12

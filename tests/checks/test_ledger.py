@@ -57,13 +57,12 @@ def test_dense_and_sparse_books_agree(
 
 def test_a_fault_is_not_undone_and_a_closer_look_counts() -> None:
     ledger = Ledger({"x": (3,)})
-    ledger.mark("x", np.array([0, 1]), LedgerState.WRONG_RANGE, finding=7)
+    ledger.mark("x", np.array([0, 1]), LedgerState.WRONG_RANGE)
     ledger.mark("x", np.array([0, 2]), LedgerState.EQUAL)
     ledger.mark("x", np.array([2]), LedgerState.PLACED)
     assert ledger.states("x").tolist() == [
         LedgerState.WRONG_RANGE, LedgerState.WRONG_RANGE, LedgerState.EQUAL,
     ]  # fmt: skip
-    assert [(path, chunks.tolist()) for path, chunks in ledger.chunks_of(7)] == [("x", [0, 1])]
 
 
 def test_every_state_that_is_worse_is_kept() -> None:

@@ -1,4 +1,4 @@
-"""GRIB2 files opened directly, where eccodes is installed: what cfgrib and eccodes read."""
+"""GRIB2 files opened directly: what cfgrib and eccodes read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import cfgrib
+import eccodes
 import numpy as np
 import pytest
 
@@ -15,8 +17,6 @@ import refexplorer as rx
 from refexplorer.io.access import AccessPolicy
 from refexplorer.verbs.opening import open_guarded
 
-eccodes: Any = pytest.importorskip("eccodes", reason="eccodes is not installed")
-cfgrib: Any = pytest.importorskip("cfgrib", reason="cfgrib is not installed")
 pytestmark = pytest.mark.child
 GRID = {
     "Ni": 4, "Nj": 3, "latitudeOfFirstGridPointInDegrees": 50.0,

@@ -1,6 +1,7 @@
 """Chunks of varying lengths along a dimension, against plain lists of their edges."""
 
 import itertools
+import json
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import refexplorer as rx
 from refexplorer.spec.chunk_axes import ChunkAxis, read_axis
 from refexplorer.spec.zarr_metadata import BadMetadata, read_array
 
@@ -92,3 +94,13 @@ def test_a_chunk_is_decoded_with_its_own_shape() -> None:
     assert [array.chunk_array((number,)).encoded_size for number in (0, 1)] == [8, 12]
     assert array.chunk_at((2,)) == (1,)
     assert array.element_counts(np.array([[0], [1]])).tolist() == [2, 3]
+
+
+def test_metadata_that_cannot_be_used_is_not_called_missing() -> None:
+    document = ARRAY | {"chunk_grid": {"name": "hexagonal"}}
+    group = {"zarr_format": 3, "node_type": "group"}
+    references = {"zarr.json": json.dumps(group), "x/zarr.json": json.dumps(document), "x/c/0": "a"}
+    (orphan,) = [
+        each for each in rx.open_references(references).diagnostics if each.code == "orphan-chunk"
+    ]
+    assert orphan.message.endswith("but the metadata `x/zarr.json` cannot be used.")

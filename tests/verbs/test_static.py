@@ -75,6 +75,7 @@ def test_models_as_json() -> None:
         "values": [1.0, None, None],
         "times": False,
         "texts": None,
+        "along": None,
     }
     assert to_wire({Kind.URL: 2**53 + 1, "b": True, "c": "\ud800"}) == {
         "url": "9007199254740993",

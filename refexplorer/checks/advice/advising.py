@@ -229,7 +229,7 @@ def advise(
         tuple(costs),
         tuple(sorted(findings, key=_gain_order)),
         tuple(sorted(bounds, key=lambda bound: -bound.requests)),
-        tuple(_notes(opened, groups)),
+        tuple(_notes(source, opened, groups)),
     )
 
 
@@ -244,7 +244,14 @@ def _document_findings(
         yield from json_to_parquet(count, size, _arrays(opened), place, source.name)
 
 
-def _notes(opened: OpenedSet, groups: Mapping[str, Sequence[ArrayMeta]]) -> Iterator[str]:
+def _notes(
+    source: Source, opened: OpenedSet, groups: Mapping[str, Sequence[ArrayMeta]]
+) -> Iterator[str]:
+    if source.form == "Icechunk":
+        yield (
+            "Icechunk 2.3 sends 5 requests for each virtual chunk (icechunk#2256); the numbers "
+            "here are those of readers that send 1."
+        )
     if elsewhere := metadata_elsewhere(opened):
         yield (
             f"{counted(elsewhere, 'key')} of metadata lie in targets; each is a further "

@@ -14,6 +14,7 @@ from refexplorer.formats.icechunk.facts import Container, RepositoryFacts, stora
 from refexplorer.formats.parquet.store import lost_record_message
 from refexplorer.io.access import Options, parse, protocol_of, resolve
 from refexplorer.io.decode.codecs import names_v2, registering, registration
+from refexplorer.io.reading.zarr_refusals import RECTILINEAR
 from refexplorer.refset.contents import SetLike
 
 if TYPE_CHECKING:
@@ -334,19 +335,21 @@ def _by_icechunk(refs: SetLike, path: str, known: CodeContext) -> str | None:
     lines = opening_lines(facts, options.of(place)[1])
     if lines is None:
         return None
+    recipe = Recipe(lines=lines)
+    _add_grid(refs, path, recipe)
     given: dict[str, Any] = {"mode": "r"}
     if path in refs.arrays():
         given = {"path": path, **given} if path else given
         last = call_text("zarr.open_array", [RawCode("session.store")], given)
-        return whole_code(Recipe(lines=lines), ["icechunk", "zarr"], [f"array = {last}"])
+        return whole_code(recipe, ["icechunk", "zarr"], [f"array = {last}"])
     given = {"group": path} if path else {}
     if _is_dataset(refs, path):
         given = {**given, "consolidated": False}
         last = call_text("xarray.open_zarr", [RawCode("session.store")], given)
-        return whole_code(Recipe(lines=lines), ["icechunk", "xarray"], [f"dataset = {last}"])
+        return whole_code(recipe, ["icechunk", "xarray"], [f"dataset = {last}"])
     given = {"path": path, "mode": "r"} if path else {"mode": "r"}
     last = call_text("zarr.open_group", [RawCode("session.store")], given)
-    return whole_code(Recipe(lines=lines), ["icechunk", "zarr"], [f"group = {last}"])
+    return whole_code(recipe, ["icechunk", "zarr"], [f"group = {last}"])
 
 
 def _require_fsspec(refs: SetLike, path: str, is_bytes: bool) -> None:
@@ -370,6 +373,14 @@ def _add_codecs(refs: SetLike, path: str, recipe: Recipe) -> None:
     for module in sorted({found for name in used if (found := registering(name)) is not None}):
         recipe.imports.append(module)
         recipe.lines.append(registration(module))
+    _add_grid(refs, path, recipe)
+
+
+def _add_grid(refs: SetLike, path: str, recipe: Recipe) -> None:
+    """Turn on what Zarr keeps off: chunks of varying lengths."""
+    if any(array.varying is not None for array in _asked_for(refs, path)):
+        recipe.imports.append("zarr")
+        recipe.lines.append(f"zarr.config.set({{{RECTILINEAR!r}: True}})")
 
 
 def _members(refs: SetLike, group: str) -> list[str]:

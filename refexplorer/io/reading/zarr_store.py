@@ -48,6 +48,7 @@ from refexplorer.io.reading.zarr_refusals import (
     undecodable,
 )
 from refexplorer.refset.contents import SetLike
+from refexplorer.spec.keys import prefix
 from refexplorer.spec.references import Range, Reference
 from refexplorer.spec.zarr_metadata import is_metadata
 
@@ -160,6 +161,8 @@ def to_xarray(
     group = group.strip("/")
     _require_group(refs, group)
     paths = [path for path in refs.arrays() if path.rpartition("/")[0] == group]
+    if not paths:
+        _require_values(refs, group)
     _require_arrays(refs, paths, options)
     # xarray's annotation leaves out the Zarr stores that its zarr engine takes
     source: Any = ReferenceStore(refs, targets)
@@ -209,6 +212,17 @@ def _require_group(refs: SetLike, group: str) -> None:
         return
     what = "is an array" if group in refs.arrays() else "there is no such path"
     raise DecodeError(f"{group!r} is not a group of the set: {what}.")
+
+
+def _require_values(refs: SetLike, group: str) -> None:
+    """Refuse a group without arrays, which would be an empty dataset, if groups in it have some."""
+    below = {path.rpartition("/")[0] for path in refs.arrays() if path.startswith(prefix(group))}
+    if below:
+        first = min(below, key=lambda path: (path.count("/"), path))
+        raise DecodeError(
+            f"{repr(group) if group else 'The root group'} has no arrays, but groups below it "
+            f"have: refs.to_xarray(group={first!r}) opens one, refs.to_datatree() opens all."
+        )
 
 
 def _require_root(refs: SetLike) -> None:

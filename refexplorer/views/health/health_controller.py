@@ -41,6 +41,13 @@ WORKERS = 2
 _ORDER = list(Severity)
 
 
+def reading_of(refs: ReferenceSet, targets: Targets) -> ReadTerms:
+    """Return what the page may read of the targets, and how."""
+    policy, options = targets.policy, targets.storage_options
+    reading = ReadTerms(policy.location, policy.names, refs.limits, options, served=policy.served)
+    return reading.of(refs.source)
+
+
 class VerifiedFinding(Struct, frozen=True):
     """A cause by which a set differs from some of its files."""
 
@@ -70,13 +77,6 @@ class LastVerified(Struct, frozen=True):
     """What the last comparison with the files found; null if there was none."""
 
     found: SetVerified | None
-
-
-def reading_of(refs: ReferenceSet, targets: Targets) -> ReadTerms:
-    """Return what the page may read of the targets, and how."""
-    policy, options = targets.policy, targets.storage_options
-    reading = ReadTerms(policy.location, policy.names, refs.limits, options, served=policy.served)
-    return reading.of(refs.source)
 
 
 class FilesCompared:

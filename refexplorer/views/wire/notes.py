@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from refexplorer.core.errors import shorten
+from refexplorer.core.errors import LimitError, shorten
 from refexplorer.refset.contents import internals
 from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.keys import folders_above
@@ -97,8 +97,11 @@ def _nearest(refs: ReferenceSet, diagnostic: Finding) -> str | None:
     key = diagnostic.key
     if key is None:
         return _first_of_item(refs, diagnostic.pointer)
-    if key in refs:
-        return key
+    try:
+        if key in refs:
+            return key
+    except LimitError:  # of a gen item of which no key can be looked up
+        return None
     # one that is too long is not sent: it may have any length
     if diagnostic.code != "key-too-long" and internals(refs).opened.rejection(key) is not None:
         return key

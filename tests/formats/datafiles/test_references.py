@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import netCDF4
 import numpy as np
 import pytest
 import xarray as xr
@@ -19,7 +20,6 @@ from hypothesis import strategies as st
 import refexplorer as rx
 
 pytestmark = pytest.mark.child
-netcdf4: Any = pytest.importorskip("netCDF4", reason="netCDF4 is not installed")
 EXAMPLES = max(settings().max_examples // 4, 10)
 CLASSIC = ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4_CLASSIC")
 SIZES = {"t": None, "x": 3, "y": 2, "z": 1}
@@ -147,7 +147,7 @@ def write(group: Any, name: str, each: dict[str, Any], is_classic: bool) -> None
 def test_netcdf4(chosen: list[dict[str, Any]], attributes: Any, group: str | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.nc"
-        with netcdf4.Dataset(path, "w") as file:
+        with netCDF4.Dataset(path, "w") as file:
             for name, size in SIZES.items():
                 file.createDimension(name, size)
             inside = file if group is None else file.createGroup(group)
@@ -165,10 +165,10 @@ def test_netcdf4(chosen: list[dict[str, Any]], attributes: Any, group: str | Non
     ATTRIBUTES,
     st.sampled_from(CLASSIC),
 )
-def test_the_classic_model(chosen: list[dict[str, Any]], attributes: Any, form: str) -> None:
+def test_the_classic_model(chosen: list[dict[str, Any]], attributes: Any, form: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.nc"
-        with netcdf4.Dataset(path, "w", format=form) as file:
+        with netCDF4.Dataset(path, "w", format=form) as file:
             for name, size in SIZES.items():
                 file.createDimension(name, size)
             file.setncatts(attributes)

@@ -284,3 +284,27 @@ def test_arrays_in_folders_without_metadata_are_found() -> None:
     session.commit("no groups")
     assert set(rx.open_references(made).arrays()) == {"x", "a/b/y"}
     assert set(rx.open_references(made.readonly_session("main")).arrays()) == {"x", "a/b/y"}
+
+
+def test_manifests_in_several_files_are_one_array(tmp_path: Path) -> None:
+    each = {icechunk.ManifestSplitDimCondition.Any(): 3}
+    splitting = icechunk.ManifestSplittingConfig.from_dict(
+        {icechunk.ManifestSplitCondition.AnyArray(): each}
+    )
+    config = icechunk.RepositoryConfig.default()
+    config.manifest = icechunk.ManifestConfig(splitting=splitting)
+    config.inline_chunk_threshold_bytes = 0
+    storage = icechunk.local_filesystem_storage(str(tmp_path / "repo"))
+    session = icechunk.Repository.create(storage, config=config).writable_session("main")
+    values = np.arange(120, dtype="<i4").reshape(20, 6)
+    array = zarr.create_array(session.store, name="x", shape=(20, 6), chunks=(2, 3), dtype="<i4")
+    array[:] = values
+    session.commit("values")
+    assert len(list((tmp_path / "repo" / "manifests").iterdir())) > 1
+    refs = rx.open_references(tmp_path / "repo").allowing(str(tmp_path))
+    np.testing.assert_array_equal(np.asarray(refs.read("x")), values)
+
+
+def test_advice_says_how_often_icechunk_asks(folder: Path) -> None:
+    notes = rx.open_references(folder).advise().notes
+    assert any("5 requests for each virtual chunk (icechunk#2256)" in note for note in notes)

@@ -142,3 +142,14 @@ def test_dask_is_optional_and_lazy() -> None:
     pytest.importorskip("dask")
     with rx.open_references(DEMO / "sst.v0.json").to_xarray(chunks={}) as dataset:
         assert dataset["sst"].chunks is not None
+
+
+def test_a_group_that_holds_groups_alone_is_no_empty_dataset(tmp_path: Path) -> None:
+    hdf5(tmp_path / "f.h5")
+    document = {key: value for key, value in described(tmp_path / "f.h5").items()
+                if not key.startswith(("records", "names"))}  # fmt: skip
+    refs = rx.open_references(document)
+    with pytest.raises(rx.DecodeError, match=r"The root group has no arrays.*group='a'") as raised:
+        refs.to_xarray()
+    assert "refs.to_datatree() opens all" in str(raised.value)
+    assert rx.open_references({".zgroup": '{"zarr_format": 2}'}).to_xarray().sizes == {}

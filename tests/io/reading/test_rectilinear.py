@@ -181,3 +181,12 @@ def test_files_of_months_are_the_same(months: rx.ReferenceSet, tmp_path: Path) -
     odd = rx.open_references(document).allowing(str(tmp_path)).verify(values="all")
     assert odd.headline.text == "differs from its files"
     assert "another chunk shape (chunk shape (31, 3), the set says (30, 3)" in str(odd)
+
+
+@newest
+def test_code_for_others_turns_the_grid_on(refs: rx.ReferenceSet, expected: np.ndarray) -> None:
+    code = refs.code("x")
+    assert "zarr.config.set({'array.rectilinear_chunks': True})" in code
+    named: dict[str, Any] = {"refs": refs}
+    exec(code, named)
+    np.testing.assert_array_equal(named["array"][:], expected)

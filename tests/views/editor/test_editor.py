@@ -15,7 +15,10 @@ def test_a_document_and_its_table() -> None:
     hello = host.ask("hello")
     assert json.loads(hello["document"]) == GOOD
     assert (hello["good"], hello["total"]) == (True, 5)
-    assert [note["code"] for note in host.ask("notes")["notes"]] == ["readers-differ"]
+    assert [note["code"] for note in host.ask("notes")["notes"]] == [
+        "orphan-chunk",
+        "readers-differ",
+    ]
     rows = host.rows()
     assert rows["x/2"] == {
         "key": "x/2",

@@ -203,6 +203,7 @@ function axisOf(width: number, domain: [number, number], scale: ScaleName, times
     : isLong || part === 2
       ? (at: number) => short(at * part)
       : undefined;
+  const ticks = Math.max(2, Math.min(8, Math.floor(width / 90)));
   return Plot.plot({
     width,
     height: 20,
@@ -214,11 +215,10 @@ function axisOf(width: number, domain: [number, number], scale: ScaleName, times
       type: times ? "utc" : type,
       domain: drawn,
       label: null,
-      ticks: Math.max(2, Math.min(8, Math.floor(width / 90))),
       ...(type === "symlog" ? { constant: linearPart(drawn) } : {}),
-      ...(format ? { tickFormat: format } : {}),
     },
-    marks: [Plot.axisX({ tickSize: 3 })],
+    // An axis of its own takes nothing of what the scale says of ticks.
+    marks: [Plot.axisX({ tickSize: 3, ticks, ...(format ? { tickFormat: format } : {}) })],
   });
 }
 

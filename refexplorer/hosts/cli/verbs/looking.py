@@ -313,7 +313,9 @@ def _arrays(refs: ReferenceSet) -> Iterator[dict[str, Any]]:
         yield {
             "path": path,
             "shape": array.shape,
-            "chunks": array.chunks,
+            "chunks": array.chunks
+            if array.varying is None
+            else [axis.written_form for axis in array.varying],
             "chunk_count": array.chunk_count,
             "inner_chunks": None if layout is None else layout.inner.chunks,
             "inner_count": None if layout is None else layout.inner.chunk_count,

@@ -176,7 +176,7 @@ async function editor(names: string[] = []) {
       if (["exercise", "restart"].includes(String(message["op"]))) document = `start of ${name}`;
       const answer = {
         ...state(),
-        ...(message["op"] === "start" ? { document: "{}" } : {}),
+        ...(message["op"] === "text" ? { document: "{}" } : {}),
         ...(message["op"] === "notes" ? { notes: [] } : {}),
       };
       if (message["op"] === "edit") document = String(message["document"]);

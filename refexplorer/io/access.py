@@ -9,7 +9,7 @@ import re
 import socket
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
@@ -51,6 +51,8 @@ class Place:
     # The URL has a user name before its host, which makes it look like another
     disguised: bool = False
     port: int | None = None  # That of the protocol if the URL has none; None if it is not known
+    # Whether no message may name its folder, as on a page that others see
+    is_hidden: bool = field(default=False, compare=False)
 
     def holds(self, other: Place) -> bool:
         """Whether `other` is this place or lies inside it."""
@@ -444,6 +446,7 @@ class AccessPolicy:
         place = self.allowed(url)
         if place.protocol == "file":
             _require_regular(url, place)
+            return replace(place, is_hidden=self.served)
         return place
 
     def allowed(self, url: str) -> Place:

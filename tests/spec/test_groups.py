@@ -38,11 +38,11 @@ def test_the_command_line_lists_the_first_of_many(tmp_path: Path) -> None:
     path = tmp_path / "set.json"
     path.write_text(json.dumps(document(10)))
     short = CliRunner().invoke(load_app(), ["check", str(path)]).stdout.splitlines()
-    assert len(short) == 5
-    assert "array-without-references, 10 times" in short[0]
-    assert "/v0~1.zarray: " in short[1]
-    assert "line 1:" not in short[3]
-    assert "7 more" in short[4]
+    (first,) = (at for at, line in enumerate(short) if "array-without-references, 10 times" in line)
+    assert "/v0~1.zarray: " in short[first + 1]
+    assert "line 1:" not in short[first + 3]
+    shown = [line for line in short if ".zarray: " in line]
+    assert any(f"{10 - len(shown)} more" in line for line in short)
     every = CliRunner().invoke(load_app(), ["check", "--all", str(path)]).stdout.splitlines()
     assert len(every) == 10
 

@@ -159,7 +159,6 @@ def test_the_map_says_that_a_cell_is_a_mean(
     (tmp_path / "set.json").write_text(json.dumps(document))
     open_file(page, panel_page.url, tmp_path / "set.json", "key=x")
     data = looked_at(page, "Values")
-    data.get_by_role("button", name="Decode 6.60 MB").click()
     data.get_by_role("button", name="Whole slice").click()
     expect(data).to_contain_text("Each cell is the mean of")
     panel = show(page, "Map")

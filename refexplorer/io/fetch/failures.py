@@ -198,9 +198,10 @@ def _rename_advice(place: Place, url: str) -> str:
         return ""
     start = url.rpartition("/")[0] + "/" if "/" in url else url
     new = "FOLDER/" if "/" in url else f"FOLDER/{url}"
+    where = "" if place.is_hidden else f" in {shown(place.url.rpartition('/')[0])}"
     return (
-        f" in {shown(place.url.rpartition('/')[0])}; if its files are in another folder, convert "
-        f"the set with --rename {shown(start)}={shown(new)}"
+        f"{where}; if its files are in another folder, convert the set with "
+        f"--rename {shown(start)}={shown(new)}"
     )
 
 

@@ -353,6 +353,13 @@ export class ExplorerSession extends Views<ExplorerState> {
     if (row && this.state.active === active) void this.select(row.path);
   }
 
+  /** Moves to a row that was clicked, which may be of what the tree listed before. */
+  async goToRow(index: number, { path }: Row): Promise<void> {
+    const now = this.rows.fresh(index) ?? (await this.fetchRow(index));
+    if (path === "" || now?.path === path) await this.goTo(index);
+    else await (this.state.searching ? this.select(path) : this.reveal(path));
+  }
+
   /** The row that the keyboard is on, as it is by now. */
   async activeRow(): Promise<Row | undefined> {
     const { active } = this.state;

@@ -94,7 +94,7 @@ export function Tree({ session, label }: { session: ExplorerSession; label: stri
             compared={compared}
             active={index === active}
             selected={row.path === selection && selection !== ""}
-            choose={() => session.run(session.goToRow(index, row))}
+            choose={() => session.queue(() => session.goToRow(index, row))}
             toggle={() => session.run(session.toggle(row))}
             onContextMenu={(event) => onContextMenu(event, index)}
           />

@@ -30,7 +30,7 @@ HEIGHT = 900
 LOOKS = ("Values", "Map", "Side by side", "Chunks", "Files", "Cost")
 THEMES = ("light", "dark")
 SHOWN_IN_GALLERY = [
-    ("overview", "source=demo/broken.json", ".explorer"),
+    ("overview", "source=demo/broken.json", ".view.explorer"),
     ("chunks", "source=demo/sst.v1.json&view=chunks&key=sst", ".centre"),
     ("targets", "source=demo/sst.v1.json&view=targets", ".centre"),
     ("cost", "source=demo/sst.v1.json&view=cost&key=sst", ".centre"),
@@ -167,6 +167,8 @@ def photograph_gallery(browser: Browser, url: str) -> None:
             page.goto(f"{url}?{address}")
             part = page.locator(selector).first
             expect(part).to_be_visible()
+            page.wait_for_load_state("networkidle")
+            page.wait_for_timeout(3000)  # the small pictures come one after the other
             cut(part, name, GALLERY)
 
 

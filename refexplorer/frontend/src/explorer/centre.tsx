@@ -27,7 +27,7 @@ export function Centre({ session, hello }: Props) {
     <section class="centre" aria-label="Picture" tabIndex={-1}>
       <header class="centre-head">
         {array === null ? <h2>{titleOfSet(hello)}</h2> : <Heading array={array} session={session} />}
-        <div class="switch" role="group" aria-label="Look at">
+        <div class="zoom switch" role="group" aria-label="Look at">
           {looks.map(({ name, label }, i) => (
             <button
               type="button"

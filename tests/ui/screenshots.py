@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.helpers.browser import launch_options
@@ -80,9 +81,11 @@ def show_in_lab(page: Page, lab: Lab, name: str, cell: str, theme: str) -> None:
 
 
 def save(page: Page, path: Path) -> None:
-    """Write a screenshot once the views have require_value."""
+    """Write a screenshot once the views have drawn themselves, in 256 colours."""
     page.wait_for_timeout(800)
     page.screenshot(path=path)
+    with Image.open(path) as picture:
+        picture.convert("P", palette=Image.Palette.ADAPTIVE).save(path, optimize=True)
     print(f"{path} {path.stat().st_size // 1000} kB")
 
 

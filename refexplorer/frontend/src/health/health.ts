@@ -17,7 +17,7 @@ export const STATE_NAMES: Record<ChunkState, string> = {
   failed: "failed",
   unread: "not read",
   differing: "unlike their file",
-  overlapping: "that share bytes with another reference",
+  overlapping: "sharing bytes with another reference",
 };
 
 /** Rows that the table begins with, and how many more it shows at a time. */

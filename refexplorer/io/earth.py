@@ -1,8 +1,9 @@
-"""Where on earth the values of an array are, by the CF conventions, and which one a point is in."""
+"""Where on earth the values of an array are, by CF or GeoZarr, and which one a point is in."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,6 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from refexplorer.core.errors import RefexplorerError
+from refexplorer.refset.contents import internals
+from refexplorer.refset.conventions import (
+    CODE,
+    AffineGrid,
+    affine_grid,
+    conventions_of,
+    crs_of,
+)
 
 if TYPE_CHECKING:
     from refexplorer.refset.contents import SetLike
@@ -52,6 +61,7 @@ def _value(degrees: str, minutes: str | None, seconds: str | None, letter: str |
     return size * (-sign if (letter or "").upper() in ("S", "W") else sign)
 
 
+DEGREES = "degrees of longitude and latitude"
 INSTALL = "run `pip install 'refexplorer[maps]'`."
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Transform = Callable[[Floats, Floats], tuple[Floats, Floats]]
@@ -69,17 +79,10 @@ def transforms(mapping: Mapping[str, Any], units: str) -> tuple[Transform, Trans
     What has no place gives infinite or NaN.
     """
     import pyproj
-    from pyproj.exceptions import ProjError
 
-    try:
-        # it understands CF, with the axis of the sweep of a geostationary satellite
-        crs = pyproj.CRS.from_cf(_safe(mapping))
-        base = crs.source_crs or crs.geodetic_crs
-        plane = pyproj.Transformer.from_crs(crs, base, always_xy=True)
-    except (ProjError, KeyError, TypeError, ValueError) as error:
-        name = mapping.get("grid_mapping_name", "without a name")
-        said = str(error).partition("\n")[0].partition(": (")[0]
-        raise RefexplorerError(f"The grid mapping {name} cannot be used: {said}.") from None
+    crs = _crs(mapping)
+    base = crs.source_crs or crs.geodetic_crs
+    plane = pyproj.Transformer.from_crs(crs, base, always_xy=True)
     scale = _scale(mapping, units)
     is_rotated = mapping.get("grid_mapping_name") == "rotated_latitude_longitude"
 
@@ -91,6 +94,49 @@ def transforms(mapping: Mapping[str, Any], units: str) -> tuple[Transform, Trans
         return (x + 180) % 360 - 180 if is_rotated else x / scale, y / scale
 
     return to_earth, to_plane
+
+
+def _crs(mapping: Mapping[str, Any]) -> Any:
+    """Return the CRS of a grid mapping, or of `proj:`."""
+    import pyproj
+    from pyproj.exceptions import ProjError
+
+    try:
+        if not any(name.startswith("proj:") for name in mapping):
+            # it understands CF, with the axis of the sweep of a geostationary satellite
+            return pyproj.CRS.from_cf(_safe(mapping))
+        if "proj:code" in mapping:
+            code = mapping["proj:code"]
+            if not isinstance(code, str) or not CODE.fullmatch(code):
+                raise ValueError("its proj:code is no authority and code, such as EPSG:4326")
+            return pyproj.CRS.from_authority(*code.split(":"))
+        if "proj:wkt2" in mapping:
+            return pyproj.CRS.from_cf(_safe({"crs_wkt": mapping["proj:wkt2"]}))
+        text = json.dumps(mapping["proj:projjson"])
+        if _FILES.search(text) or _FILES_OF_JSON.search(text):
+            raise ValueError("its proj:projjson is no plain CRS")
+        return pyproj.CRS.from_json(text)
+    except (ProjError, KeyError, TypeError, ValueError) as error:
+        said = str(error).partition("\n")[0].partition(": (")[0]
+        raise RefexplorerError(f"{_crs_name(mapping)} cannot be used: {said}.") from None
+
+
+def _crs_name(mapping: Mapping[str, Any]) -> str:
+    if "proj:code" in mapping:
+        return f"The CRS {mapping['proj:code']}"
+    if any(name.startswith("proj:") for name in mapping):
+        return f"The CRS of {next(iter(mapping))}"
+    return f"The grid mapping {mapping.get('grid_mapping_name', 'without a name')}"
+
+
+def crs_problem(mapping: Mapping[str, Any]) -> str:
+    """Say why a CRS cannot be used; empty if it can, or if pyproj is not installed."""
+    try:
+        if is_installed():
+            _crs(mapping)
+    except RefexplorerError as error:
+        return str(error)
+    return ""
 
 
 def _safe(mapping: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,6 +163,7 @@ _PRIME_MERIDIAN = {
     "reference_ellipsoid_name",
 }  # fmt: skip
 _WKT = re.compile(r"\s*(PROJ|GEO[GD])(CS|CRS)\s*\[", re.ASCII)
+_FILES_OF_JSON = re.compile(r"BoundCRS|Operation|Transformation| file\"", re.IGNORECASE)
 _FILES = re.compile(r"EXTENSION|PARAMETERFILE|\+\w+=", re.ASCII | re.IGNORECASE)
 
 
@@ -231,6 +278,40 @@ class ProjectedPlaces(EarthPlaces):
         x, y = self._to_plane(np.array([longitude]), np.array([latitude]))
         row, column = _interval(self._y, float(y[0])), _interval(self._x, float(x[0]))
         return None if row is None or column is None else (row, column)
+
+
+class AffinePlaces(EarthPlaces):
+    """Places by an affine transform into the plane of a CRS."""
+
+    def __init__(
+        self, shape: tuple[int, int], grid: AffineGrid, crs: Mapping[str, Any] | None
+    ) -> None:
+        self.shape = shape
+        self._grid = grid.transform
+        identity = (_unchanged, _unchanged)
+        self._to_earth, self._to_plane = identity if crs is None else transforms(crs, "")
+
+    def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
+        """Return longitude and latitude of each pair of places."""
+        a, b, c, d, e, f = self._grid
+        column, row = np.meshgrid(columns, rows)
+        return self._to_earth(a * column + b * row + c, d * column + e * row + f)
+
+    def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
+        """Return row and column of the value whose cell holds a point."""
+        a, b, c, d, e, f = self._grid
+        for turned in (longitude, longitude - 360, longitude + 360):
+            x, y = (float(each[0]) for each in self._to_plane(*np.array([[turned], [latitude]])))
+            across, down = x - c, y - f
+            column = (e * across - b * down) / (a * e - b * d)
+            row = (a * down - d * across) / (a * e - b * d)
+            if 0 <= row < self.shape[0] and 0 <= column < self.shape[1]:
+                return int(row), int(column)
+        return None
+
+
+def _unchanged(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    return x, y
 
 
 class GridPlaces(EarthPlaces):
@@ -389,30 +470,35 @@ class Georeference:
     """What says where the values of an array are."""
 
     # ``axes``: latitude and longitude are 1-d. ``grid``: both are 2-d. ``projection``: x and y are
-    # 1-d, in the plane that the grid mapping describes.
-    form: Literal["axes", "grid", "projection"]
+    # 1-d, in the plane that the grid mapping describes. ``affine``: `affine` says it in numbers.
+    form: Literal["axes", "grid", "projection", "affine"]
     # rows, columns: The dimensions along which latitude and longitude, or y and x, run
     rows: int
     columns: int
-    # y, x: The coordinates
-    y: ArrayMeta
-    x: ArrayMeta
-    mapping: Mapping[str, Any] | None = None  # The attributes of the grid mapping
+    sides: tuple[ArrayMeta, ...] = ()  # The coordinates, that of rows first; none if ``affine``
+    # The attributes of the grid mapping, or `proj:`; None if x and y are longitude and latitude
+    mapping: Mapping[str, Any] | None = None
+    affine: AffineGrid | None = None
 
     @property
     def sentence(self) -> str:
         """Where the places come from, in words."""
+        mapping = self.mapping or {}
+        if self.affine is not None:
+            name = mapping.get("proj:code") or mapping.get("grid_mapping_name") or "its CRS"
+            return f"Places are computed by spatial:transform and {name if mapping else DEGREES}."
+        y, x = (side.path for side in self.sides)
         if self.form == "projection":
-            name = (self.mapping or {}).get("grid_mapping_name", "its crs_wkt")
-            return f"Places are computed from {self.x.path} and {self.y.path} by {name}."
-        return f"Places are those of {self.y.path} and {self.x.path}."
+            name = mapping.get("grid_mapping_name", "its crs_wkt")
+            return f"Places are computed from {x} and {y} by {name}."
+        return f"Places are those of {y} and {x}."
 
 
 def georeference(refs: SetLike, array: ArrayMeta, folders: Folders | None = None) -> Georeference:
     """Return what says where an array is; no target is read.
 
-    Latitude and longitude of one dimension each come first, then a grid mapping if pyproj is
-    installed, then those of two dimensions.
+    Latitude and longitude of one dimension each come first, then `spatial:` of GeoZarr or a grid
+    mapping, if pyproj is installed, then latitude and longitude of two dimensions.
     """
     name = array.path or "The root array"
     if not array.dimensions or len(array.shape) < 2:
@@ -424,14 +510,15 @@ def georeference(refs: SetLike, array: ArrayMeta, folders: Folders | None = None
     )
     if (axes := _of_pair(array, lats, lons, 1)) is not None:
         return axes
-    projected = _of_projection(array, near)
-    if projected is not None and is_installed():
+    projected = _of_transform(refs, array, near) or _of_projection(array, near)
+    if projected is not None and (projected.mapping is None or is_installed()):
         return projected
     if (grid := _of_pair(array, lats, lons, 2)) is not None:
         return grid
     if projected is not None:
-        mapping = (projected.mapping or {}).get("grid_mapping_name", "a CRS")
-        raise NoPlaceError(f"{name} is on a grid of {mapping}, which takes pyproj: {INSTALL}")
+        mapping = projected.mapping or {}
+        crs = mapping.get("grid_mapping_name") or mapping.get("proj:code") or "a CRS"
+        raise NoPlaceError(f"{name} is on a grid of {crs}, which takes pyproj: {INSTALL}")
     if any(lat.dimensions == lon.dimensions for lat in lats for lon in lons):
         raise NoPlaceError(
             f"{name} is not on the map: latitude and longitude run along the same dimension, as of "
@@ -539,19 +626,41 @@ def _of_pair(
     for lat, lon in product(lats, lons):
         is_same = lat.dimensions == lon.dimensions
         if rank == 1 == len(lat.shape) == len(lon.shape) and not is_same:
-            return Georeference("axes", _axis(array, lat, 0), _axis(array, lon, 0), lat, lon)
+            return Georeference("axes", _axis(array, lat, 0), _axis(array, lon, 0), (lat, lon))
         if rank == 2 == len(lat.shape) and is_same and min(lat.shape) > 1:
-            return Georeference("grid", _axis(array, lat, 0), _axis(array, lat, 1), lat, lon)
+            return Georeference("grid", _axis(array, lat, 0), _axis(array, lat, 1), (lat, lon))
     return None
 
 
-def _of_projection(array: ArrayMeta, near: list[ArrayMeta]) -> Georeference | None:
+def _of_transform(refs: SetLike, array: ArrayMeta, near: list[ArrayMeta]) -> Georeference | None:
+    """Return what `spatial:` and `proj:` say, or `spatial:` and a grid mapping."""
+    attributes = conventions_of(internals(refs).opened, array)
+    try:
+        grid = affine_grid(attributes, array)
+    except RefexplorerError:  # a finding says it
+        return None
+    crs = crs_of(attributes) or _mapping_of(array, near)
+    if grid is None or crs is None:
+        return None
+    is_degrees = crs.get("proj:code") in ("EPSG:4326", "OGC:CRS84")
+    return Georeference("affine", grid.rows, grid.columns, (), None if is_degrees else crs, grid)
+
+
+def _mapping_of(array: ArrayMeta, near: list[ArrayMeta]) -> Mapping[str, Any] | None:
+    """Return the attributes of the grid mapping that an array names."""
     named = array.attributes.get("grid_mapping")
     if not isinstance(named, str) or not named.split():
         return None
     name = named.split()[0].rstrip(":")
     mapping = next((each for each in near if each.path.rpartition("/")[2] == name), None)
     if mapping is None or not {"grid_mapping_name", "crs_wkt"} & set(mapping.attributes):
+        return None
+    return mapping.attributes
+
+
+def _of_projection(array: ArrayMeta, near: list[ArrayMeta]) -> Georeference | None:
+    mapping = _mapping_of(array, near)
+    if mapping is None:
         return None
     y, x = (
         next((each for each in near if _is_plane(side, each) and _lies_along(each, array)), None)
@@ -560,7 +669,7 @@ def _of_projection(array: ArrayMeta, near: list[ArrayMeta]) -> Georeference | No
     if y is None or x is None or y.dimensions == x.dimensions:
         return None
     rows, columns = _axis(array, y, 0), _axis(array, x, 0)
-    return Georeference("projection", rows, columns, y, x, mapping.attributes)
+    return Georeference("projection", rows, columns, (y, x), mapping)
 
 
 def _is_plane(side: Direction, array: ArrayMeta) -> bool:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from refexplorer.core.errors import AccessError, LimitError, RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.io.earth import (
+    AffinePlaces,
     AxesPlaces,
     EarthPlaces,
     Georeference,
@@ -46,7 +47,7 @@ MOST = 2**23
 def missing_cost(refs: ReferenceSet, found: Georeference, chunks: DecodedChunks) -> Estimate | None:
     """Return what reading the coordinates takes; None if all are in the set or here already."""
     keys: list[str] = []
-    for side in (found.y, found.x):
+    for side in found.sides:
         size = math.prod(side.shape)
         if size > MOST:
             raise LimitError(
@@ -63,14 +64,19 @@ def missing_cost(refs: ReferenceSet, found: Georeference, chunks: DecodedChunks)
     return estimate_keys(refs, keys)
 
 
-def places_of_array(found: Georeference, chunks: DecodedChunks, report: JobReport) -> EarthPlaces:
+def places_of_array(
+    array: ArrayMeta, found: Georeference, chunks: DecodedChunks, report: JobReport
+) -> EarthPlaces:
     """Read the coordinates."""
-    y, x = (_numbers(side, chunks, report) for side in (found.y, found.x))
+    if found.affine is not None:
+        shape = array.shape[found.rows], array.shape[found.columns]
+        return AffinePlaces(shape, found.affine, found.mapping)
+    y, x = (_numbers(side, chunks, report) for side in found.sides)
     if found.form == "axes":
         return AxesPlaces(y, x)
     if found.form == "grid":
         return GridPlaces(y, x)
-    units = found.x.attributes.get("units")
+    units = found.sides[1].attributes.get("units")
     return ProjectedPlaces(y, x, found.mapping or {}, units if isinstance(units, str) else "")
 
 
@@ -278,7 +284,7 @@ class MapController:
     def _places(self, array: ArrayMeta, found: Georeference, report: JobReport) -> EarthPlaces:
         if self._kept is None or self._kept[0] != array.path:
             load_array_libraries()
-            self._kept = array.path, places_of_array(found, self._chunks, report)
+            self._kept = array.path, places_of_array(array, found, self._chunks, report)
         return self._kept[1]
 
     def _array(self, path: str) -> ArrayMeta:

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import refexplorer as rx
-from refexplorer.io.earth import NoPlaceError, georeference
+from refexplorer.io.georeference import NoPlaceError, georeference
 from tests.helpers.earth_sets import global_set, goes_set, inline_array
 
 LAT, LON = np.arange(3.0), np.arange(4.0)

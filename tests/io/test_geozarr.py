@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.io.earth import AffinePlaces, NoPlaceError, ProjectedPlaces, georeference
+from refexplorer.io.earth import AffinePlaces, ProjectedPlaces
+from refexplorer.io.georeference import NoPlaceError, georeference
 from tests.helpers.earth_sets import UTM, inline_array, pyramid_set
 
 pyproj = pytest.importorskip("pyproj")

@@ -17,14 +17,11 @@ from refexplorer.io.earth import (
     AffinePlaces,
     AxesPlaces,
     EarthPlaces,
-    Georeference,
     GridPlaces,
-    NoPlaceError,
     ProjectedPlaces,
-    array_folders,
-    georeference,
     parse_point,
 )
+from refexplorer.io.georeference import Georeference, NoPlaceError, array_folders, georeference
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.selection import Estimate, estimate_keys
 from refexplorer.spec.references import Base64, Inline

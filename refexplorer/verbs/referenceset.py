@@ -684,7 +684,7 @@ class ReferenceSet(Mapping[str, Reference]):
         The chunks of a selection are read together, in few requests. Where ``zarr.config`` names
         another ``codec_pipeline.path`` than Zarr's own, that one reads them, chunk by chunk.
         """
-        from refexplorer.io.reading.zarr_store import to_zarr
+        from refexplorer.io.reading.datasets import to_zarr
 
         self._warn_of_errors()
         return to_zarr(self, self._targets())
@@ -708,14 +708,14 @@ class ReferenceSet(Mapping[str, Reference]):
         DecodeError
             If there is no such group, or an array has no dimension names.
         """
-        from refexplorer.io.reading.zarr_store import to_xarray
+        from refexplorer.io.reading.datasets import to_xarray
 
         self._warn_of_errors()
         return to_xarray(self, self._targets(), group=group, coordinates=coordinates, **keywords)
 
     def to_datatree(self, *, coordinates: bool = False, **keywords: Any) -> xarray.DataTree:
         """Return all groups as a tree of datasets; otherwise as `to_xarray`."""
-        from refexplorer.io.reading.zarr_store import to_datatree
+        from refexplorer.io.reading.datasets import to_datatree
 
         self._warn_of_errors()
         return to_datatree(self, self._targets(), coordinates=coordinates, **keywords)

@@ -690,16 +690,18 @@ class ReferenceSet(Mapping[str, Reference]):
         return to_zarr(self, self._targets())
 
     def to_xarray(
-        self, *, group: str = "", coordinates: bool = False, **keywords: Any
+        self, *, group: str = "", coordinates: bool | None = None, **keywords: Any
     ) -> xarray.Dataset:
-        """Return a group as a dataset; only metadata is read now.
+        """Return a group as a dataset; of values, only coordinates are read now.
 
         Parameters
         ----------
         group
             The path of the group; ``""`` is the root.
         coordinates
-            Read the dimension coordinates now: `sel` needs them, and so does decoding times.
+            Whether to read the dimension coordinates, which `sel` and decoded times need. By
+            default they are read, as xarray does, if all of them are in the set or in places that
+            may be read, else a warning says what to allow.
         keywords
             For `xarray.open_dataset`; ``chunks={}`` makes dask arrays.
 
@@ -707,13 +709,20 @@ class ReferenceSet(Mapping[str, Reference]):
         ------
         DecodeError
             If there is no such group, or an array has no dimension names.
+        AccessError
+            If coordinates are to be read that may not be read yet.
+
+        Warns
+        -----
+        LeftOutWarning
+            If coordinates were not read.
         """
         from refexplorer.io.reading.datasets import to_xarray
 
         self._warn_of_errors()
         return to_xarray(self, self._targets(), group=group, coordinates=coordinates, **keywords)
 
-    def to_datatree(self, *, coordinates: bool = False, **keywords: Any) -> xarray.DataTree:
+    def to_datatree(self, *, coordinates: bool | None = None, **keywords: Any) -> xarray.DataTree:
         """Return all groups as a tree of datasets; otherwise as `to_xarray`."""
         from refexplorer.io.reading.datasets import to_datatree
 

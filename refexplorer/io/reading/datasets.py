@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+import warnings
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import zarr
 
-from refexplorer.core.errors import DecodeError, FetchError
+from refexplorer.core.errors import (
+    DecodeError,
+    FetchError,
+    LeftOutWarning,
+    LimitError,
+    RefexplorerError,
+)
 from refexplorer.io.fetch.failures import rejection_text
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.zarr_refusals import check_for_xarray, saying_refusals
 from refexplorer.io.reading.zarr_store import ReferenceStore
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.keys import prefix
+from refexplorer.spec.references import Base64, Inline
 
 if TYPE_CHECKING:
     import xarray
 
+    from refexplorer.spec.zarr_metadata import ArrayMeta
+
+T = TypeVar("T")
+CHUNKS = 1_000
+"""Chunks of one coordinate that are fetched unasked: one for each of 20,000 files takes minutes."""
+_ENGINE: dict[str, Any] = {"engine": "zarr", "consolidated": False}
 _ROOT = (".zgroup", ".zarray", "zarr.json", ".zmetadata")
 
 
@@ -38,10 +53,10 @@ def to_xarray(
     targets: Targets,
     *,
     group: str = "",
-    coordinates: bool = False,
+    coordinates: bool | None = None,
     **options: Any,
 ) -> xarray.Dataset:
-    """Open a group of the set with xarray; nothing but metadata is read."""
+    """Open a group of the set with xarray; coordinates are read as `_opened` says."""
     import xarray
 
     group = group.strip("/")
@@ -52,36 +67,125 @@ def to_xarray(
     _require_arrays(refs, paths, options)
     # xarray's annotation leaves out the Zarr stores that its zarr engine takes
     source: Any = ReferenceStore(refs, targets)
-    given = _lazy(coordinates) | {"group": group or None} | options
-    with saying_refusals("xarray", refs):
-        return xarray.open_dataset(source, engine="zarr", **given)
+    open_: Any = partial(xarray.open_dataset, source, **_ENGINE, group=group or None)
+
+    def open_in_part(unread: Collection[str]) -> xarray.Dataset:
+        names = {path.rpartition("/")[2] for path in unread}
+        times = dict.fromkeys(names, False)
+        found: xarray.Dataset = open_(
+            **{"create_default_indexes": False, "decode_times": times} | options
+        )
+        for name in map(str, found.dims):
+            if name in found.variables and name not in names and name not in found.xindexes:
+                found = found.set_xindex(name)
+        return found
+
+    found: xarray.Dataset = _opened(open_, open_in_part, refs, targets, paths, coordinates, options)
+    return found
 
 
 def to_datatree(
     refs: SetLike,
     targets: Targets,
     *,
-    coordinates: bool = False,
+    coordinates: bool | None = None,
     **options: Any,
 ) -> xarray.DataTree:
-    """Open all groups of the set as a tree of datasets; nothing but metadata is read."""
+    """Open all groups of the set as a tree of datasets, as `to_xarray` does."""
     import xarray
 
     _require_group(refs, "")
-    _require_arrays(refs, refs.arrays(), options)
+    paths = refs.arrays()
+    _require_arrays(refs, paths, options)
     source: Any = ReferenceStore(refs, targets)
-    with saying_refusals("xarray", refs):
-        return xarray.open_datatree(source, engine="zarr", **(_lazy(coordinates) | options))
+    open_: Any = partial(xarray.open_datatree, source, **_ENGINE)
+    tree: xarray.DataTree = _opened(open_, None, refs, targets, paths, coordinates, options)
+    return tree
 
 
-def _lazy(coordinates: bool) -> dict[str, Any]:
-    """Return the options that keep xarray from reading coordinates when it opens a store."""
-    # by default xarray reads the coordinates to index them, and times to decode their first values
-    return {
-        "consolidated": False,
-        "create_default_indexes": coordinates,
-        "decode_times": coordinates,
-    }
+def _opened(
+    open_: Callable[..., T],
+    open_in_part: Callable[[Collection[str]], T] | None,
+    refs: SetLike,
+    targets: Targets,
+    paths: Iterable[str],
+    coordinates: bool | None,
+    options: dict[str, Any],
+) -> T:
+    """Let xarray read coordinates and decode times, as it does by default, or warn why it does not.
+
+    `coordinates` is whether to; None: as far as they may be read.
+    """
+    switches = ("create_default_indexes", "decode_times")
+    plainly = dict.fromkeys(switches, bool(coordinates)) | options
+    if coordinates is not None or all(options.get(name) is False for name in switches):
+        with saying_refusals("xarray", refs):
+            return open_(**plainly)
+    unread = _unread(refs, targets, paths)
+    what, why = ", ".join(unread), next(iter(unread.values()), "")
+    found = None
+    try:
+        with saying_refusals("xarray", refs):
+            if not unread:
+                found = open_(**options)
+            elif open_in_part is not None:
+                found = open_in_part(unread)
+    except RefexplorerError as error:  # a file is gone, or times cannot be decoded
+        what, why = "the coordinates", str(error)
+    if found is None:
+        with saying_refusals("xarray", refs):
+            found = open_(**plainly)
+    if why:
+        warnings.warn(
+            f"Not read, so without an index, and times are numbers: {what}. {why}",
+            LeftOutWarning,
+            stacklevel=4,
+        )
+    return found
+
+
+def _unread(refs: SetLike, targets: Targets, paths: Iterable[str]) -> dict[str, str]:
+    """Return what xarray would read at opening and may not be, with the reason.
+
+    It reads coordinates of dimensions, and of other times and their bounds the first and the last.
+    """
+    arrays = {path: refs.array(path) for path in paths}
+    times = [path for path, array in arrays.items() if _is_time(array)]
+    bounds = [
+        f"{prefix(path.rpartition('/')[0])}{arrays[path].attributes.get('bounds')}"
+        for path in times
+    ]
+    found: dict[str, str] = {}
+    for path, array in arrays.items():
+        is_index = array.dimensions == (path.rpartition("/")[2],)
+        try:
+            if is_index or path in times or path in bounds:
+                _require_readable(refs, targets, array, is_index)
+        except RefexplorerError as error:
+            found[path] = str(error)
+    return found
+
+
+def _is_time(array: ArrayMeta) -> bool:
+    units = array.attributes.get("units")
+    return isinstance(units, str) and " since " in units
+
+
+def _require_readable(refs: SetLike, targets: Targets, array: ArrayMeta, is_index: bool) -> None:
+    """Refuse an array that may not be read, or takes too many requests."""
+    first, last = (0,) * len(array.grid), tuple(size - 1 for size in array.grid)
+    count = 0
+    for index in ((at,) for at in range(array.grid[0])) if is_index else (first, last):
+        key = array.chunk_key(index)
+        reference = refs.get(key)
+        if reference is not None and not isinstance(reference, Inline | Base64):
+            targets.wanted(key, reference)
+            count += 1
+        if count > CHUNKS:
+            raise LimitError(
+                f"{array.path} has more than {CHUNKS:,} chunks to fetch; "
+                "refs.to_xarray(coordinates=True) reads them."
+            )
 
 
 def _require_group(refs: SetLike, group: str) -> None:

@@ -134,6 +134,22 @@ def crs_of(attributes: Attributes) -> Attributes:
     return {name: attributes[name] for name in CRS if attributes.get(name) is not None}
 
 
+def level_scale(level: Attributes) -> list[float]:
+    """Return by how much cells are longer than those of the level it comes from; empty if unknown.
+
+    Cells that are also moved are not said this way.
+    """
+    transform = level.get("transform")
+    if not isinstance(transform, Mapping):
+        return []
+    moved = transform.get("translation")
+    if moved and not (isinstance(moved, list) and not any(moved)):
+        return []
+    scale = transform.get("scale")
+    is_good = isinstance(scale, list) and is_list_of(int | float, len(scale), scale)
+    return scale if is_good and scale is not None else []
+
+
 def pyramids(opened: OpenedSet) -> dict[str, list[PyramidLevel]]:
     """Return the levels of each pyramid by the path of each of its arrays, the finest first."""
     found: dict[str, list[PyramidLevel]] = {}
@@ -213,17 +229,11 @@ def _scale(
     across = down = 1.0
     for _ in layout:
         source = level.get("derived_from")
-        if source is None:
+        if not isinstance(source, str):
             return across, down
-        transform = level.get("transform")
-        transform = transform if isinstance(transform, Mapping) else {}
-        scale = transform.get("scale")
-        if not isinstance(scale, list) or not is_list_of(int | float, len(scale), scale):
-            return None
+        scale = level_scale(level)
         y, x = (0, 1) if len(scale) == 2 < rank else places or (-1, -1)
         if not 0 <= min(x, y) <= max(x, y) < len(scale) or source not in by_asset:
-            return None
-        if any(transform.get("translation") or ()):
             return None
         down, across = down * scale[y], across * scale[x]
         level = by_asset[source]

@@ -37,7 +37,8 @@ class PyramidLevel(NamedTuple):
     """One array of a pyramid."""
 
     array: ArrayMeta
-    attributes: Attributes  # As of `conventions_of`
+    # Lengths of a cell along y and x, in the units of the CRS; None where that is not said
+    resolution: tuple[float, float] | None
 
 
 def is_list_of(kind: Any, size: int, value: object) -> bool:
@@ -153,22 +154,35 @@ def level_scale(level: Attributes) -> list[float]:
 def pyramids(opened: OpenedSet) -> dict[str, list[PyramidLevel]]:
     """Return the levels of each pyramid by the path of each of its arrays, the finest first."""
     found: dict[str, list[PyramidLevel]] = {}
-    if not has_conventions(opened.table):
-        return found
     for path in _groups(opened.table):
         by_name: dict[str, list[PyramidLevel]] = {}
         for level in layout_of(group_attributes(opened.table, path)):
             asset = prefix(path) + level["asset"]
             for array in _arrays_at(opened, asset):
                 name = array.path.removeprefix(asset)
-                by_name.setdefault(name, []).append(
-                    PyramidLevel(array, conventions_of(opened, array))
-                )
+                level_of = PyramidLevel(array, _resolution(opened, array))
+                by_name.setdefault(name, []).append(level_of)
         for levels in by_name.values():
             if len(levels) > 1:
                 levels.sort(key=lambda each: -math.prod(each.array.shape))
                 found.update((level.array.path, levels) for level in levels)
     return found
+
+
+def finer_levels(opened: OpenedSet) -> set[str]:
+    """Return the arrays of pyramids but the coarsest, which stands for its pyramid in lists."""
+    return {path for path, levels in pyramids(opened).items() if levels[-1].array.path != path}
+
+
+def _resolution(opened: OpenedSet, array: ArrayMeta) -> tuple[float, float] | None:
+    try:
+        grid = affine_grid(conventions_of(opened, array), array)
+    except RefexplorerError:
+        return None
+    if grid is None:
+        return None
+    a, b, _, d, e, _ = grid.transform
+    return math.hypot(b, e), math.hypot(a, d)
 
 
 def _arrays_at(opened: OpenedSet, asset: str) -> Iterator[ArrayMeta]:
@@ -185,9 +199,10 @@ def _arrays_at(opened: OpenedSet, asset: str) -> Iterator[ArrayMeta]:
 
 
 def _groups(table: Table) -> Iterator[str]:
+    """Yield groups that may have levels; of version 2 no text of an array is looked at."""
     for key in table.metadata:
         folder, _, name = key.rpartition("/")
-        if name in (".zattrs", "zarr.json"):
+        if name == ".zgroup" or (name == "zarr.json" and '"layout"' in (table.text(key) or "")):
             yield folder
 
 

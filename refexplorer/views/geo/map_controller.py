@@ -24,6 +24,8 @@ from refexplorer.io.earth import (
 from refexplorer.io.georeference import Georeference, NoPlaceError, array_folders, georeference
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.selection import Estimate, estimate_keys
+from refexplorer.refset.contents import internals
+from refexplorer.refset.conventions import finer_levels
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.geo.points import index_of, place_of_label, point_parts
 from refexplorer.views.preview.regions import ChunkRuns, chunk_runs, chunks_touched, whole
@@ -169,7 +171,8 @@ class MapController:
         if self._listed is None:
             found = []
             folders = array_folders(self._refs)
-            for path in self._refs.arrays()[:ARRAYS]:
+            finer = finer_levels(internals(self._refs).opened)
+            for path in [path for path in self._refs.arrays() if path not in finer][:ARRAYS]:
                 array = self._refs.array(path)
                 try:
                     georeference(self._refs, array, folders)

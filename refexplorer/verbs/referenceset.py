@@ -483,12 +483,11 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.checks.advice.advising import advise
         from refexplorer.checks.advice.connections import connection_of, measure_connection
-        from refexplorer.io.access import AccessPolicy
 
         accesses = tuple(access.items() if isinstance(access, Mapping) else access)
         if not measure:
             return advise(self.source, self._opened, accesses, place)
-        policy = AccessPolicy(self.source.location, self.allowed)
+        policy = self._targets().policy
         place, asked = measure_connection(self, policy, self.storage_options, connection_of(place))
         return replace(advise(self.source, self._opened, accesses, place), asked=asked)
 
@@ -873,7 +872,8 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.io.access import AccessPolicy
         from refexplorer.io.fetch.targets import Targets
 
-        policy = AccessPolicy(self.source.location, self.allowed)
+        endpoints = self.source.endpoints
+        policy = AccessPolicy(self.source.location, self.allowed, endpoints=endpoints)
         return Targets(policy, self.storage_options, self.limits)
 
     def _warn_of_errors(self) -> None:

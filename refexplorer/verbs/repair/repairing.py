@@ -365,7 +365,8 @@ def _improve(
     opened = internals(refs).opened
     table = table_of(opened.parts)
     arrays = {path: meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))}
-    policy = AccessPolicy(refs.source.location, context.allow)
+    source = refs.source
+    policy = AccessPolicy(source.location, context.allow, endpoints=source.endpoints)
     targets = Targets(policy, context.storage_options, refs.limits)
     law = RepairLaw(report, opened, targets, refs.limits)
     patch = plan(report, table, arrays).without(refused)

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 _FORGOTTEN = Estimate(0, 0, (), "Show what was read before")
 
 
-class Level(Struct, frozen=True):
+class ArrayLevel(Struct, frozen=True):
     """One resolution of a pyramid."""
 
     array: str
@@ -101,7 +101,7 @@ class Plan(Struct, frozen=True):
     # may not read it at all; null where it may be read by now, so that a picture need not ask
     grant: str | None = None
     # All resolutions of the array, if it is a level of a pyramid (`multiscales`), the finest first
-    levels: tuple[Level, ...] = ()
+    levels: tuple[ArrayLevel, ...] = ()
 
 
 def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks) -> Plan:
@@ -326,7 +326,7 @@ class PreviewReader:
         if shown:
             self._show(meta, places, is_here=found.estimate.bytes == 0)
         levels = tuple(
-            Level(each.array.path, each.array.shape, each.resolution)
+            ArrayLevel(each.array.path, each.array.shape, each.resolution)
             for each in self._pyramids.get(array, ())
         )
         return Planned(replace(found, grant=self._grant(meta, places), levels=levels))

@@ -355,6 +355,7 @@ class ServedPage:
                 grants=lambda other: self._library.grants(other),
             ),
             versions=library.versions(references),
+            can_write=self._is_owner,
             show=lambda version: self._turns.soon(self._show_version, explorer, version),
         )
         explorer.param.watch(lambda _: self._turns.soon(self._tell), "here")

@@ -166,6 +166,7 @@ class ExplorerController:
         at_once: bool = False,
         show: Callable[[ReferenceSet], None] | None = None,
         versions: RepositoryVersions | None = None,
+        can_write: bool | None = None,
     ) -> None:
         self.references = refs
         self.policy = AccessPolicy(
@@ -194,6 +195,7 @@ class ExplorerController:
             self._did,
             show=show,
             versions=own_versions(refs) if versions is None and not served else versions,
+            can_write=not served if can_write is None else can_write,
         )
         self._parts = [make(context) for part in PARTS for make in part.controllers]
         self.answers = bound([self, self._jobs, *self._parts])

@@ -134,6 +134,8 @@ class ViewContext:
         whoever looks may not read them.
     can_write
         Whether who looks may write files on this machine.
+    edit
+        Shows where a key comes from in an editor; None where there is none beside the explorer.
     """
 
     references: ReferenceSet
@@ -146,3 +148,4 @@ class ViewContext:
     show: Callable[[ReferenceSet], None] | None = None
     versions: RepositoryVersions | None = None
     can_write: bool = True
+    edit: Callable[[str], None] | None = None

@@ -9,7 +9,7 @@ import { Costs } from "../advice/costs.ts";
 import { Besides } from "../beside/besides.ts";
 import { Health, type ChunkState } from "../health/health.ts";
 import { Comparing } from "../compare/comparing.ts";
-import { Repairing } from "../health/repairing.tsx";
+import { Repairing } from "../health/repairing.ts";
 import { Verifying } from "../health/verifying.ts";
 import { Earth } from "../geo/earth.ts";
 import { KeyDetails } from "../key/keydetails.ts";
@@ -195,6 +195,11 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** Shows what is known of the selection, or of the set, on the right. */
   showDetails(aboutSet = false): void {
     this.set({ aboutSet, isAside: true });
+  }
+
+  /** Shows in the template editor where a key comes from. */
+  async edit(path: string): Promise<void> {
+    await this.wire.request("key.edit", { path });
   }
 
   /** Shows what repairing would change. */

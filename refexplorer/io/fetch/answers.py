@@ -122,7 +122,7 @@ def check_whole(headers: Mapping[str, str]) -> None:
     header = headers.get("Content-Range")
     if header is None:
         return
-    span = _span(header)
+    span = _range_in(header)
     if span is None or (span.first, span.end) != (0, span.size):
         raise FetchError(
             "the server answered 200, which stands for the whole file, but with the range of a "
@@ -130,10 +130,15 @@ def check_whole(headers: Mapping[str, str]) -> None:
         )
 
 
-def check_length(span: ContentRange, length: int | None) -> None:
+class TruncatedAnswer(FetchError):
+    """Fewer bytes came than an answer announced, and its connection did not break."""
+
+
+def check_body_length(span: ContentRange, length: int | None) -> None:
     """Refuse a body of another length than its Content-Range says; None is not known."""
     if length is not None and length != span.end - span.first:
-        raise FetchError(
+        kind = TruncatedAnswer if length < span.end - span.first else FetchError
+        raise kind(
             f"the server sent {length:,} bytes, but its Content-Range has "
             f"{span.end - span.first:,} ({span.first:,} to {span.end:,})"
         )
@@ -149,7 +154,7 @@ def check_sent(header: str | None, start: int, end: int, length: int) -> int | N
         is_asked = not start and length <= end
     else:
         span = _covering(header, start, end)
-        check_length(span, length)
+        check_body_length(span, length)
         is_asked, size = span.first == start and span.end <= end, span.size
     if not is_asked:
         raise FetchError("the store sent other bytes than the range that was requested")
@@ -157,7 +162,7 @@ def check_sent(header: str | None, start: int, end: int, length: int) -> int | N
 
 
 def _covering(header: str, start: int, end: int | None) -> ContentRange:
-    span = _span(header)
+    span = _range_in(header)
     named = _named("Content-Range", header)
     if span is None:
         raise FetchError(
@@ -173,7 +178,7 @@ def _covering(header: str, start: int, end: int | None) -> ContentRange:
     return span
 
 
-def _span(header: str) -> ContentRange | None:
+def _range_in(header: str) -> ContentRange | None:
     """Parse a Content-Range; None if it cannot be read."""
     found = _SPAN.fullmatch(header.strip())
     if found is None:

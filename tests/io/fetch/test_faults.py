@@ -473,6 +473,26 @@ def test_a_body_of_another_length_than_its_headers_say(
 ) -> None:
     server.answers["/f"] = 206, headers, body
     assert said in refusal(targets(server.url), f"{server.url}/f")
+    announced = int(said.rpartition(" has ")[2].partition(" ")[0])
+    assert len(server.requests) == (2 if len(body) < announced else 1)
+
+
+@pytest.mark.parametrize("headers", [SPAN, SPAN | CHUNKED], ids=["length", "chunked"])
+def test_a_truncated_answer_is_asked_for_once_more(
+    server: RangeServer, file: str, headers: dict[str, str]
+) -> None:
+    server.answers["/f"] = 206, headers, BODY[10:12]
+    server.answer_counts["/f"] = 1
+    assert targets(server.url).fetch("x/0", Range(file, 10, 4)) == BODY[10:14]
+    assert len(server.requests) == 2
+
+
+def test_a_truncated_answer_after_a_failure_of_the_moment(server: RangeServer, file: str) -> None:
+    server.resets["/f"] = 1
+    server.answers["/f"] = 206, SPAN, BODY[10:12]
+    server.answer_counts["/f"] = 1
+    assert targets(server.url).fetch("x/0", Range(file, 10, 4)) == BODY[10:14]
+    assert len(server.requests) == 3
 
 
 def test_a_whole_file_of_which_a_part_comes(server: RangeServer) -> None:

@@ -130,7 +130,7 @@ class _FetchRun:
                 self._fail(request, error)
 
     def tell(self) -> None:
-        """Say how far it is; raise `Stopped` if that is far enough."""
+        """Report the progress; raise `Stopped` if who asked wants no more."""
         if not self._goes_on():
             raise Stopped
 

@@ -32,8 +32,11 @@ from refexplorer.io.fetch.answers import (
     SELF_DESCRIBING,
     START,
     TEXT,
+    ByteParts,
     ContentRange,
+    Facts,
     TruncatedAnswer,
+    Versions,
     check_body_length,
     check_encoding,
     check_start,
@@ -43,11 +46,8 @@ from refexplorer.io.fetch.answers import (
     part_of,
 )
 from refexplorer.io.fetch.failures import (
-    ByteParts,
     DeniedByServer,
-    Facts,
     TransientError,
-    Versions,
     http_failure,
     note_bytes,
     retry_after,

@@ -13,8 +13,8 @@ import refexplorer as rx
 from refexplorer.core.errors import AccessError, DecodeError, FetchError, LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.io.access import AccessPolicy, parse
+from refexplorer.io.fetch.answers import ByteParts
 from refexplorer.io.fetch.background import stoppable
-from refexplorer.io.fetch.failures import ByteParts
 from refexplorer.io.fetch.many import FetchProgress, fetch_many
 from refexplorer.io.fetch.targets import MERGE_BYTES, MERGE_GAP, RangeOfKey, Targets, merged
 from refexplorer.spec.references import Base64, Inline, Range, Reference, Url

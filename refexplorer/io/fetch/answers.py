@@ -221,13 +221,13 @@ class Versions:
         known = self._known.setdefault(url, tag) if tag else None
         if known is not None and known != tag:
             raise FetchError(
-                f"the file changed while it was read (its version was {_cut(known)} and is "
+                f"the file changed since its first read (its version was {_cut(known)} and is "
                 f"{_cut(tag)} now); open the set again to read the new file"
             )
         before = size if size is None else self._sizes.setdefault(url, size)
         if before != size:
             raise FetchError(
-                f"the file changed while it was read (it had {before:,} bytes and has {size:,} "
+                f"the file changed since its first read (it had {before:,} bytes and has {size:,} "
                 "now); open the set again to read the new file"
             )
 

@@ -618,8 +618,9 @@ def test_a_size_that_changes_between_two_reads(server: RangeServer, file: str) -
     reader = targets(server.url)
     assert reader.fetch("x/0", Range(file, 10, 4)) == BODY[10:14]
     server.files["/f"] = BODY * 2
-    assert "the file changed while it was read (it had 2,048 bytes and has 4,096 now)" in refusal(
-        reader, file
+    assert (
+        "the file changed since its first read (it had 2,048 bytes and has 4,096 now)"
+        in refusal(reader, file)
     )
 
 
@@ -774,7 +775,7 @@ def test_a_file_that_changes_between_two_reads(server: RangeServer, file: str) -
     server.etags["/f"] = '"one"'
     assert reader.fetch("x/0", Range(file, 10, 4)) == BODY[10:14]
     server.etags["/f"] = '"two"'
-    assert "the file changed while it was read (its version was one and is two now)" in refusal(
+    assert "the file changed since its first read (its version was one and is two now)" in refusal(
         reader, file
     )
 
@@ -784,7 +785,7 @@ def test_a_local_file_that_changes_between_two_reads(tmp_path: Path) -> None:
     reader = targets(str(tmp_path))
     reader.fetch("x/0", Range(f"{tmp_path}/f", 10, 4))
     (tmp_path / "f").write_bytes(BODY + b"more")
-    assert "the file changed while it was read" in refusal(reader, f"{tmp_path}/f")
+    assert "the file changed since its first read" in refusal(reader, f"{tmp_path}/f")
 
 
 def test_no_connection_and_no_host() -> None:

@@ -33,7 +33,7 @@ from refexplorer.checks.terms import ReadTerms
 from refexplorer.core.masking import masked_url
 from refexplorer.formats.columns.references import LARGEST
 from refexplorer.io.access import protocol_of
-from refexplorer.io.fetch.failures import Facts
+from refexplorer.io.fetch.answers import Facts
 from refexplorer.io.sources.opening import installed_packages
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Finding

@@ -43,7 +43,13 @@ from refexplorer.spec.gen.item import (
     values_text,
 )
 from refexplorer.spec.keys import folders_above
-from refexplorer.spec.references import BadReference, Range, Reference, check_length, read_reference
+from refexplorer.spec.references import (
+    BadReference,
+    Range,
+    Reference,
+    check_key_length,
+    read_reference,
+)
 from refexplorer.spec.templates.columns import Halves, TooMuchText, flat
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
@@ -197,7 +203,7 @@ def _refuse_long(entries: Entries, document: Document, errors: _Errors) -> None:
     for row in np.flatnonzero(sizes > document.limits.key_bytes).tolist():
         key = entries.keys[row].as_py()
         try:
-            check_length(key, document.limits)
+            check_key_length(key, document.limits)
         except BadReference as bad:
             errors.rows[row] = EntryNotes(document, key).refuse(bad)
 

@@ -18,7 +18,7 @@ from refexplorer.spec.keys import RESERVED, is_speakable
 from refexplorer.spec.references import (
     BadReference,
     Reference,
-    check_length,
+    check_key_length,
     check_text,
     read_reference,
 )
@@ -72,7 +72,7 @@ class Document:
                 notes.refuse(bad)
                 continue
             try:
-                check_length(key, self.limits)
+                check_key_length(key, self.limits)
                 yield key, read_reference(value, urls.read, notes.add)
             except BadReference as bad:
                 self.rejected[key] = notes.refuse(bad)

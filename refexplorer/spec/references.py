@@ -288,7 +288,7 @@ def check_text(value: str, code: str, what: str) -> None:
         ) from None
 
 
-def check_length(key: str, limits: Limits) -> None:
+def check_key_length(key: str, limits: Limits) -> None:
     """Refuse a key of more bytes than the limits allow."""
     if len(key) * _BYTES <= limits.key_bytes:
         return

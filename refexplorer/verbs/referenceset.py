@@ -166,7 +166,8 @@ class ReferenceSet(Mapping[str, Reference]):
 
         refs = object.__new__(type(self))
         vars(refs).update(vars(self))
-        vars(refs).pop("_known", None)
+        for name in ("_known", "_targets"):  # which hold what is given here
+            vars(refs).pop(name, None)
         names = AccessPolicy(None, places).names
         refs.allowed = tuple(dict.fromkeys((*self.allowed, *names)))
         if storage_options is not None:
@@ -676,7 +677,7 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.io.reading.filesystem import ReferenceFileSystem
 
         self._warn_of_errors()
-        return ReferenceFileSystem(self, self._targets())
+        return ReferenceFileSystem(self, self._targets)
 
     def to_zarr(self) -> zarr.Group | zarr.Array[Any]:
         """Return a read-only zarr group or array; only metadata is read now.
@@ -687,7 +688,7 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.io.reading.zarr_store import to_zarr
 
         self._warn_of_errors()
-        return to_zarr(self, self._targets())
+        return to_zarr(self, self._targets)
 
     def to_xarray(
         self, *, group: str = "", coordinates: bool = False, **keywords: Any
@@ -711,14 +712,14 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.io.reading.zarr_store import to_xarray
 
         self._warn_of_errors()
-        return to_xarray(self, self._targets(), group=group, coordinates=coordinates, **keywords)
+        return to_xarray(self, self._targets, group=group, coordinates=coordinates, **keywords)
 
     def to_datatree(self, *, coordinates: bool = False, **keywords: Any) -> xarray.DataTree:
         """Return all groups as a tree of datasets; otherwise as `to_xarray`."""
         from refexplorer.io.reading.zarr_store import to_datatree
 
         self._warn_of_errors()
-        return to_datatree(self, self._targets(), coordinates=coordinates, **keywords)
+        return to_datatree(self, self._targets, coordinates=coordinates, **keywords)
 
     def chunk(self, array: str, index: Sequence[int]) -> Reading:
         """Read one chunk: its values, and whether they were fetched, are the fill value, or failed.
@@ -739,7 +740,7 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.io.reading.chunks import read_chunk
 
-        return read_chunk(self, array, tuple(index), self._targets())
+        return read_chunk(self, array, tuple(index), self._targets)
 
     def read(
         self,
@@ -777,7 +778,7 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.io.reading.selection import read_selection
 
-        return read_selection(self, array, selection, self._targets(), failed=failed)
+        return read_selection(self, array, selection, self._targets, failed=failed)
 
     def trace(
         self,
@@ -821,14 +822,14 @@ class ReferenceSet(Mapping[str, Reference]):
         if index is not None:
             trace = self.why(path, index)
         else:
-            trace = trace_key(self, path, self._targets(), inner)
+            trace = trace_key(self, path, self._targets, inner)
         return trace if trace.reference is None else trace.after(self.explain(trace.key))
 
     def why(self, array: str, index: Sequence[int]) -> Trace:
         """Trace one value as `trace` does, from the reference on: `Trace.cause` is the reason."""
         from refexplorer.io.reading.trace_value import trace_value
 
-        return trace_value(self, array, index, self._targets())
+        return trace_value(self, array, index, self._targets)
 
     def code(self, key: str | None = None) -> str:
         """Return Python that opens the set, a group, an array or a key with fsspec alone.
@@ -860,7 +861,9 @@ class ReferenceSet(Mapping[str, Reference]):
         rendering = fsspec_options(self.source, self._internals.contents)
         return CodeContext(self._internals.example_urls, self.storage_options, rendering)
 
+    @cached_property
     def _targets(self) -> Targets:
+        """The reader of targets: one, so connections stay open and a changed file is noticed."""
         from refexplorer.io.access import AccessPolicy
         from refexplorer.io.fetch.targets import Targets
 

@@ -23,8 +23,9 @@ from refexplorer.core.masking import masked_url
 from refexplorer.core.text import escape
 from refexplorer.formats.columns.references import LARGEST, RANGE, URL
 from refexplorer.formats.icechunk.history import RecordedVersion
+from refexplorer.io.fetch.answers import Facts
 from refexplorer.io.fetch.background import wait_for
-from refexplorer.io.fetch.failures import AS_S3, DeniedByServer, Facts, NotFoundError, cause
+from refexplorer.io.fetch.failures import AS_S3, DeniedByServer, NotFoundError, cause
 from refexplorer.io.fetch.targets import Targets
 
 _SHOWN = 60  # characters of an ETag: a server may send any text

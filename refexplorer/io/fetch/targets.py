@@ -28,15 +28,13 @@ from refexplorer.core.errors import (
 from refexplorer.core.limits import Limits
 from refexplorer.core.masking import masks_repr, secrets_of, without
 from refexplorer.io.access import AccessPolicy, Options, Place, StorageOptions, shown
+from refexplorer.io.fetch.answers import ByteParts, Facts, Versions
 from refexplorer.io.fetch.failures import (
-    ByteParts,
     DeniedByServer,
-    Facts,
     NoReference,
     NotFoundError,
     ReadTime,
     TooLate,
-    Versions,
     cause,
     rejection_text,
     too_long,

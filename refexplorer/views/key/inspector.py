@@ -159,7 +159,7 @@ def _array_and_chunk(refs: ReferenceSet, path: str) -> tuple[ArrayMeta | None, C
     """Return the array that a path is or belongs to, and the chunk if it is one."""
     owner = refs.array_of(path)
     if owner is None:
-        return (refs.array(path) if path in refs.arrays() else None), None
+        return internals(refs).opened.arrays.get(path), None
     meta, index = refs.array(owner[0]), owner[1]
     if not meta.contains(index):
         return meta, None

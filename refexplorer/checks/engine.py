@@ -159,7 +159,7 @@ class CheckRun:
     def _list(self) -> None:
         """Put all references in the order of their targets."""
         unlisted = Unlisted(self._limits.audited_references if self._look.has_unlisted else None)
-        for block in blocks(self._opened, self.lost, unlisted):
+        for block in blocks(self._opened, self.lost, unlisted, self._look.has_keys):
             self._look.see(block)
             note_references(self.ledger, block, self.metas)
             self._put(block)
@@ -225,10 +225,11 @@ def run(
     note_rejected(ledger, opened, findings, mine.sorter.rejected)
     errors = [each for each in findings if each.severity is Severity.ERROR]
     errors = note_unreadable(ledger, mine.lost, errors)
+    is_full = not any(map(ledger.has_untouched, ledger.paths))
     of_look, counts = look.gather(mine)
     found = (
         *of_look,
-        *set_findings(opened, errors, reading.base),
+        *set_findings(opened, errors, reading.base, is_full),
         *left_out_findings(reading.left_out, reading.base),
         *orphan_findings(opened, ledger, reading.base),
     )

@@ -156,6 +156,12 @@ class Ledger:
         else:
             self._sparse[path].rest = state
 
+    def has_untouched(self, path: str) -> bool:
+        """Say whether nothing was noted of some chunk of an array."""
+        if path in self._dense:
+            return not self._dense[path].all()
+        return LedgerState.UNTOUCHED in self.counts(path)
+
     def leave_out(self, path: str, count: int) -> None:
         """Note that so many untouched chunks do not belong to the share that was asked for."""
         self._unchosen[path] += count

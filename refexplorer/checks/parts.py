@@ -7,9 +7,10 @@ chunks it decodes: who does it need not open the set, which may take gigabytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -114,22 +115,19 @@ class Part:
 
     number: int  # From 0; the plan of a set is always the same
     count: int  # References
-    packed: bytes = field(repr=False)  # The references, as an Arrow stream; see `rows`
+    # The references: ``key, array`` (path or null), ``chunk, number, target`` (URL or null),
+    # ``kind, offset, length, chosen`` (to be decoded), ``text, overlap`` (a place in `OVERLAPS`)
+    rows: pa.Table = field(repr=False)
     arrays: dict[str, ArrayMeta]  # The arrays of what is decoded, by path
 
-    def rows(self) -> pa.Table:
-        """Return the references.
-
-        Columns: ``key, array`` (path or null), ``chunk, number, target`` (URL or null), ``kind,
-        offset, length, chosen`` (to be decoded), ``text, overlap`` (a place in `OVERLAPS`).
-        """
-        return pa.ipc.open_stream(self.packed).read_all()
+    def __reduce__(self) -> tuple[Callable[..., Part], tuple[Any, ...]]:
+        return _unpacked, (self.number, self.count, _packed(self.rows), self.arrays)
 
     @property
     def fingerprint(self) -> str:
         """A digest of everything that the part depends on."""
         metadata = [[path, dict(array.metadata)] for path, array in sorted(self.arrays.items())]
-        digest = blake2b(self.packed, digest_size=16)
+        digest = blake2b(_packed(self.rows), digest_size=16)
         digest.update(json.dumps([_FORM, metadata], default=str).encode())
         return digest.hexdigest()
 
@@ -166,11 +164,21 @@ def _part(
     at = rows.column_names.index("array")
     named = rows.set_column(at, "array", _named(rows["array"], [a.path for a in arrays]))
     named = named.append_column("target", _named(rows["number"], urls))
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, named.schema, options=_PACKING) as writer:
-        writer.write_table(named)
     decoded = {arrays[place].path: arrays[place] for place in chosen}
-    return Part(number, rows.num_rows, sink.getvalue().to_pybytes(), decoded)
+    return Part(number, rows.num_rows, named, decoded)
+
+
+def _packed(rows: pa.Table) -> bytes:
+    """Return references as a small Arrow stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema, options=_PACKING) as writer:
+        writer.write_table(rows)
+    packed: bytes = sink.getvalue().to_pybytes()
+    return packed
+
+
+def _unpacked(number: int, count: int, packed: bytes, arrays: dict[str, ArrayMeta]) -> Part:
+    return Part(number, count, pa.ipc.open_stream(packed).read_all(), arrays)
 
 
 def _named(column: pa.ChunkedArray, names: Sequence[str | None]) -> pa.DictionaryArray:

@@ -86,7 +86,9 @@ def note_unreadable(ledger: Ledger, lost: LostFiles, known: Iterable[Finding]) -
     ]  # fmt: skip
 
 
-def set_findings(opened: OpenedSet, rejected: Iterable[Finding], base: str) -> Iterator[Finding]:
+def set_findings(
+    opened: OpenedSet, rejected: Iterable[Finding], base: str, is_full: bool
+) -> Iterator[Finding]:
     """Yield what is wrong of the set itself, and where no array has a reference.
 
     Whether a reader opens the set, and which of two copies of metadata it reads, no file says.
@@ -96,7 +98,8 @@ def set_findings(opened: OpenedSet, rejected: Iterable[Finding], base: str) -> I
     lint_metadata(opened, KeyFindings(base, found))
     graves = [each for each in found if each.severity is Severity.ERROR or each.code in _GRAVE]
     lost = Findings()
-    lint_lost_places(opened, KeyFindings(base, lost))
+    if not is_full:  # else counting would read all record files once more
+        lint_lost_places(opened, KeyFindings(base, lost))
     groups: dict[tuple[str, str, str], list[Finding]] = {}
     for each in (*rejected, *graves, *lost):
         key = _key_of(each, base)

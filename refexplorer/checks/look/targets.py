@@ -267,10 +267,11 @@ class Auditor:
     def audit(self, part: Part, keep_on: Callable[[], bool] = lambda: True) -> pa.Table:
         """Ask the targets of a part, compare the ranges with them, decode what was chosen."""
         targets = self.reading.targets()
-        rows = part.rows()
-        numbers, first, codes = np.unique(
-            rows["number"].to_numpy(), return_index=True, return_inverse=True
-        )
+        rows = part.rows
+        each = rows["number"].to_numpy()  # in order, so that equal ones follow each other
+        is_new = np.append(True, each[1:] != each[:-1])
+        first, codes = np.flatnonzero(is_new), np.cumsum(is_new) - 1
+        numbers = each[first]
         urls = rows["target"].take(pa.array(first)).to_pylist()
         # the chunks that the set itself has are as if they were of one target, which answers None
         answers: list[Answer | None] = [None] * len(urls)

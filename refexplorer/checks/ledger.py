@@ -175,11 +175,11 @@ class Ledger:
     def _count(self, path: str) -> dict[LedgerState, int]:
         if path in self._dense:
             book = self._dense[path]
-            found = np.zeros(len(LedgerState), np.int64)
+            numbers = dict.fromkeys(LedgerState, 0)
             for start in range(0, len(book), COUNTED_CHUNKS):
                 part = book[start : start + COUNTED_CHUNKS]
-                found += np.bincount(part, minlength=len(LedgerState))
-            numbers = dict(zip(LedgerState, found.tolist(), strict=True))
+                for state in LedgerState:  # faster than `bincount`, which widens bytes eightfold
+                    numbers[state] += int(np.count_nonzero(part == state))
         else:
             numbers = self._sparse[path].counts(self.total(path))
         return {state: number for state, number in numbers.items() if number}

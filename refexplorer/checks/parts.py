@@ -86,8 +86,9 @@ def _summed_up(ranges: np.ndarray) -> np.ndarray:
 
 def _shared(starts: np.ndarray, ends: np.ndarray, is_new: np.ndarray) -> np.ndarray:
     """Say which distinct ranges share bytes with another one of their target."""
-    group = np.cumsum(is_new) - 1
-    reach = _reach(ends, group)
+    is_behind = ends[1:] < ends[:-1]
+    has_longer = (is_behind & ~is_new[1:]).any()  # else each ends the furthest so far
+    reach = _reach(ends, np.cumsum(is_new) - 1) if has_longer else ends
     meets_before = np.append(False, ~is_new[1:] & (starts[1:] < reach[:-1]))
     meets_after = np.append(~is_new[1:] & (starts[1:] < ends[:-1]), False)
     shared: np.ndarray = meets_before | meets_after
@@ -183,7 +184,10 @@ def _unpacked(number: int, count: int, packed: bytes, arrays: dict[str, ArrayMet
 
 def _named(column: pa.ChunkedArray, names: Sequence[str | None]) -> pa.DictionaryArray:
     """Return names for numbers, null for -1; only names that occur are carried along."""
-    used, codes = np.unique(column.to_numpy(), return_inverse=True)
+    numbers = column.to_numpy()
+    is_new = np.append(True, numbers[1:] != numbers[:-1])  # mostly equal ones follow each other
+    used, codes = np.unique(numbers[is_new], return_inverse=True)
+    codes = codes[np.cumsum(is_new) - 1]
     found = [None if place < 0 else names[place] for place in used.tolist()]
     missing = np.array([name is None for name in found], np.bool_)[codes]
     texts = text_column([name or "" for name in found]).cast(pa.string())

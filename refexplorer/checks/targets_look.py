@@ -38,7 +38,7 @@ from refexplorer.io.sources.opening import installed_packages
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Finding
 
-ASKING_SIZES = PlanSizes(asking_cost=1_000)
+ASKING_SIZES = PlanSizes(asking_cost=1_000, kept_bytes=2**29)
 """Where nothing is decoded a part has a hundred files: a stop loses little."""
 COLUMNS = ("array", "chunk", "number", "target", "state", "file", "overlap", "message",
            "target_size", "etag", "modified", "grant")  # fmt: skip
@@ -85,7 +85,7 @@ class TargetsLook:
         store.manner = repr(installed_packages())
         if self.has_unlisted:
             self._earlier = store.earlier_versions()
-        auditor = Auditor(self._reading.sent(recorded={}))
+        auditor = Auditor(self._reading.sent(recorded={}), store.is_kept)
         return auditor.audit, auditor.versions
 
     def gather(self, run: CheckRun) -> tuple[Sequence[Finding], Counts]:

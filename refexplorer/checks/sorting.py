@@ -137,9 +137,11 @@ def ranges_of(rows: pa.Table) -> np.ndarray:
     it comes before the byte ranges of its target.
     """
     numbers, starts, lengths = (rows[name].to_numpy() for name in ("number", "offset", "length"))
-    apart = (numbers < 0) | (lengths == 0)
-    ends = starts + np.minimum(lengths, LARGEST - starts)
-    return np.stack([numbers, np.where(apart, -1, starts), np.where(apart, -1, ends)])
+    ranges = np.stack([numbers, starts, LARGEST - starts])
+    np.minimum(lengths, ranges[2], out=ranges[2])
+    ranges[2] += starts
+    ranges[1:, (numbers < 0) | (lengths == 0)] = -1
+    return ranges
 
 
 def in_order(rows: pa.Table) -> tuple[pa.Table, np.ndarray]:

@@ -11,16 +11,22 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from refexplorer.checks.executors import (
+from refexplorer.checks.ledger import Counts, Ledger
+from refexplorer.checks.look.targets import TargetVersion
+from refexplorer.checks.parts import (
     ClusterTerms,
     Doing,
     Executor,
+    Part,
     dask_executor,
     do_parts,
+    parts,
     thread_executor,
 )
-from refexplorer.checks.ledger import Counts, Ledger
-from refexplorer.checks.look.sets import (
+from refexplorer.checks.references import AuditedBlock, LostFiles, Unlisted, blocks
+from refexplorer.checks.report import Report
+from refexplorer.checks.results import ResultStore
+from refexplorer.checks.set_lint import (
     left_out_findings,
     note_references,
     note_rejected,
@@ -28,11 +34,6 @@ from refexplorer.checks.look.sets import (
     orphan_findings,
     set_findings,
 )
-from refexplorer.checks.look.targets import TargetVersion
-from refexplorer.checks.parts import Part, parts
-from refexplorer.checks.references import AuditedBlock, LostFiles, Unlisted, blocks
-from refexplorer.checks.report import Report
-from refexplorer.checks.results import ResultStore
 from refexplorer.checks.sorting import PlanSizes, Sample, Sorter
 from refexplorer.checks.states import FileState, KeyState
 from refexplorer.checks.terms import CheckTerms, ReadTerms

@@ -12,12 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.engine import CheckRun, VersionsNow
-from refexplorer.checks.executors import Doing
-from refexplorer.checks.groups import FindingGroups, Reasons
 from refexplorer.checks.ledger import Counts
 from refexplorer.checks.look.targets import NO_SIZE, Auditor, TargetVersion, difference
-from refexplorer.checks.parts import OVERLAPS, PARTLY, coded, places_of
-from refexplorer.checks.records import NAMED_KEYS, FileDifference
+from refexplorer.checks.parts import OVERLAPS, PARTLY, Doing, coded, places_of
+from refexplorer.checks.records import NAMED_KEYS, FileDifference, FindingGroups, Reasons
 from refexplorer.checks.references import AuditedBlock
 from refexplorer.checks.results import PARQUET, ResultStore
 from refexplorer.checks.sorting import Decode, PlanSizes, wanted_of

@@ -22,9 +22,8 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.engine import AuditProgress
-from refexplorer.checks.executors import ClusterTerms, Executor, dask_executor, do_parts
 from refexplorer.checks.look.targets import Auditor
-from refexplorer.checks.parts import Part
+from refexplorer.checks.parts import ClusterTerms, Executor, Part, dask_executor, do_parts
 from refexplorer.checks.terms import ReadTerms
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits

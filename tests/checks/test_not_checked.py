@@ -115,8 +115,8 @@ def test_values_behind_a_codec_that_is_not_installed_are_not_known(
         refs = json.loads(target.read_text())
         for key in ("lzf/0", "lzf/1"):
             _, offset, length = refs[key]
-            data = source.read_bytes()[offset : offset + length]
-            refs[key] = "base64:" + base64.b64encode(data).decode()
+            stored = source.read_bytes()[offset : offset + length]
+            refs[key] = "base64:" + base64.b64encode(stored).decode()
         target.write_text(json.dumps(refs))
     assert run("verify", target, "--values", "all").status == 0
 

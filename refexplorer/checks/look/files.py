@@ -14,7 +14,7 @@ from refexplorer.checks.compare.messages import FORM as GRIB
 from refexplorer.checks.compare.messages import MessageComparison
 from refexplorer.checks.compare.placing import FileReferences
 from refexplorer.checks.compare.set_array import SetArray
-from refexplorer.checks.compare.values import compare_values
+from refexplorer.checks.look.chunks import compare_values
 from refexplorer.checks.look.targets import (
     UNWRITTEN,
     TargetVersion,

@@ -11,16 +11,22 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from refexplorer.checks.executors import (
+from refexplorer.checks.ledger import Counts, Ledger
+from refexplorer.checks.look.targets import TargetVersion
+from refexplorer.checks.parts import (
     ClusterTerms,
     Doing,
     Executor,
+    Part,
     dask_executor,
     do_parts,
+    parts,
     thread_executor,
 )
-from refexplorer.checks.ledger import Counts, Ledger
-from refexplorer.checks.look.sets import (
+from refexplorer.checks.references import AuditedBlock, LostFiles, Unlisted, blocks
+from refexplorer.checks.report import Report
+from refexplorer.checks.results import ResultStore
+from refexplorer.checks.set_lint import (
     left_out_findings,
     note_references,
     note_rejected,
@@ -28,11 +34,6 @@ from refexplorer.checks.look.sets import (
     orphan_findings,
     set_findings,
 )
-from refexplorer.checks.look.targets import TargetVersion
-from refexplorer.checks.parts import Part, parts
-from refexplorer.checks.references import AuditedBlock, LostFiles, Unlisted, blocks
-from refexplorer.checks.report import Report
-from refexplorer.checks.results import ResultStore
 from refexplorer.checks.sorting import PlanSizes, Sample, Sorter
 from refexplorer.checks.states import FileState, KeyState
 from refexplorer.checks.terms import CheckTerms, ReadTerms
@@ -159,7 +160,7 @@ class CheckRun:
     def _list(self) -> None:
         """Put all references in the order of their targets."""
         unlisted = Unlisted(self._limits.audited_references if self._look.has_unlisted else None)
-        for block in blocks(self._opened, self.lost, unlisted):
+        for block in blocks(self._opened, self.lost, unlisted, self._look.has_keys):
             self._look.see(block)
             note_references(self.ledger, block, self.metas)
             self._put(block)
@@ -225,10 +226,11 @@ def run(
     note_rejected(ledger, opened, findings, mine.sorter.rejected)
     errors = [each for each in findings if each.severity is Severity.ERROR]
     errors = note_unreadable(ledger, mine.lost, errors)
+    is_full = not any(map(ledger.has_untouched, ledger.paths))
     of_look, counts = look.gather(mine)
     found = (
         *of_look,
-        *set_findings(opened, errors, reading.base),
+        *set_findings(opened, errors, reading.base, is_full),
         *left_out_findings(reading.left_out, reading.base),
         *orphan_findings(opened, ledger, reading.base),
     )

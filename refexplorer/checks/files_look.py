@@ -14,11 +14,10 @@ import numpy as np
 from refexplorer.checks.compare.inline import INLINE_ELEMENTS, InlineValues
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.engine import CheckRun, VersionsNow
-from refexplorer.checks.executors import Doing
 from refexplorer.checks.gathering import ReportBuilder
 from refexplorer.checks.ledger import Counts
 from refexplorer.checks.look.files import Verifier
-from refexplorer.checks.parts import DECODING_COST
+from refexplorer.checks.parts import DECODING_COST, Doing
 from refexplorer.checks.references import AuditedBlock
 from refexplorer.checks.results import ResultStore
 from refexplorer.checks.sorting import PlanSizes, wanted_of

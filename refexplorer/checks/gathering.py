@@ -15,17 +15,19 @@ from refexplorer.checks.compare.axes import FileAxis, OddSteps, of_files, of_hel
 from refexplorer.checks.compare.files import ZARR
 from refexplorer.checks.compare.inline import InlineValues
 from refexplorer.checks.compare.set_array import SetArray
-from refexplorer.checks.groups import NAMED_FILES, FindingGroups, Reasons
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.records import (
     DIFFERS,
     FAILED,
     FORBIDDEN,
     HELD,
+    NAMED_FILES,
     NAMED_KEYS,
     UNCOMPARED,
     FileDifference,
     FileObjects,
+    FindingGroups,
+    Reasons,
     numbers_of,
 )
 from refexplorer.checks.states import (

@@ -156,6 +156,12 @@ class Ledger:
         else:
             self._sparse[path].rest = state
 
+    def has_untouched(self, path: str) -> bool:
+        """Say whether nothing was noted of some chunk of an array."""
+        if path in self._dense:
+            return not self._dense[path].all()
+        return LedgerState.UNTOUCHED in self.counts(path)
+
     def leave_out(self, path: str, count: int) -> None:
         """Note that so many untouched chunks do not belong to the share that was asked for."""
         self._unchosen[path] += count
@@ -169,11 +175,11 @@ class Ledger:
     def _count(self, path: str) -> dict[LedgerState, int]:
         if path in self._dense:
             book = self._dense[path]
-            found = np.zeros(len(LedgerState), np.int64)
+            numbers = dict.fromkeys(LedgerState, 0)
             for start in range(0, len(book), COUNTED_CHUNKS):
                 part = book[start : start + COUNTED_CHUNKS]
-                found += np.bincount(part, minlength=len(LedgerState))
-            numbers = dict(zip(LedgerState, found.tolist(), strict=True))
+                for state in LedgerState:  # faster than `bincount`, which widens bytes eightfold
+                    numbers[state] += int(np.count_nonzero(part == state))
         else:
             numbers = self._sparse[path].counts(self.total(path))
         return {state: number for state, number in numbers.items() if number}

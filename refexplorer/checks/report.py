@@ -58,9 +58,6 @@ class Report:
         What the ledger does not have.
     headline
         One line, and the exit status.
-    folder
-        Where the results of parts are, as parquet files that together are the table; it goes away
-        with this object unless it was named. None where no file was asked.
     """
 
     def __init__(
@@ -78,7 +75,6 @@ class Report:
         self.findings = findings
         self.counts = counts
         self.headline: Headline = headline(ledger, findings, terms)
-        self.folder = None if store is None else store.folder
         self._store = store
 
     @property

@@ -264,14 +264,16 @@ class Auditor:
     """Everything a part needs besides itself; small, so that it can be sent along with each."""
 
     reading: ReadTerms  # What may be read, and how
+    keeps_versions: bool = False  # Whether results have them, for a run that goes on with these
 
     def audit(self, part: Part, keep_on: Callable[[], bool] = lambda: True) -> pa.Table:
         """Ask the targets of a part, compare the ranges with them, decode what was chosen."""
         targets = self.reading.targets()
-        rows = part.rows()
-        numbers, first, codes = np.unique(
-            rows["number"].to_numpy(), return_index=True, return_inverse=True
-        )
+        rows = part.rows
+        each = rows["number"].to_numpy()  # in order, so that equal ones follow each other
+        is_new = np.append(True, each[1:] != each[:-1])
+        first, codes = np.flatnonzero(is_new), np.cumsum(is_new) - 1
+        numbers = each[first]
         urls = rows["target"].take(pa.array(first)).to_pylist()
         # the chunks that the set itself has are as if they were of one target, which answers None
         answers: list[Answer | None] = [None] * len(urls)
@@ -286,6 +288,8 @@ class Auditor:
         results = found.table(
             chosen, list(decoded(wanted, part.arrays, targets, self.reading.limits, keep_on))
         )
+        if not self.keeps_versions:
+            return results
         pairs = zip(urls, answers, strict=True)
         versions = {url: version_of(each) for url, each in pairs if url and each is not None}
         return results.replace_schema_metadata(as_metadata(versions))
@@ -366,9 +370,9 @@ def _past(facts: Facts | None) -> str | None:
 def _words(words: Sequence[str | None], codes: np.ndarray) -> pa.DictionaryArray:
     """Return words by their places; equal words become one, those that do not occur none."""
     places: dict[str, int] = {}
-    used = np.unique(codes)
-    table = np.full(len(words), -1, np.int32)
-    for code in used.tolist():
+    is_used, table = np.zeros(len(words), np.bool_), np.full(len(words), -1, np.int32)
+    is_used[codes] = True
+    for code in np.flatnonzero(is_used).tolist():
         word = words[code]
         if word is not None:
             table[code] = places.setdefault(word, len(places))

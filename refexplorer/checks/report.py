@@ -23,9 +23,11 @@ from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
 from refexplorer.checks.target_table import ROW_COLUMNS, target_table
 from refexplorer.checks.terms import CheckLook, CheckTerms
+from refexplorer.checks.waivers import split
 from refexplorer.core.files import write_blocks, writing
 from refexplorer.core.masking import KEYS, masked
 from refexplorer.core.text import array_text, counted, escape, file_text
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, grouped
 
 SCHEMA = 1
@@ -54,6 +56,8 @@ class Report:
         The state of every chunk, key, object and file.
     findings
         What differs or is odd, grouped by cause, by array and gravity.
+    accepted
+        Findings that `judged` accepted; they do not fail.
     counts
         What the ledger does not have.
     headline
@@ -75,11 +79,30 @@ class Report:
         self.source = source
         self.terms = terms
         self.ledger = ledger
-        self.findings = findings
+        self.findings, self.accepted = split(findings, terms.accept)
         self.counts = counts
-        self.headline: Headline = headline(ledger, findings, terms)
+        self.headline: Headline = headline(ledger, self.findings, terms, self.accepted)
         self.folder = None if store is None else store.folder
         self._store = store
+
+    def judged(self, fail_on: Severity | str = "error", accept: Sequence[str] = ()) -> Report:
+        """Return it as it is if other findings fail.
+
+        Parameters
+        ----------
+        fail_on
+            The least severity that fails: ``"error"``, ``"warning"`` or ``"info"``.
+        accept
+            Findings that do not fail, as ``"CODE"`` or ``"CODE:ARRAY"``. The headline names them.
+
+        Raises
+        ------
+        RefexplorerError
+            If there is no such severity or code.
+        """
+        terms = self.terms.judging(fail_on, accept)
+        findings = self.findings + self.accepted
+        return Report(self.source, findings, self.ledger, terms, self.counts, self._store)
 
     @property
     def status(self) -> int:
@@ -216,6 +239,7 @@ class Report:
                 for each in self.arrays
             ],
             "findings": [found.to_dict() for found in self.findings],
+            "accepted": [found.to_dict() for found in self.accepted],
             "objects": self.objects().to_pylist(),
             "stopped": self.counts.stopped,
             **counts,
@@ -304,6 +328,9 @@ class Report:
             verb = "verify" if self.terms.asks(CheckLook.FILES) else "check"
             yield f"Use refs.allowing({names}) to {verb} the rest."
         yield from self._not_looked_at()
+        unused = [each for each in self.terms.accept if not any(map(each.has, self.accepted))]
+        if unused:
+            yield f"Accepted, but not found: {', '.join(map(str, unused))}."
 
     def _values_sentence(self) -> str:
         counts = self.counts

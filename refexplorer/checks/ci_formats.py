@@ -73,6 +73,13 @@ def json_document(results: Sequence[SetResult]) -> dict[str, Any]:
     return {"schema": SCHEMA, "status": joint_status(results), "reports": reports}
 
 
+def report_schema() -> dict[str, Any]:
+    """Return the JSON Schema of what `json_document` returns."""
+    text = Path(__file__).with_name("report.schema.json").read_text(encoding="utf-8")
+    document: dict[str, Any] = json.loads(text)
+    return document
+
+
 def github_lines(results: Iterable[SetResult]) -> Iterator[str]:
     """Yield workflow commands that GitHub shows as annotations, and each headline."""
     for each in results:

@@ -119,6 +119,20 @@ def test_sarif_has_each_finding_at_its_place(demo: Path, tmp_path: Path) -> None
     assert "none.json" in notice["message"]["text"]
 
 
+def test_reports_follow_their_schema(demo: Path, tmp_path: Path) -> None:
+    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+    schema = json.loads(run("schema", "--report").out)
+    Draft202012Validator.check_schema(schema)
+    valid = Draft202012Validator(schema).validate
+    sets = [demo / "sst.v0.json", demo / "broken.json", demo / "sst.parq", tmp_path / "none.json"]
+    for verb in (["check"], ["check", "--targets"], ["audit"], ["verify"]):
+        valid(json.loads(run(verb[0], *sets, *verb[1:], "--json").out))
+        for source in sets:
+            valid(json.loads(run(verb[0], source, *verb[1:], "--json").out))
+    valid(json.loads(run("verify", demo / "broken.json", "--values", "all", "--json").out))
+
+
 def test_junit_has_a_case_for_each_array(demo: Path, tmp_path: Path) -> None:
     ran = run("check", demo / "broken.json", demo / "sst.v0.json", "--format", "junit")
     suites = ElementTree.fromstring(ran.out)

@@ -113,3 +113,18 @@ def test_settings_that_are_wrong_are_one_sentence(
     assert sentence in ran.err
     assert ran.err.count("\n") == 1
     assert run("info", demo / "sst.v0.json").status == 0
+
+
+def test_the_exit_status_means_the_same_everywhere(demo: Path, tmp_path: Path) -> None:
+    good, bad, none = demo / "sst.v0.json", demo / "broken.json", tmp_path / "none.json"
+    reader = ("--reader", "fsspec (default)")
+    found = {
+        ("check", good): 0, ("check", bad): 1, ("check", none): 2,
+        ("audit", good): 0, ("audit", bad): 1, ("audit", none): 2,
+        ("verify", good): 0, ("verify", bad): 1, ("verify", none): 2,
+        ("diff", good, good): 0, ("diff", good, bad): 1, ("diff", good, none): 2,
+        ("dialects", good, *reader): 0, ("dialects", demo / "sst.v1.json", *reader): 1,
+        ("dialects", none, *reader): 2,
+        ("ls", good): 0, ("ls", bad): 1, ("ls", none): 2,
+    }  # fmt: skip
+    assert {command: run(*command).status for command in found} == found

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from xml.sax.saxutils import escape as xml_escape
 from xml.sax.saxutils import quoteattr
 
-from refexplorer.checks.headlines import reaches, unknowns
+from refexplorer.checks.headlines import reaches
 from refexplorer.checks.report import SCHEMA, Report
 from refexplorer.checks.waivers import array_of
 from refexplorer.core.masking import KEYS, masked, masked_url
@@ -88,7 +88,7 @@ def github_lines(results: Iterable[SetResult]) -> Iterator[str]:
             continue
         for found in each.report.findings:
             yield _command(_COMMANDS[found.severity], each, found.code, found.sentence, found)
-        for sentence in unknowns(each.report.ledger, each.report.terms):
+        for sentence in each.report.unknowns:
             yield _command("warning", each, "not known", sentence)
         yield f"{each.name}: {each.report.headline.text}"
 
@@ -177,7 +177,7 @@ def _cases(result: SetResult) -> Iterator[tuple[str, str, str, list[str]]]:
         ):  # fmt: skip
             failing, message = mine, report.headline.text
         yield name, "failure" if message else "", message, lines
-    if unknown := unknowns(report.ledger, report.terms):
+    if unknown := report.unknowns:
         yield _UNKNOWN, "skipped", "; ".join(unknown), []
 
 
@@ -197,7 +197,7 @@ def sarif_document(results: Sequence[SetResult]) -> dict[str, Any]:
         (each, sentence)
         for each in results
         if each.report is not None
-        for sentence in unknowns(each.report.ledger, each.report.terms)
+        for sentence in each.report.unknowns
     ]
     invocation = {
         "executionSuccessful": not any(each.status == 2 for each in results),

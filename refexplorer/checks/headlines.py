@@ -96,13 +96,17 @@ def headline(
     findings: Sequence[CodedFinding],
     terms: CheckTerms,
     accepted: Sequence[Finding] = (),
+    unread: int = 0,
 ) -> Headline:
-    """Return the first headline that fits; what is accepted is named, and does not fail."""
+    """Return the first headline that fits; what is accepted is named, and does not fail.
+
+    `unread` counts coordinates that were to be read, and were not.
+    """
     if faults := ledger.faults():
         return Headline(
             Claim.UNBALANCED, f"internal fault: the counts do not add up ({faults[0]})", 2
         )
-    unknown = unknowns(ledger, terms)
+    unknown = unknowns(ledger, terms, unread)
     excused = Excused(ledger, accepted)
     failing = [each for each in findings if reaches(each.severity, terms.threshold)]
     kind, text = _kind_and_text(ledger, findings, terms, unknown, excused)
@@ -165,7 +169,10 @@ def _kind_and_text(
         return _same(ledger, counts, terms)
     if terms.asks(CheckLook.TARGETS):
         return Claim.AUDITED, _audited_text(ledger, counts, terms)
-    return Claim.CHECKED, "no errors in the set itself; its files were not opened"
+    files = "only coordinates of its files were read" if terms.reads_coordinates else (
+        "its files were not opened"
+    )  # fmt: skip
+    return Claim.CHECKED, f"no errors in the set itself; {files}"
 
 
 def _files(excused: Excused, *states: FileState) -> str:
@@ -221,9 +228,10 @@ def _lacking_text(ledger: Ledger, counts: Counter[LedgerState], errors: set[str]
     return " and ".join(parts)
 
 
-def unknowns(ledger: Ledger, terms: CheckTerms) -> list[str]:
+def unknowns(ledger: Ledger, terms: CheckTerms, unread: int = 0) -> list[str]:
     """Return what was asked for and is not known, in words that follow "not known:"."""
-    return list(_unknowns(ledger, terms))
+    axes = [f"{counted(unread, 'coordinate')} could not be read"] if unread else []
+    return [*axes, *_unknowns(ledger, terms)]
 
 
 def _unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
@@ -319,7 +327,8 @@ def coverage_text(ledger: Ledger, terms: CheckTerms) -> str:
     files, chunks = found["files"], found["chunks"]
     total = counted(chunks["total"], "chunk")
     if not terms.asks(CheckLook.TARGETS):
-        return f"Looked at: the set itself, {total}. No file was opened."
+        files = "Coordinates were read" if terms.reads_coordinates else "No file was opened"
+        return f"Looked at: the set itself, {total}. {files}."
     verb = "Read" if terms.asks(CheckLook.FILES) else "Asked"
     parts = [f"{verb}: {files['read']:,} of {counted(files['total'], 'file')}."]
     if terms.asks(CheckLook.FILES):

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline
+from refexplorer.checks.axes import IN_FILES, NO_VALUES
+from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline, unknowns
 from refexplorer.checks.ledger import CheckedArray, Counts, Ledger
 from refexplorer.checks.look.targets import RESULTS as REFERENCES
 from refexplorer.checks.records import RESULTS
@@ -81,7 +82,9 @@ class Report:
         self.ledger = ledger
         self.findings, self.accepted = split(findings, terms.accept)
         self.counts = counts
-        self.headline: Headline = headline(ledger, self.findings, terms, self.accepted)
+        self.headline: Headline = headline(
+            ledger, self.findings, terms, self.accepted, self._unread
+        )
         self.folder = None if store is None else store.folder
         self._store = store
 
@@ -118,6 +121,17 @@ class Report:
     def has_errors(self) -> bool:
         """Whether a finding fails."""
         return self.status == 1
+
+    @property
+    def unknowns(self) -> list[str]:
+        """What was asked for and is not known."""
+        return unknowns(self.ledger, self.terms, self._unread)
+
+    @property
+    def _unread(self) -> int:
+        """How many coordinates were to be read, and were not."""
+        axes = self.counts.axes if self.terms.reads_coordinates else ()
+        return sum(bool(each.why) and each.why != NO_VALUES for each in axes)
 
     @property
     def coverage(self) -> dict[str, dict[str, int]]:
@@ -315,6 +329,7 @@ class Report:
         if counts.forms:
             forms = ", ".join(f"{n:,} {form}" for form, n in counts.forms.items())
             yield f"Formats of the files: {forms}."
+        yield from self._axes_sentences()
         yield from counts.lost.sentences()
         if counts.largest is not None or counts.false_nan:
             yield self._values_sentence()
@@ -331,6 +346,18 @@ class Report:
         unused = [each for each in self.terms.accept if not any(map(each.has, self.accepted))]
         if unused:
             yield f"Accepted, but not found: {', '.join(map(str, unused))}."
+
+    def _axes_sentences(self) -> Iterator[str]:
+        """Yield the coordinates that were read with their ends and steps, and the others."""
+        axes = [each for each in self.counts.axes if each.why != NO_VALUES]
+        in_files = [each.path for each in axes if each.why == IN_FILES]
+        parts = [each.sentence for each in axes if each.why != IN_FILES]
+        more = f"; {len(parts) - _FEW:,} more" if len(parts) > _FEW else ""
+        if parts:
+            yield f"Coordinates: {'; '.join(parts[:_FEW])}{more}."
+        if in_files:
+            verb = "is in files and was" if len(in_files) == 1 else "are in files and were"
+            yield f"Not checked: {_names(in_files)} {verb} not read."
 
     def _values_sentence(self) -> str:
         counts = self.counts

@@ -96,6 +96,8 @@ class CheckTerms:
         The least severity of findings that fails.
     accept
         Findings that do not fail.
+    reads_coordinates
+        Whether coordinates that are in files are read.
     """
 
     verb: str
@@ -104,6 +106,7 @@ class CheckTerms:
     seconds: float | None = None
     threshold: Severity = Severity.ERROR
     accept: tuple[Waiver, ...] = ()
+    reads_coordinates: bool = False
 
     @classmethod
     def of_verb(

@@ -45,7 +45,7 @@ class Waiver(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Waiver:
-        """Read ``"gap"`` or ``"gap:time"``.
+        """Read ``"axis-gap"`` or ``"axis-gap:time"``.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class Excused:
 
 
 def accepted_text(accepted: Iterable[Finding]) -> str:
-    """Return what was accepted, each code with its arrays: ``"gap of `time`"``."""
+    """Return what was accepted, each code with its arrays: ``"axis-gap of `time`"``."""
     names: dict[Waiver, None] = {}
     for each in accepted:
         names[Waiver(each.code, array_of(each) or None)] = None

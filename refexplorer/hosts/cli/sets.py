@@ -43,7 +43,7 @@ _FailOn = Annotated[Severity, typer.Option(help="The least severity with exit st
 _Accept = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="CODE[:ARRAY]", help="Accept findings, such as gap:time; may be repeated."
+        metavar="CODE[:ARRAY]", help="Accept findings, such as axis-gap:time; may be repeated."
     ),
 ]
 _FormOption = Annotated[

@@ -78,7 +78,10 @@ def check(
     ] = False,
     allow: Annotated[
         list[str] | None,
-        typer.Option(help="Allow a place to be accessed: a folder, s3://bucket, a host."),
+        typer.Option(
+            help="Allow a place to be accessed: a folder, s3://bucket, a host. Coordinates of "
+            "dimensions are read there."
+        ),
     ] = None,
     scheduler: Scheduler = None,
     workers: Workers = None,
@@ -89,8 +92,10 @@ def check(
 ) -> Report:
     """List what is wrong or odd, with the place and what to do.
 
-    Of many findings of one kind the first are listed. Targets are not asked without --targets,
-    and not read with it; `refexplorer audit` decodes. Exit status 2 if some may not be asked yet.
+    Of many findings of one kind the first are listed. Coordinates that the set holds are checked
+    for gaps, duplicates, order and missing values; with --allow those that are in files, too.
+    Targets are not asked without --targets; `refexplorer audit` decodes. Exit status 2 if some may
+    not be asked yet.
     """
     if any((scheduler, workers, results, resume, only, within)) and not targets:
         raise typer.BadParameter(
@@ -99,7 +104,7 @@ def check(
     check_resume(resume, results)
     refs = open_set(source)
     if not targets:
-        return refs.check()
+        return refs.allowing(*allow or ()).check(read_coordinates=bool(allow))
     with watching("Asking targets", results) as watch:
         return refs.allowing(*allow or ()).check_targets(
             scheduler=scheduler,

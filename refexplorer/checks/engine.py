@@ -6,12 +6,13 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from refexplorer.checks.ledger import Counts, Ledger
+from refexplorer.checks.look.coordinates import ReadArray, look_at_coordinates
 from refexplorer.checks.look.targets import TargetVersion
 from refexplorer.checks.parts import (
     ClusterTerms,
@@ -43,7 +44,7 @@ from refexplorer.core.text import counted
 from refexplorer.io.fetch.background import Stopped
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.findings import Finding, Findings
+from refexplorer.spec.findings import Finding, Findings, in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,16 +250,20 @@ def check(
     opened: OpenedSet,
     findings: Findings,
     diagnostics: tuple[Finding, ...],
+    reading: ReadTerms,
+    read: ReadArray | None,
 ) -> Report:
-    """Return what is known of a set by itself; its references are not listed, its files not opened.
+    """Return what is known of a set by itself; its references are not listed.
 
-    `findings` are those of opening, `diagnostics` all.
+    `findings` are those of opening, `diagnostics` all; `read` reads coordinates that are in files.
     """
     metas = [meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))]
     ledger = Ledger({meta.path: meta.grid for meta in metas})
     note_rejected(ledger, opened, findings, 0)
-    counts = Counts(opened.count, (), False, LostFiles())
-    return Report(source, diagnostics, ledger, CheckTerms.of_verb("check"), counts, None)
+    axes, odd, _ = look_at_coordinates(opened, reading.limits, reading.base, read)
+    counts = Counts(opened.count, (), False, LostFiles(), axes=axes)
+    terms = replace(CheckTerms.of_verb("check"), reads_coordinates=read is not None)
+    return Report(source, in_order((*diagnostics, *odd)), ledger, terms, counts, None)
 
 
 def _check_count(opened: OpenedSet, limits: Limits) -> None:

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
@@ -493,8 +493,14 @@ class ReferenceSet(Mapping[str, Reference]):
         place, asked = measure_connection(self, policy, self.storage_options, connection_of(place))
         return replace(advise(self.source, self._opened, accesses, place), asked=asked)
 
-    def check(self) -> Report:
-        """Return what is wrong or odd of the set itself; no file is opened.
+    def check(self, *, read_coordinates: bool = False) -> Report:
+        """Return what is wrong or odd of the set itself, and of its coordinates.
+
+        Parameters
+        ----------
+        read_coordinates
+            Read the coordinates of dimensions that are in files, where they may be read; else only
+            those that the set holds are checked, and no file is opened.
 
         Returns
         -------
@@ -504,7 +510,9 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.checks.engine import check
 
         opened, found = self._opened, self._internals.findings
-        return check(self.source.name, opened, found, self.diagnostics)
+        read = partial(self.read, failed="keep") if read_coordinates else None
+        name, terms = self.source.name, self._reading
+        return check(name, opened, found, self.diagnostics, terms, read)
 
     def check_targets(
         self,

@@ -29,6 +29,7 @@ UNSHOWN = {
     "range-past-end",
     *codes_of("parquet"),
     *codes_of("files"),
+    *codes_of("axes"),
 }
 STORES = [code for code in codes_of("parquet") if code != "parquet-too-large"]
 SOURCES: dict[str, str | bytes] = {

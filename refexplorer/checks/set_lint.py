@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from refexplorer.checks.geozarr import lint_geozarr
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted, escape
@@ -297,6 +298,7 @@ def diagnose(
     lint(opened, version, base, findings)
     decodable = lint_codecs(opened, base, findings)
     lint_values(opened, limits, decodable, base, findings)
+    lint_geozarr(opened, limits, base, findings)
     findings.extend(note_readers(source, inside.contents, tuple(findings)))
     if source.is_document:
         with suppress(OSError, RefexplorerError):  # of a file that is gone

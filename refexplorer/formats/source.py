@@ -92,6 +92,12 @@ class Source:
     part: int | None = None
     # What else is known of an Icechunk repository; None for all other forms
     repository: RepositoryFacts | None = field(default=None, repr=False)
+
+    @property
+    def endpoints(self) -> dict[str, str]:
+        """The servers of buckets, by what URLs begin with, where the set names them."""
+        return {} if self.repository is None else self.repository.endpoints
+
     # Reads which versions targets had when the references to them were written; None where the form
     # has no place for that, or it cannot be read again
     recorded: Callable[[], Recorded] | None = field(default=None, repr=False, compare=False)

@@ -484,12 +484,11 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.checks.advice.advising import advise
         from refexplorer.checks.advice.connections import connection_of, measure_connection
-        from refexplorer.io.access import AccessPolicy
 
         accesses = tuple(access.items() if isinstance(access, Mapping) else access)
         if not measure:
             return advise(self.source, self._opened, accesses, place)
-        policy = AccessPolicy(self.source.location, self.allowed)
+        policy = self._targets().policy
         place, asked = measure_connection(self, policy, self.storage_options, connection_of(place))
         return replace(advise(self.source, self._opened, accesses, place), asked=asked)
 
@@ -693,22 +692,24 @@ class ReferenceSet(Mapping[str, Reference]):
         The chunks of a selection are read together, in few requests. Where ``zarr.config`` names
         another ``codec_pipeline.path`` than Zarr's own, that one reads them, chunk by chunk.
         """
-        from refexplorer.io.reading.zarr_store import to_zarr
+        from refexplorer.io.reading.datasets import to_zarr
 
         self._warn_of_errors()
         return to_zarr(self, self._targets)
 
     def to_xarray(
-        self, *, group: str = "", coordinates: bool = False, **keywords: Any
+        self, *, group: str = "", coordinates: bool | None = None, **keywords: Any
     ) -> xarray.Dataset:
-        """Return a group as a dataset; only metadata is read now.
+        """Return a group as a dataset; of values, only coordinates are read now.
 
         Parameters
         ----------
         group
             The path of the group; ``""`` is the root.
         coordinates
-            Read the dimension coordinates now: `sel` needs them, and so does decoding times.
+            Whether to read the dimension coordinates, which `sel` and decoded times need. By
+            default they are read, as xarray does, if all of them are in the set or in places that
+            may be read, else a warning says what to allow.
         keywords
             For `xarray.open_dataset`; ``chunks={}`` makes dask arrays.
 
@@ -716,15 +717,22 @@ class ReferenceSet(Mapping[str, Reference]):
         ------
         DecodeError
             If there is no such group, or an array has no dimension names.
+        AccessError
+            If coordinates are to be read that may not be read yet.
+
+        Warns
+        -----
+        LeftOutWarning
+            If coordinates were not read.
         """
-        from refexplorer.io.reading.zarr_store import to_xarray
+        from refexplorer.io.reading.datasets import to_xarray
 
         self._warn_of_errors()
         return to_xarray(self, self._targets, group=group, coordinates=coordinates, **keywords)
 
-    def to_datatree(self, *, coordinates: bool = False, **keywords: Any) -> xarray.DataTree:
+    def to_datatree(self, *, coordinates: bool | None = None, **keywords: Any) -> xarray.DataTree:
         """Return all groups as a tree of datasets; otherwise as `to_xarray`."""
-        from refexplorer.io.reading.zarr_store import to_datatree
+        from refexplorer.io.reading.datasets import to_datatree
 
         self._warn_of_errors()
         return to_datatree(self, self._targets, coordinates=coordinates, **keywords)
@@ -875,7 +883,8 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.io.access import AccessPolicy
         from refexplorer.io.fetch.targets import Targets
 
-        policy = AccessPolicy(self.source.location, self.allowed)
+        endpoints = self.source.endpoints
+        policy = AccessPolicy(self.source.location, self.allowed, endpoints=endpoints)
         return Targets(policy, self.storage_options, self.limits)
 
     def _warn_of_errors(self) -> None:

@@ -305,7 +305,12 @@ class OtherChunks:
         granted = (*other.allowed, *policy.granted, *(() if sets is None else sets.grants(other)))
         kept = self._kept
         if kept is None or kept[0] is not other or kept[1] != granted:
-            own = AccessPolicy(other.source.location, granted, served=policy.served)
+            own = AccessPolicy(
+                other.source.location,
+                granted,
+                served=policy.served,
+                endpoints=other.source.endpoints,
+            )
             targets = Targets(own, other.storage_options, other.limits)
             kept = other, granted, DecodedChunks(other, targets, FailureLog())
             self._kept = kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
@@ -16,6 +17,8 @@ from refexplorer.io.decode.sizes import WHOLE_CHUNKS, Index, place_count
 from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.selection import Estimate, estimate_keys
 from refexplorer.io.reading.trace_value import trace_value
+from refexplorer.refset.contents import internals
+from refexplorer.refset.conventions import PyramidLevel, pyramids
 from refexplorer.spec.references import Base64, Inline, Kind, Range
 from refexplorer.views.code.cells import code_of_slices
 from refexplorer.views.preview.axes import coordinates_of, first_look, labels_of, sides_of
@@ -59,7 +62,7 @@ from refexplorer.views.preview.values import (
 )
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport, unheard
-from refexplorer.views.wire.messages import Count, Event
+from refexplorer.views.wire.messages import Count, Event, Real
 from refexplorer.views.wire.requests import Buffers, job, request
 
 if TYPE_CHECKING:
@@ -67,6 +70,15 @@ if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
 _FORGOTTEN = Estimate(0, 0, (), "Show what was read before")
+
+
+class ArrayLevel(Struct, frozen=True):
+    """One resolution of a pyramid."""
+
+    array: str
+    sizes: tuple[Count, ...]
+    # Lengths of a cell along y and x in the units of the CRS; null where that is not said
+    resolution: tuple[Real, Real] | None
 
 
 class Plan(Struct, frozen=True):
@@ -88,6 +100,8 @@ class Plan(Struct, frozen=True):
     # What has to be allowed before it may be read, such as ``s3://bucket``; empty where this page
     # may not read it at all; null where it may be read by now, so that a picture need not ask
     grant: str | None = None
+    # All resolutions of the array, if it is a level of a pyramid (`multiscales`), the finest first
+    levels: tuple[ArrayLevel, ...] = ()
 
 
 def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks) -> Plan:
@@ -311,7 +325,15 @@ class PreviewReader:
             self._jobs.aside(load_http)
         if shown:
             self._show(meta, places, is_here=found.estimate.bytes == 0)
-        return Planned(replace(found, grant=self._grant(meta, places)))
+        levels = tuple(
+            ArrayLevel(each.array.path, each.array.shape, each.resolution)
+            for each in self._pyramids.get(array, ())
+        )
+        return Planned(replace(found, grant=self._grant(meta, places), levels=levels))
+
+    @cached_property
+    def _pyramids(self) -> dict[str, list[PyramidLevel]]:
+        return pyramids(internals(self._refs).opened)
 
     def _grant(self, array: ArrayMeta, places: Region) -> str | None:
         """Return what has to be allowed before a part may be read; None if nothing has to."""

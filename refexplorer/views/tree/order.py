@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from refexplorer.refset.contents import internals
+from refexplorer.refset.conventions import finer_levels
 from refexplorer.refset.tree import Node
 from refexplorer.spec.keys import NodeType, prefix
 from refexplorer.spec.references import Inline
@@ -96,7 +98,11 @@ def described(refs: ReferenceSet, folder: str, arrays: Mapping[str, ArrayMeta]) 
 
 
 def data_variables(refs: ReferenceSet, most: int) -> list[str]:
-    """Return the first arrays that are data, group by group, the largest first."""
+    """Return the first arrays that are data, group by group, the largest first.
+
+    Of a pyramid it is the coarsest level.
+    """
+    finer = finer_levels(internals(refs).opened)
     found: list[str] = []
     by_folder: dict[str, dict[str, ArrayMeta]] = {}
     for path in refs.arrays()[:_LOOKED_AT]:
@@ -107,6 +113,7 @@ def data_variables(refs: ReferenceSet, most: int) -> list[str]:
             (math.prod(array.shape) * (array.itemsize or 8), path)
             for path, array in arrays.items()
             if path not in beside
+            and path not in finer
             and math.prod(array.shape) > (_SHORT if len(array.shape) < 2 else 1)
         ]
         found += [path for _, path in sorted(data, key=lambda each: -each[0])]

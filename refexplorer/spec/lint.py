@@ -228,7 +228,16 @@ SOFT = "_SOFT_LINK"
 
 
 def lint_links(path: str, attributes: Mapping[str, object]) -> Iterator[LintFinding]:
-    """Say where an array lies, if its attributes say that it lies in another file."""
+    """Yield what LINDI's links lead to: a place in the set, or an array of another file."""
+    soft = attributes.get(SOFT)
+    target = soft.get("path") if isinstance(soft, Mapping) else None
+    if isinstance(target, str):
+        yield LintFinding(
+            "soft-link",
+            f"`{path or '/'}` is a soft link to {target!r}; only LINDI follows it, and every "
+            "other reader shows a group of its own.",
+            "Copy the keys that the link leads to, or read them at their own place.",
+        )
     external = attributes.get(EXTERNAL)
     if external is None:
         return
@@ -241,13 +250,6 @@ def lint_links(path: str, attributes: Mapping[str, object]) -> Iterator[LintFind
         "Open that file itself (`refexplorer[virtual]` makes references to its chunks), or "
         "write the set with a higher `num_dataset_chunks_threshold`.",
     )
-
-
-def path_of_link(attributes: object) -> str | None:
-    """Return where a soft link leads, as it is written; None of what is none."""
-    soft = attributes.get(SOFT) if isinstance(attributes, Mapping) else None
-    path = soft.get("path") if isinstance(soft, Mapping) else None
-    return path if isinstance(path, str) else None
 
 
 def _of(link: object, name: str) -> str:

@@ -20,7 +20,6 @@ from refexplorer.formats.columns.arrow import flags_of, number_column
 from refexplorer.formats.columns.table import Entries
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
-from refexplorer.refset.search import KeySearch
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.summary import ArrayStates, array_states
 from refexplorer.refset.targets import TargetIndex, example_urls
@@ -254,11 +253,6 @@ class Internals:
         """The gen items that make keys, in the order of the document."""
         parts = self.opened.segments
         return tuple(part.item for part in parts if isinstance(part, Generated))
-
-    @cached_property
-    def search(self) -> KeySearch:
-        """The keys as text to search in."""
-        return KeySearch(self.opened)
 
     @cached_property
     def array_states(self) -> ArrayStates:

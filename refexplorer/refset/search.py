@@ -108,50 +108,45 @@ SEARCHED_KEYS = 1_000_000
 _AT_ONCE = 10_000  # keys that are made at a time, so that a search can be stopped
 
 
-class KeySearch:
-    """A search over the keys of a set."""
-
-    def __init__(self, opened: OpenedSet) -> None:
-        self._parts = opened.parts
-
-    def find(
-        self, text: str, mode: str, kinds: Collection[Kind] = (), targets: bool = False
-    ) -> Iterator[str]:
-        """Yield the keys that match, in the order of the set."""
-        matcher = Matcher(text, mode)
-        codes = [KINDS.index(kind) for kind in kinds]
-        unfinished = []
-        for part in self._parts:
-            if isinstance(part, Generated):
-                if not matcher.may_be_in(part.folder) or not _may_be_of(part, codes):
-                    continue
-                yield from _search_generated(part, matcher)
-                if part.count > SEARCHED_KEYS:
-                    unfinished.append(part)
-            else:
-                yield from _search(part, matcher if text or mode == "glob" else None, codes)
-        if targets and text:
-            yield from self._find_in_targets(matcher, codes)
-        if unfinished:
-            raise LimitError(
-                f"Only the first {SEARCHED_KEYS:,} of the {unfinished[0].count:,} keys of "
-                f"{unfinished[0].origin} were searched."
-            )
-
-    def _find_in_targets(self, matcher: Matcher, codes: list[int]) -> Iterator[str]:
-        """Yield the keys that do not match, but whose target does."""
-        for part in self._parts:
-            if isinstance(part, Generated):
+def find_keys(
+    opened: OpenedSet, text: str, mode: str, kinds: Collection[Kind] = (), targets: bool = False
+) -> Iterator[str]:
+    """Yield the keys that match, in the order of the set; then those whose target does."""
+    matcher = Matcher(text, mode)
+    codes = [KINDS.index(kind) for kind in kinds]
+    unfinished = []
+    for part in opened.parts:
+        if isinstance(part, Generated):
+            if not matcher.may_be_in(part.folder) or not _may_be_of(part, codes):
                 continue
-            columns = part.columns
-            is_found = np.isin(columns.targets, matcher.urls_of(columns))
-            if codes:
-                is_found &= np.isin(columns.kinds, codes)
-            rows = np.flatnonzero(is_found)
-            for start in range(0, len(rows), _AT_ONCE):
-                keys = part.keys_at(rows[start : start + _AT_ONCE])
-                others = np.flatnonzero(~matcher.matches(keys))
-                yield from keys.take(number_column(others)).to_pylist()
+            yield from _search_generated(part, matcher)
+            if part.count > SEARCHED_KEYS:
+                unfinished.append(part)
+        elif isinstance(part, Table | Records):
+            yield from _search(part, matcher if text or mode == "glob" else None, codes)
+    if targets and text:
+        yield from _search_targets(opened, matcher, codes)
+    if unfinished:
+        raise LimitError(
+            f"Only the first {SEARCHED_KEYS:,} of the {unfinished[0].count:,} keys of "
+            f"{unfinished[0].origin} were searched."
+        )
+
+
+def _search_targets(opened: OpenedSet, matcher: Matcher, kinds: list[int]) -> Iterator[str]:
+    """Yield the keys that do not match, but whose target does."""
+    for part in opened.parts:
+        if not isinstance(part, Table | Records):
+            continue
+        columns = part.columns
+        is_found = np.isin(columns.targets, matcher.urls_of(columns))
+        if kinds:
+            is_found &= np.isin(columns.kinds, kinds)
+        rows = np.flatnonzero(is_found)
+        for start in range(0, len(rows), _AT_ONCE):
+            keys = part.keys_at(rows[start : start + _AT_ONCE])
+            others = np.flatnonzero(~matcher.matches(keys))
+            yield from keys.take(number_column(others)).to_pylist()
 
 
 def _search(part: Table | Records, matcher: Matcher | None, kinds: list[int]) -> Iterator[str]:

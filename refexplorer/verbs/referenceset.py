@@ -22,6 +22,7 @@ from refexplorer.refset.arrays import arrays_of
 from refexplorer.refset.chunk_grid import ChunkReferences
 from refexplorer.refset.contents import Contents, Internals
 from refexplorer.refset.opened_set import number_of, numbers_from, tables
+from refexplorer.refset.search import find_keys
 from refexplorer.refset.summary import Summary, derive, summarize
 from refexplorer.refset.target_layout import TargetLayout, TargetSummary
 from refexplorer.refset.tree import Node, Page
@@ -282,7 +283,7 @@ class ReferenceSet(Mapping[str, Reference]):
             raise RefexplorerError(
                 "The pattern contains an unpaired surrogate, which no key contains."
             )
-        return self._internals.search.find(pattern, mode, _kinds(kind), targets)
+        return find_keys(self._internals.opened, pattern, mode, _kinds(kind), targets)
 
     def summary(self, path: str = "") -> Summary:
         """Count kinds, bytes, targets and missing chunks below a path; ``""`` is the whole set."""

@@ -349,13 +349,7 @@ class EditorController:
         return taught()
 
     def opened(self) -> ReferenceSet:
-        """Return the set of the last good text.
-
-        Raises
-        ------
-        RefexplorerError
-            Before there was one.
-        """
+        """Return the set of the last good text."""
         if self._good is None:
             raise RefexplorerError("No valid text with keys was entered yet.")
         return self._good

@@ -28,15 +28,7 @@ _Made = TypeVar("_Made")
 
 
 class GivenAnswer:
-    """A text that was opened, and what is asked of it.
-
-    Parameters
-    ----------
-    text
-        The document.
-    refs
-        The set that it makes; opened if it is not given.
-    """
+    """A text that was opened, and what is asked of it."""
 
     def __init__(self, text: str, refs: ReferenceSet | None = None) -> None:
         self.text = text
@@ -118,13 +110,7 @@ class GivenAnswer:
     def called(
         self, url: str, dimensions: Mapping[str, GivenRange]
     ) -> list[tuple[str, Reference | None]]:
-        """Open it with one URL more, once for each combination of values.
-
-        Returns
-        -------
-        list of tuple
-            The combination as text, and the reference; None where there is none.
-        """
+        """Open it with one URL more, once for each combination of values."""
         return self._once(lambda: self._called(url, dimensions), "call", url, dimensions)
 
     def _called(
@@ -187,13 +173,7 @@ class OddReference(NamedTuple):
 def difference(
     found: ReferenceSet, wanted: ReferenceSet, bends: Sequence[int] = ()
 ) -> OddReference | None:
-    """Find the first reference of a set that is not as wanted.
-
-    Parameters
-    ----------
-    bends
-        Numbers of keys of the set that are looked at even where not all are.
-    """
+    """Find the first reference of a set that is not as wanted."""
     if wanted.count > _ALL and found.count != wanted.count:
         return OddReference(
             f"There are {found.count:,} keys, but there should be {wanted.count:,}."

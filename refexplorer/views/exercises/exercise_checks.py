@@ -39,20 +39,11 @@ _TYPES = {dict: "object", list: "array", str: "string", bool: "boolean"}
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The first thing that does not hold.
-
-    Attributes
-    ----------
-    sentence
-        What is wrong.
-    hint
-        What to do, where it is known; may be empty.
-    where
-        A key or a JSON pointer in backquotes, or a place with its line; empty for the whole set.
-    """
+    """The first thing that does not hold."""
 
     sentence: str
-    hint: str = ""
+    hint: str = ""  # What to do, where it is known
+    # A key or a JSON pointer in backquotes, or a place with its line; empty for the whole set
     where: str = ""
 
 
@@ -75,13 +66,7 @@ def _faults(
 
 
 def proven(folder: Path) -> tuple[Exercise, ...]:
-    """Return the exercises of a folder, each judged by its own answers.
-
-    Raises
-    ------
-    RefexplorerError
-        If there are none, or one of them is no exercise or does not hold to itself.
-    """
+    """Return the exercises of a folder, each judged by its own answers."""
     found = exercises_of(folder)
     for exercise in found:
         prove(exercise)
@@ -89,13 +74,7 @@ def proven(folder: Path) -> tuple[Exercise, ...]:
 
 
 def exercise_at(name: str) -> Exercise:
-    """Return the exercise of a name, or that of a file once it was judged by its own answers.
-
-    Raises
-    ------
-    RefexplorerError
-        If there is none of that name, or the file is no exercise or does not hold to itself.
-    """
+    """Return the exercise of a name, or that of a file once it was judged by its own answers."""
     if name.endswith(".toml"):
         found = read_exercise(Path(name))
         prove(found)
@@ -107,13 +86,7 @@ def exercise_at(name: str) -> Exercise:
 
 
 def prove(exercise: Exercise) -> None:
-    """Judge the texts of an exercise itself.
-
-    Raises
-    ------
-    RefexplorerError
-        If its start or a wrong answer passes, or its solution or a right one fails.
-    """
+    """Judge the texts of an exercise itself."""
     try:
         solution = GivenAnswer(exercise.solution)
     except RefexplorerError as error:

@@ -20,16 +20,10 @@ if TYPE_CHECKING:
 
 
 class FailureLog:
-    """Which chunks of one set were read, and which failed, when they were tried last.
-
-    Attributes
-    ----------
-    version
-        Changes with what is known.
-    """
+    """Which chunks of one set were read, and which failed, when they were tried last."""
 
     def __init__(self) -> None:
-        self.version = 0
+        self.version = 0  # Changes with what is known
         self._failed: dict[str, dict[Index, str]] = {}
         self._read: dict[str, set[Index]] = {}
         self._watchers: list[WeakMethod[Callable[[str], None]]] = []
@@ -109,37 +103,17 @@ def _nothing(code: str) -> None:
 
 @dataclass(frozen=True)
 class ViewContext:
-    """The common ground of the controllers of an explorer.
-
-    Attributes
-    ----------
-    references
-        The opened set.
-    targets
-        Reads what keys refer to; its policy says what may be read.
-    comparison
-        The set that this one is compared with.
-    failure_log
-        Which chunks failed in this session.
-    jobs
-        Runs what takes long, in threads.
-    lock
-        Held while a request is answered at once.
-    did
-        Called with the Python that does what a person did.
-    show
-        Shows another set in place of this one, from any thread; None where the host cannot.
-    versions
-        Reads the versions of the repository that the set is one of; None where there are none, or
-        whoever looks may not read them.
-    """
+    """The common ground of the controllers of an explorer."""
 
     references: ReferenceSet
-    targets: Targets
-    comparison: Comparison
+    targets: Targets  # Reads what keys refer to; its policy says what may be read
+    comparison: Comparison  # The set that this one is compared with
     failure_log: FailureLog = field(default_factory=FailureLog)
     jobs: Jobs = field(default_factory=lambda: Jobs(nowhere))
+    # Held while a request is answered at once
     lock: threading.RLock = field(default_factory=threading.RLock)
-    did: Callable[[str], None] = _nothing
+    did: Callable[[str], None] = _nothing  # Called with the Python that does what a person did
+    # Shows another set in place of this one, from any thread; None where the host cannot
     show: Callable[[ReferenceSet], None] | None = None
+    # None where the set has no versions, or whoever looks may not read them
     versions: RepositoryVersions | None = None

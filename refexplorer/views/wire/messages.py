@@ -20,15 +20,7 @@ EXACT = 2**53
 
 
 def named(name: str, *words: str) -> Meta:
-    """Give a type a name of its own in the front end.
-
-    Parameters
-    ----------
-    name
-        What the front end calls it.
-    words
-        What its texts may be; without them it is one of `OTHERS`.
-    """
+    """Give a type a name of its own in the front end."""
     sent = {"type": "string", "enum": list(words)} if words else OTHERS[name]
     return Meta(extra_json_schema={NAMED: {"title": name, **sent}})
 
@@ -96,13 +88,7 @@ def to_wire(value: Any) -> Any:
 
 
 def from_wire(message: Mapping[str, Any], kind: type[_Model]) -> _Model:
-    """Return a message as its model.
-
-    Raises
-    ------
-    RefexplorerError
-        If it is not as the model says; the text says where.
-    """
+    """Return a message as its model."""
     with suppress(msgspec.ValidationError):
         return msgspec.convert(_whole(message), kind)
     try:  # fractions are cut where whole numbers are wanted

@@ -52,15 +52,6 @@ def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note
     """Return the notes about a key, about the metadata of an array, or about the item that made it.
 
     None as long as those of the whole set are not known.
-
-    Parameters
-    ----------
-    refs
-        The opened set.
-    path
-        A key, or the path of an array or group.
-    origin
-        ``"gen[0]"`` for a generated key.
     """
     inside = {
         f"{path}/{name}".lstrip("/") for name in (".zarray", ".zattrs", ".zgroup", "zarr.json")

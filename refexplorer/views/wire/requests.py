@@ -170,13 +170,7 @@ def question(name: str, /, **fields: Any) -> Message:
 def read(
     known: Bound, message: Mapping[str, Any]
 ) -> tuple[RequestMethod, Callable[..., Any], dict[str, Any]]:
-    """Return which request a message is, what answers it, and its fields.
-
-    Raises
-    ------
-    RefexplorerError
-        If there is no such request, or the message is not as its signature says.
-    """
+    """Return which request a message is, what answers it, and its fields."""
     name = message.get("op")
     if not isinstance(name, str) or name not in known:
         raise RefexplorerError(f"There is no operation {name!r}.")

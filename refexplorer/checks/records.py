@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.states import FileState, ObjectState
-from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import masks_repr
 
 SAME, DIFFERS, UNCOMPARED, FAILED = "same", "differs", "not compared", "failed"
 FORBIDDEN = "not allowed"

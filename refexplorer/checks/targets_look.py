@@ -30,7 +30,7 @@ from refexplorer.checks.states import (
     Rank,
 )
 from refexplorer.checks.terms import ReadTerms
-from refexplorer.core.masking import masked_url
+from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import LARGEST
 from refexplorer.io.access import protocol_of
 from refexplorer.io.fetch.failures import Facts

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 from refexplorer.core.errors import LeftOutWarning, LimitError, RefexplorerError, SpecError
 from refexplorer.core.files import FileCount, Files, PlainStream, Progress, plain_bytes
 from refexplorer.core.limits import Limits, is_out_of_memory
-from refexplorer.core.masking import masks_repr
-from refexplorer.core.text import escape
+from refexplorer.core.text import escape, masks_repr
 from refexplorer.formats.columns.table import Entries
 from refexplorer.formats.datafiles.data_file import left_out_text
 from refexplorer.formats.datafiles.streams import ReadAmount

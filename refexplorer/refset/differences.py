@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
-from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import masks_repr
 from refexplorer.formats.columns.arrow import flags_of, text_column
 from refexplorer.formats.columns.chunk_names import chunk_indices
 from refexplorer.formats.columns.references import joined_columns

@@ -19,7 +19,6 @@ from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.spec.findings import Findings, pointer
-from refexplorer.spec.keys import LONGEST_SEGMENT
 from refexplorer.spec.lint import (
     ODD_KEY,
     ODD_URL,
@@ -29,7 +28,7 @@ from refexplorer.spec.lint import (
     lint_protocols,
     lint_url,
 )
-from refexplorer.spec.references import Range, Url
+from refexplorer.spec.references import LONGEST_SEGMENT, Range, Url
 
 _ENDS_NEEDED = 3  # such ranges in one target; fewer may be chance
 _ALL_BUT_LAST, _REST = slice(None, -1), slice(1, None)

@@ -27,7 +27,6 @@ from refexplorer.refset.segments import (
 )
 from refexplorer.refset.tree import Folder
 from refexplorer.spec.findings import Findings, pointer
-from refexplorer.spec.keys import folders_above, prefix
 from refexplorer.spec.lint import (
     ELSEWHERE,
     ODD_KEY,
@@ -44,7 +43,7 @@ from refexplorer.spec.lint_metadata import (
     lint_metadata_text,
     named_arrays,
 )
-from refexplorer.spec.references import Range, Url
+from refexplorer.spec.references import Range, Url, folders_above, prefix
 from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta, parse_metadata
 
 

@@ -41,8 +41,14 @@ from refexplorer.spec.gen.item import (
     runs,
     values_text,
 )
-from refexplorer.spec.keys import folders_above
-from refexplorer.spec.references import BadReference, Range, Reference, check_length, read_reference
+from refexplorer.spec.references import (
+    BadReference,
+    Range,
+    Reference,
+    check_length,
+    folders_above,
+    read_reference,
+)
 from refexplorer.spec.templates.columns import TooMuchText, flat
 from refexplorer.spec.zarr_metadata import ArrayMeta
 

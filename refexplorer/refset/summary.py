@@ -24,8 +24,7 @@ from refexplorer.spec.derivation import (
     derive_record,
 )
 from refexplorer.spec.findings import parts_of, pointer
-from refexplorer.spec.keys import NodeType
-from refexplorer.spec.references import Kind
+from refexplorer.spec.references import Kind, NodeType
 from refexplorer.spec.templates.template import Compile, Template
 from refexplorer.spec.zarr_metadata import ArrayMeta
 

@@ -14,14 +14,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import masks_repr
 from refexplorer.formats.columns.arrow import BLOCK, Spans, numbers_of, spans_of, text_column
 from refexplorer.formats.columns.chunk_names import in_natural_order, natural
 from refexplorer.formats.columns.references import LARGEST, URL
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.segments import Segment
-from refexplorer.spec.keys import MAX_DEPTH, NodeType, folders_above, prefix
-from refexplorer.spec.references import Inline, Kind, Range, Reference, Url
+from refexplorer.spec.references import (
+    MAX_DEPTH,
+    Inline,
+    Kind,
+    NodeType,
+    Range,
+    Reference,
+    Url,
+    folders_above,
+    prefix,
+)
 from refexplorer.spec.zarr_metadata import METADATA_NAMES, parse_metadata
 
 _LONG = 64

@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from refexplorer.core.masking import SIGNED, is_secret
-from refexplorer.core.text import counted
+from refexplorer.core.text import SIGNED, counted, is_secret
 from refexplorer.spec.findings import Findings, pointer
-from refexplorer.spec.keys import ODD_IN_URL, unportable_key, unportable_url
+from refexplorer.spec.references import ODD_IN_URL, unportable_key, unportable_url
 from refexplorer.spec.templates.template import is_template
 from refexplorer.spec.zarr_metadata import ArrayMeta
 

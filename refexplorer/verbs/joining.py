@@ -19,7 +19,7 @@ from refexplorer.formats.other_files import common_folder
 from refexplorer.formats.source import ZMETADATA, Source, cause
 from refexplorer.io.access import resolve
 from refexplorer.spec.chunk_axes import ChunkAxis, joined_axis
-from refexplorer.spec.keys import prefix
+from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import written_grid
 
 if TYPE_CHECKING:

@@ -48,8 +48,7 @@ from refexplorer.io.reading.zarr_refusals import (
     undecodable,
 )
 from refexplorer.refset.contents import SetLike
-from refexplorer.spec.keys import prefix
-from refexplorer.spec.references import Range, Reference
+from refexplorer.spec.references import Range, Reference, prefix
 from refexplorer.spec.zarr_metadata import is_metadata
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import numpy as np
 
 from refexplorer.core.errors import LimitError, PickledByFields
 from refexplorer.core.limits import Limits
-from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import masks_repr
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.dimensions import (
     BLOCK,

@@ -19,7 +19,7 @@ from jinja2 import meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits
-from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import masks_repr
 from refexplorer.spec.findings import COMPARED, suggest
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.parsing import (

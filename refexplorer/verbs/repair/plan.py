@@ -23,8 +23,7 @@ from refexplorer.formats.columns.table import Table, build_table
 from refexplorer.io.decode.codecs import is_installed
 from refexplorer.refset.opened_set import concatenated
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.keys import folders_above, prefix
-from refexplorer.spec.references import Inline, Range
+from refexplorer.spec.references import Inline, Range, folders_above, prefix
 from refexplorer.spec.zarr_metadata import DIMENSIONS, ArrayMeta
 from refexplorer.verbs.repair.law import DECODING, is_replaceable
 

@@ -29,8 +29,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.cells import code_of_measure
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
-from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.requests import Buffers, floats, job
+from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
 CELLS = 48
 """Most rows and most columns."""

@@ -37,8 +37,7 @@ from refexplorer.views.preview.values import (
 )
 from refexplorer.views.wire.context import FailureLog, ViewContext
 from refexplorer.views.wire.jobs import JobReport
-from refexplorer.views.wire.messages import Count, ReadOutcome, Real
-from refexplorer.views.wire.requests import Buffers, floats
+from refexplorer.views.wire.requests import Buffers, Count, ReadOutcome, Real, floats
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta

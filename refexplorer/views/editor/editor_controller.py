@@ -60,11 +60,13 @@ from refexplorer.views.text.positions import (
     window_of,
 )
 from refexplorer.views.wire.jobs import Jobs
-from refexplorer.views.wire.messages import Count, Event, SourceChanged
 from refexplorer.views.wire.requests import (
     Buffers,
+    Count,
+    Event,
     Message,
     Post,
+    SourceChanged,
     answer,
     bound,
     event,

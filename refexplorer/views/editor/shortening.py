@@ -18,8 +18,7 @@ from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_models import Text, V0Text
 from refexplorer.views.wire.jobs import JobReport, go_on
-from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.requests import job, request
+from refexplorer.views.wire.requests import Count, job, request
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet

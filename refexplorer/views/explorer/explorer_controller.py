@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import msgspec
 from msgspec import Struct
 
-from refexplorer.core.masking import masked, masked_text, may_have_secrets
-from refexplorer.core.text import counted
+from refexplorer.core.text import counted, masked, masked_text, may_have_secrets
 from refexplorer.io.access import AccessPolicy, StorageOptions, allowed_names
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.refset.contents import internals
@@ -24,22 +23,25 @@ from refexplorer.views.editor.specification import CodePage, code_page
 from refexplorer.views.key.inspector import KeyShown, absent_item, item, surroundings
 from refexplorer.views.maps.chunk_map import ARRAYS_LISTED
 from refexplorer.views.registry import PARTS
-from refexplorer.views.tree.order import data_variables
-from refexplorer.views.tree.tree_controller import known_path
+from refexplorer.views.tree.tree_controller import data_variables, known_path
 from refexplorer.views.versions import VersionPicker, own_versions
 from refexplorer.views.wire.context import (
     FailureLog,
+    Note,
     RepositoryVersions,
     ViewContext,
     failure_log_of,
+    known,
+    notes,
 )
 from refexplorer.views.wire.jobs import JobReport, Jobs
-from refexplorer.views.wire.messages import Count, Event, SourceChanged
-from refexplorer.views.wire.notes import Note, known, notes
 from refexplorer.views.wire.requests import (
     Buffers,
+    Count,
+    Event,
     Message,
     Post,
+    SourceChanged,
     answer,
     bound,
     event,

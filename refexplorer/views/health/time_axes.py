@@ -20,8 +20,7 @@ from refexplorer.io.decode.steps import error_text, steps
 from refexplorer.io.reading.cf import decode_as_xarray
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.contents import internals
-from refexplorer.spec.keys import folders_above
-from refexplorer.spec.references import Base64, Inline
+from refexplorer.spec.references import Base64, Inline, folders_above
 from refexplorer.views.preview.values import cache_of
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from refexplorer.refset.search import GLOB_MARKS, Matcher
 from refexplorer.refset.targets import folders_of
 from refexplorer.views.maps.target_dates import DateFinder, TargetDates, bins_of
 from refexplorer.views.preview.regions import parse
-from refexplorer.views.wire.messages import Count, Real, named
+from refexplorer.views.wire.requests import Count, Real, named
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -32,7 +32,7 @@ from refexplorer.views.preview.values import (
     physical,
     value_text,
 )
-from refexplorer.views.wire.messages import Real
+from refexplorer.views.wire.requests import Real
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta

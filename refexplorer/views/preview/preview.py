@@ -59,8 +59,7 @@ from refexplorer.views.preview.values import (
 )
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport, unheard
-from refexplorer.views.wire.messages import Count, Event
-from refexplorer.views.wire.requests import Buffers, job, request
+from refexplorer.views.wire.requests import Buffers, Count, Event, job, request
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta

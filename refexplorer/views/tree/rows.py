@@ -23,8 +23,7 @@ from refexplorer.refset.contents import internals
 from refexplorer.refset.moves import CHANGES
 from refexplorer.refset.targets import TargetIndex
 from refexplorer.refset.tree import Folder, Node
-from refexplorer.spec.keys import NodeType, folders_above, prefix
-from refexplorer.spec.references import Kind
+from refexplorer.spec.references import Kind, NodeType, folders_above, prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.verbs.differing import Difference
 from refexplorer.views.health.health import (
@@ -36,7 +35,7 @@ from refexplorer.views.health.health import (
 )
 from refexplorer.views.key.inspector import origin_of
 from refexplorer.views.maps.chunk_map import WORDS
-from refexplorer.views.wire.messages import Count
+from refexplorer.views.wire.requests import Count
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet

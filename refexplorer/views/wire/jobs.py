@@ -13,8 +13,17 @@ from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.fetch.background import stoppable
-from refexplorer.views.wire.messages import Done, Event, JobProgress
-from refexplorer.views.wire.requests import Buffers, Post, answered, event, failure, request
+from refexplorer.views.wire.requests import (
+    Buffers,
+    Done,
+    Event,
+    JobProgress,
+    Post,
+    answered,
+    event,
+    failure,
+    request,
+)
 
 JobReport = Callable[[int | None, int | None, str], bool]
 """Called with what is done, how much there is (None: not known), and both in words; False stops."""

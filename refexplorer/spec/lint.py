@@ -74,11 +74,7 @@ ODD_URL = (
     r"^$|::|\{|[^\x20-\x7e]|^[^A-Za-z/]|^[A-Za-z][A-Za-z0-9+.\-]*(?:[^A-Za-z0-9+.\-:]|$)"
     rf"|{ODD_IN_URL.pattern}|{SIGNED}"
 )
-"""The same for `lint_url`.
-
-Where all URLs of a column begin alike and have plain letters alone, even this is not asked of them:
-`refexplorer.formats.columns.references.UrlColumn.plain_start` says which letters are plain.
-"""
+"""The same for `lint_url`."""
 
 URL_START = r"(?s)^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|.)"
 """What `lint_protocols` needs of a URL: the protocol, or one character if there is none."""

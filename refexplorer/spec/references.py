@@ -328,7 +328,7 @@ def read_reference(value: object, url_of: Callable[[str], str], note: TakeNote) 
         return _read_base64(reference.text, note) if is_encoded(data) else reference
     raise BadReference(
         "bad-ref-type",
-        f"A reference must be a string, an object or a list, not {_shown(value)}.",
+        f"A reference must be a string, an object or a list, not {_value_text(value)}.",
         "Pass it as bytes, which fsspec reads as well."
         if isinstance(value, bytearray | memoryview)
         else 'Write "text", {…}, [url] or [url, offset, length].',
@@ -351,7 +351,10 @@ def _read_list(
     if len(value) == 3:
         url, offset, length = value
         if type(offset) is not int or type(length) is not int or offset < 0 or length < 0:
-            offset, length = _whole("offset", offset, note), _whole("length", length, note)
+            offset, length = (
+                _integer("offset", offset, note),
+                _integer("length", length, note),
+            )
         if offset > INT64_MAX or length > INT64_MAX:
             message = f"The range {offset}, {length} has a number beyond 2**63 - 1."
             note("vast-number", message, "No parquet store holds it, and no file is that long.")
@@ -375,7 +378,7 @@ def _read_url(value: object, url_of: Callable[[str], str]) -> str | None:
     return url
 
 
-def _whole(name: str, value: object, note: TakeNote) -> int:
+def _integer(name: str, value: object, note: TakeNote) -> int:
     if isinstance(value, float) and value.is_integer():
         note("float-offset", f"The {name} {value} is a float.", f"Write {int(value)}.")
         value = int(value)
@@ -384,7 +387,7 @@ def _whole(name: str, value: object, note: TakeNote) -> int:
     if type(value) is not int:
         raise BadReference(
             f"bad-{name}",
-            f"The {name} must be an integer number of bytes, not {_shown(value)}.",
+            f"The {name} must be an integer number of bytes, not {_value_text(value)}.",
             f"Write the {name} as a number." if isinstance(value, str) else "",
         )
     if value < 0:
@@ -482,5 +485,5 @@ def _json_text(value: Mapping[str, object]) -> str:
     return text
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     return json.dumps(value, default=str)[:40]

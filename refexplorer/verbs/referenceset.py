@@ -167,7 +167,7 @@ class ReferenceSet(Mapping[str, Reference]):
 
         refs = object.__new__(type(self))
         vars(refs).update(vars(self))
-        vars(refs).pop("_known", None)
+        vars(refs).pop("_code_context", None)
         names = AccessPolicy(None, places).names
         refs.allowed = tuple(dict.fromkeys((*self.allowed, *names)))
         if storage_options is not None:
@@ -841,7 +841,7 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.io.reading.code import code
 
-        return code(self, key, self._known, self.allowed)
+        return code(self, key, self._code_context, self.allowed)
 
     @cached_property
     def _locate(self) -> Locator | None:
@@ -854,7 +854,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return {"V1": "/refs", "parquet": ZMETADATA}.get(self.source.form, "")
 
     @cached_property
-    def _known(self) -> CodeContext:
+    def _code_context(self) -> CodeContext:
         from refexplorer.io.reading.code import CodeContext
         from refexplorer.readers.comparing import fsspec_options
 

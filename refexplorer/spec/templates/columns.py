@@ -262,14 +262,14 @@ class Scopes:
         """Return what the texts of a template are put together from; errors as `texts`."""
         pieces = self._bounded_pieces(template)
         if pieces is None:
-            return [self._each(template.names, template.render)]
+            return [self._one_by_one(template.names, template.render)]
         _check_chars(sum(map(longest, pieces)) * count(pieces))
         return pieces
 
     def check(self, template: Template) -> list[TextPiece]:
         """Note where a template fails; return pieces that may be too much when put together."""
         pieces = self._bounded_pieces(template)
-        return [self._each(template.names, template.render)] if pieces is None else pieces
+        return [self._one_by_one(template.names, template.render)] if pieces is None else pieces
 
     def _bounded_pieces(self, template: Template) -> list[TextPiece] | None:
         """Return what a template's texts are put together from; None if they may be too long."""
@@ -331,7 +331,7 @@ class Scopes:
                 called = self.templates.get(name)
                 if called is not None and not called.literal:
                     return self._called(called, dict(arguments))
-        texts = self._each(names, lambda scope: text_of(run(evaluate, scope), self.limits))
+        texts = self._one_by_one(names, lambda scope: text_of(run(evaluate, scope), self.limits))
         return [texts if texts.size > 1 else str(texts.item())]
 
     def _operand(self, form: syntax.Form) -> list[TextPiece]:
@@ -358,9 +358,9 @@ class Scopes:
         if number is not None:
             return number.texts()
         evaluate = compile_form(form)
-        return self._each(syntax.names_in(form), lambda scope: run(evaluate, scope))
+        return self._one_by_one(syntax.names_in(form), lambda scope: run(evaluate, scope))
 
-    def _each(self, names: Collection[str], evaluate: Callable[[Scope], Value]) -> np.ndarray:
+    def _one_by_one(self, names: Collection[str], evaluate: Callable[[Scope], Value]) -> np.ndarray:
         """Evaluate value by value: objects, shaped by the names used; a failure leaves a blank."""
         used = [name for name in self.values if name in names]
         arrays = np.broadcast_arrays(np.empty(1), *(self.values[name] for name in used))[1:]

@@ -64,12 +64,12 @@ class UndefinedName(TemplateProblem):
             "undefined-name",
             f"`{name}` is not defined"
             + (f"; the defined names are {defined}." if listed else "; no names are defined here."),
-            partial(_meant, name, known),
+            partial(_suggestion_text, name, known),
         )
         self.name = name
 
 
-def _meant(name: str, known: tuple[Collection[str], ...]) -> str:
+def _suggestion_text(name: str, known: tuple[Collection[str], ...]) -> str:
     return suggest(name, chain(*known))
 
 

@@ -143,7 +143,7 @@ class CostView:
         costs = [*advice.opening[:_GROUPS]]
         costs += [cost for cost in advice.accesses if shown and cost.path == shown.path]
         if shown is not None and given:
-            costs.append(self._given(shown, given, connected))
+            costs.append(self._access_cost(shown, given, connected))
         return ReadingCosts(
             tuple(PLACES.values()),
             READERS,
@@ -199,7 +199,7 @@ class CostView:
             floats(cells)
         ]
 
-    def _given(self, array: ArrayMeta, text: str, place: Connection) -> AccessCost:
+    def _access_cost(self, array: ArrayMeta, text: str, place: Connection) -> AccessCost:
         part = parse_access(array, text)
         if isinstance(part, TasksOfArray) and part.chunk_count > _TASKS:
             raise RefexplorerError(

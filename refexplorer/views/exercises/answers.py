@@ -182,7 +182,7 @@ def difference(
         reference = found.get(key)  # a key that a gen item makes may fail when it is looked at
         if reference is None:
             return OddReference(f"There is no key `{key}` yet.", key, is_missing=True)
-        said = _said(reference, wanted[key])
+        said = _difference_text(reference, wanted[key])
         if said is not None:
             return OddReference(f"`{key}`: {said}", key)
     more = bends if wanted.count > _ALL else ()
@@ -191,7 +191,7 @@ def difference(
             return OddReference(f"The key `{key}` is not part of the solution.", key)
         # keys that are also those of the solution were compared above, but for the bends
         reference = found.get(key) if more else None
-        said = None if reference is None else _said(reference, wanted[key])
+        said = None if reference is None else _difference_text(reference, wanted[key])
         if said is not None:
             return OddReference(f"`{key}`: {said}", key)
     if found.count > wanted.count:
@@ -211,7 +211,7 @@ def _looked_at(refs: ReferenceSet) -> Iterable[str]:
     return (key for n in (*ends, *numbers) for key in refs.keys_at(n, n + 1))
 
 
-def _said(found: Reference, right: Reference) -> str | None:
+def _difference_text(found: Reference, right: Reference) -> str | None:
     """Say in which part a reference is another one."""
     if isinstance(found, Inline) and isinstance(right, Inline):
         same = meaning(found.text) == meaning(right.text)

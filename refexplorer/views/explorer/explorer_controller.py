@@ -222,10 +222,10 @@ class ExplorerController:
         with self._lock:
             self._take_turn()
             found = answer(self.answers, message, self._jobs)
-        return [(_seen(reply), attached) for reply, attached in found]
+        return [(_without_secrets(reply), attached) for reply, attached in found]
 
     def _post(self, message: Message, buffers: Buffers) -> None:
-        self.post(_seen(message), buffers)
+        self.post(_without_secrets(message), buffers)
 
     def close(self) -> None:
         """Stop what runs, and say no more: the view is gone."""
@@ -318,7 +318,7 @@ class ExplorerController:
         self._post(*event(FailuresChanged(array)))
 
 
-def _seen(message: Message) -> Message:
+def _without_secrets(message: Message) -> Message:
     """Return a message as people may see it."""
     is_plain = not may_have_secrets(msgspec.json.encode(message).decode())
     return message if is_plain else cast("Message", masked(message, _DATA))

@@ -95,13 +95,13 @@ class ChangedKeys:
 
     def nodes(self, path: str, first: int, last: int) -> Iterable[Node]:
         """Return some children."""
-        return [self._told(node) for node in self._tree.nodes(path, first, last)]
+        return [self._whole_node(node) for node in self._tree.nodes(path, first, last)]
 
     def place(self, path: str) -> tuple[str, int]:
         """Return where a path is shown."""
         return self._tree.place(path)
 
-    def _told(self, node: Node) -> Node:
+    def _whole_node(self, node: Node) -> Node:
         """Return what the sets themselves say of a row: of folders the tree knows a part alone."""
         for side, origin in ((self._found.after, None), (self._found.before, REMOVED)):
             try:

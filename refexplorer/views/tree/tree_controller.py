@@ -260,9 +260,9 @@ class TreeController:
                 rows, total = self._tree.window(start, n), self._tree.total
             else:
                 rows, total = self._results(start, n), len(self._found)
-            return [self._told(each) for each in rows], total
+            return [self._described(each) for each in rows], total
 
-    def _told(self, row: Row) -> Row:
+    def _described(self, row: Row) -> Row:
         """Add to a row what is known of an array, and what is wrong with it."""
         inside = self._internals
         array = inside.opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None

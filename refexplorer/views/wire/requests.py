@@ -109,9 +109,9 @@ def to_wire(value: Any) -> Any:
 def from_wire(message: Mapping[str, Any], kind: type[_Model]) -> _Model:
     """Return a message as its model."""
     with suppress(msgspec.ValidationError):
-        return msgspec.convert(_whole(message), kind)
+        return msgspec.convert(_with_integers(message), kind)
     try:  # fractions are cut where whole numbers are wanted
-        return msgspec.convert(_whole(message, is_cut=True), kind)
+        return msgspec.convert(_with_integers(message, is_cut=True), kind)
     except msgspec.ValidationError as error:
         tag = kind.__struct_config__.tag
         raise RefexplorerError(f"The request {tag!r} cannot be read: {error}.") from None
@@ -140,7 +140,7 @@ def _builtin(value: object) -> object:
     raise NotImplementedError
 
 
-def _whole(value: Any, is_cut: bool = False) -> Any:
+def _with_integers(value: Any, is_cut: bool = False) -> Any:
     """Return a message with whole numbers as such: JavaScript has one kind.
 
     It writes those of 22 digits and more as ``1e+21``.
@@ -148,9 +148,9 @@ def _whole(value: Any, is_cut: bool = False) -> Any:
     if isinstance(value, float) and math.isfinite(value):
         return int(value) if is_cut or value.is_integer() else value
     if isinstance(value, Mapping):
-        return {key: _whole(item, is_cut) for key, item in value.items()}
+        return {key: _with_integers(item, is_cut) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_whole(item, is_cut) for item in value]
+        return [_with_integers(item, is_cut) for item in value]
     return value
 
 

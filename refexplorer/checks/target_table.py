@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from refexplorer.checks.parts import places_of
 from refexplorer.checks.states import CHUNK_NAMES, CHUNK_TERMS, FileState, LedgerState, Rank
-from refexplorer.core.masking import masked_url
+from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import LARGEST
 
 ROW_COLUMNS = ("key", "chunk", "number", "target", "offset", "length", "state", "file", "message",

@@ -28,7 +28,7 @@ from refexplorer.checks.states import (
     Rank,
 )
 from refexplorer.checks.terms import ReadTerms
-from refexplorer.core.masking import masked_url
+from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import LARGEST
 from refexplorer.io.access import protocol_of
 from refexplorer.io.fetch.answers import Facts
@@ -53,16 +53,7 @@ _MEANWHILE = "It changed while it was looked at."
 
 
 class TargetsLook:
-    """Asks each target for its size and version, and decodes chunks.
-
-    Parameters
-    ----------
-    decode
-        Chunks of each array that are decoded: a number, ``"sample"`` (ten), ``"all"``, ``"none"``.
-    is_check
-        Whether this is no audit: generated keys that are too many stay unlisted, and a target is
-        compared with the version that it had in an earlier run.
-    """
+    """Asks each target for its size and version, and decodes chunks."""
 
     encoding: Mapping[str, Any] = PARQUET
 

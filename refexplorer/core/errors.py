@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from refexplorer.core.masking import masked_text
+from refexplorer.core.text import masked_text
 
 
 class PickledByFields:

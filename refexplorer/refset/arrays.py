@@ -18,7 +18,7 @@ from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, gene
 from refexplorer.refset.tree import Folder, Tree
 from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.gen.inversion import Digit, Number, span
-from refexplorer.spec.keys import folders_above, prefix
+from refexplorer.spec.references import folders_above, prefix
 from refexplorer.spec.zarr_metadata import (
     METADATA_NAMES,
     ArrayMeta,

@@ -25,7 +25,7 @@ from refexplorer.refset.segments import (
     code_targets,
     generated_tables,
 )
-from refexplorer.spec.keys import prefix
+from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 Windows = Sequence[tuple[int, int]]

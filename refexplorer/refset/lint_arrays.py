@@ -27,10 +27,8 @@ from refexplorer.refset.segments import (
 )
 from refexplorer.refset.tree import Folder
 from refexplorer.spec.findings import Findings, pointer
-from refexplorer.spec.keys import folders_above, prefix
 from refexplorer.spec.lint import (
     ELSEWHERE,
-    EXTERNAL,
     ODD_KEY,
     KeyFindings,
     LintFinding,
@@ -45,7 +43,7 @@ from refexplorer.spec.lint_metadata import (
     lint_metadata_text,
     named_arrays,
 )
-from refexplorer.spec.references import Range, Url
+from refexplorer.spec.references import Range, Url, folders_above, prefix
 from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta, parse_metadata
 
 
@@ -531,7 +529,7 @@ def _lint_texts(table: Table, notes: KeyFindings) -> None:
 def _lint_links(table: Table, notes: KeyFindings) -> None:
     for key in table.metadata:
         text, (folder, _, name) = table.text(key), key.rpartition("/")
-        if text is None or EXTERNAL not in text or name == _CONSOLIDATED:
+        if text is None or "_LINK" not in text or name == _CONSOLIDATED:
             continue
         found = _object_at(table, key) or {}
         attributes = found if name == ".zattrs" else found.get("attributes")

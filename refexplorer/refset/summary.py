@@ -24,8 +24,7 @@ from refexplorer.spec.derivation import (
     derive_record,
 )
 from refexplorer.spec.findings import parts_of, pointer
-from refexplorer.spec.keys import NodeType
-from refexplorer.spec.references import Kind
+from refexplorer.spec.references import Kind, NodeType
 from refexplorer.spec.templates.template import Compile, Template
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
@@ -95,11 +94,11 @@ def derive(
         name = segment.store.record_file(segment.array, file)
         return derive_record(key, name, position, reference)
     at = base + pointer(key)
-    written = _written(source, at)
+    written = _json_value_at(source, at)
     return derive_entry(key, written, at, reference, templates, limits, compiler)
 
 
-def _written(source: Source, at: str) -> object:
+def _json_value_at(source: Source, at: str) -> object:
     """Return the JSON value at a pointer of the source, None if it is not known."""
     if source.is_large and source.content is not None:
         with source.content() as stream:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.core.masking import masked_url
+from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import RANGE, URL, Columns
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
@@ -21,8 +21,7 @@ from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, code
 from refexplorer.refset.target_layout import Rows, TargetLayout, TargetSummary, overlapping
 from refexplorer.spec.gen.dimensions import DimensionProduct, blocks
 from refexplorer.spec.gen.item import GenItem
-from refexplorer.spec.keys import folders_above
-from refexplorer.spec.references import Range, Url
+from refexplorer.spec.references import Range, Url, folders_above
 from refexplorer.spec.templates.columns import TooMuchText, flat
 
 LOOKED_AT = 1_000

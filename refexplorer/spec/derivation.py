@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 import jinja2
 
 from refexplorer.core.limits import Limits
-from refexplorer.core.masking import masked, masks_repr, without
-from refexplorer.core.text import code, escape, shown, size_text
+from refexplorer.core.text import code, escape, masked, masks_repr, shown, size_text, without
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.gen.item import FIELDS, GenItem
 from refexplorer.spec.references import Reference

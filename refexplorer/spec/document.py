@@ -14,12 +14,13 @@ from refexplorer.core.limits import DEFAULT_LIMITS, Limits
 from refexplorer.spec.findings import Findings, Hint, Reason, pointer, suggest
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.gen.parsing import note_unused_arguments, read_gen
-from refexplorer.spec.keys import RESERVED, is_speakable
 from refexplorer.spec.references import (
+    RESERVED,
     BadReference,
     Reference,
     check_key_length,
     check_text,
+    is_speakable,
     read_reference,
 )
 from refexplorer.spec.templates import syntax

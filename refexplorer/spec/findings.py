@@ -9,7 +9,7 @@ from hashlib import sha256
 from itertools import islice
 
 from refexplorer.core.errors import PickledError, shorten
-from refexplorer.core.masking import masked_text
+from refexplorer.core.text import masked_text
 from refexplorer.spec.codes import CODES, Severity
 
 SHOWN_PER_CODE = 1_000

@@ -15,8 +15,7 @@ import numpy as np
 
 from refexplorer.core.files import Progress, write_blocks
 from refexplorer.core.limits import check_expandable
-from refexplorer.core.masking import masks_repr
-from refexplorer.core.text import counted, escape, shown, size_text, table
+from refexplorer.core.text import counted, escape, masks_repr, shown, size_text, table
 from refexplorer.formats.columns.references import json_text
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.source import Source

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.core.errors import LimitError, SourceError, SpecError
 from refexplorer.core.files import OwnFiles, Progress
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits, memory_message
-from refexplorer.core.masking import masks_repr
-from refexplorer.core.text import counted
+from refexplorer.core.text import counted, masks_repr
 from refexplorer.formats.documents import placed, read_long, read_whole
 from refexplorer.formats.finding import note_beyond, read_source
 from refexplorer.formats.icechunk.history import RepositoryHistory

@@ -22,6 +22,7 @@ from refexplorer.refset.arrays import arrays_of
 from refexplorer.refset.chunk_grid import ChunkReferences
 from refexplorer.refset.contents import Contents, Internals
 from refexplorer.refset.opened_set import number_of, numbers_from, tables
+from refexplorer.refset.search import find_keys
 from refexplorer.refset.summary import Summary, derive, summarize
 from refexplorer.refset.target_layout import TargetLayout, TargetSummary
 from refexplorer.refset.tree import Node, Page
@@ -283,7 +284,7 @@ class ReferenceSet(Mapping[str, Reference]):
             raise RefexplorerError(
                 "The pattern contains an unpaired surrogate, which no key contains."
             )
-        return self._internals.search.find(pattern, mode, _kinds(kind), targets)
+        return find_keys(self._internals.opened, pattern, mode, _kinds(kind), targets)
 
     def summary(self, path: str = "") -> Summary:
         """Count kinds, bytes, targets and missing chunks below a path; ``""`` is the whole set."""
@@ -488,7 +489,7 @@ class ReferenceSet(Mapping[str, Reference]):
         accesses = tuple(access.items() if isinstance(access, Mapping) else access)
         if not measure:
             return advise(self.source, self._opened, accesses, place)
-        policy = self._targets().policy
+        policy = self._targets.policy
         place, asked = measure_connection(self, policy, self.storage_options, connection_of(place))
         return replace(advise(self.source, self._opened, accesses, place), asked=asked)
 
@@ -857,7 +858,7 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.io.reading.code import code
 
-        return code(self, key, self._known, self.allowed)
+        return code(self, key, self._code_context, self.allowed)
 
     @cached_property
     def _locate(self) -> Locator | None:
@@ -870,7 +871,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return {"V1": "/refs", "parquet": ZMETADATA}.get(self.source.form, "")
 
     @cached_property
-    def _known(self) -> CodeContext:
+    def _code_context(self) -> CodeContext:
         from refexplorer.io.reading.code import CodeContext
         from refexplorer.readers.comparing import fsspec_options
 

@@ -19,8 +19,7 @@ from refexplorer.checks.parts import OVERLAPS, Part
 from refexplorer.checks.states import CHUNK_NAMES, FileState, LedgerState
 from refexplorer.checks.terms import ReadTerms
 from refexplorer.core.errors import AccessError
-from refexplorer.core.masking import masked_url
-from refexplorer.core.text import escape
+from refexplorer.core.text import escape, masked_url
 from refexplorer.formats.columns.references import LARGEST, RANGE, URL
 from refexplorer.formats.icechunk.history import RecordedVersion
 from refexplorer.io.fetch.answers import Facts

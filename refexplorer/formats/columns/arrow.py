@@ -220,25 +220,6 @@ class Spans(NamedTuple):
         good &= values >= _LEAST[np.minimum(np.maximum(sizes, 0), _MOST_DIGITS + 1)]
         return values, good
 
-    def spaced_numbers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Read whole numbers, as `numbers` does, that may have the blanks of JSON around them."""
-        if not len(self.starts):
-            return self.numbers()
-        middle = self.take(np.array([len(self.starts) // 2]))
-        trimmed = middle.trimmed()
-        before = int((trimmed.starts - middle.starts)[0])
-        after = int((middle.ends - trimmed.ends)[0])
-        inner = Spans(self.data, self.starts + before, self.ends - after)
-        values, good = inner.numbers()
-        for number in range(before):
-            good &= _BLANKS[self.data[np.minimum(self.starts + number, len(self.data) - 1)]]
-        for number in range(after):
-            good &= _BLANKS[self.data[inner.ends + number]]
-        others = np.flatnonzero(~good)
-        if len(others):
-            values[others], good[others] = self.take(others).trimmed().numbers()
-        return values, good
-
     def words(
         self, most: int | None = None
     ) -> Iterator[tuple[np.ndarray | slice, np.ndarray, np.ndarray]]:

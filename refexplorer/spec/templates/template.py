@@ -19,7 +19,7 @@ from jinja2 import meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits
-from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import masks_repr
 from refexplorer.spec.findings import COMPARED, suggest
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.parsing import (
@@ -64,12 +64,12 @@ class UndefinedName(TemplateProblem):
             "undefined-name",
             f"`{name}` is not defined"
             + (f"; the defined names are {defined}." if listed else "; no names are defined here."),
-            partial(_meant, name, known),
+            partial(_suggestion_text, name, known),
         )
         self.name = name
 
 
-def _meant(name: str, known: tuple[Collection[str], ...]) -> str:
+def _suggestion_text(name: str, known: tuple[Collection[str], ...]) -> str:
     return suggest(name, chain(*known))
 
 

@@ -17,8 +17,7 @@ from refexplorer.checks.states import CHUNK_TERMS, Rank
 from refexplorer.checks.terms import CheckTerms, ReadTerms
 from refexplorer.core.errors import HarmError, RefexplorerError
 from refexplorer.core.limits import check_expandable
-from refexplorer.core.masking import KEYS, masked
-from refexplorer.core.text import array_text, counted, escape, items, shown
+from refexplorer.core.text import KEYS, array_text, counted, escape, items, masked, shown
 from refexplorer.formats.columns.table import Table
 from refexplorer.io.access import allowed_names
 from refexplorer.refset.contents import Contents, internals

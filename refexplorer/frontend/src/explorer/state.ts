@@ -111,6 +111,8 @@ export interface ExplorerState {
   pin: Pin | null;
   /** What the map of chunks is coloured by; null: as it is at first. */
   by: By | null;
+  /** Whether chunks are shown as a grid rather than on the picture of their array; null: what says more. */
+  asGrid: boolean | null;
   /** Counts up whenever the active row should be scrolled to. */
   revealed: number;
 }
@@ -145,5 +147,6 @@ export const START: ExplorerState = {
   picture: PLAIN,
   pin: null,
   by: null,
+  asGrid: null,
   revealed: 0,
 };

@@ -266,6 +266,7 @@ async function showGone(comparing: Comparing, text: string): Promise<void> {
 function restoreMap(session: ExplorerSession, text: string): void {
   const [axes, window, ...array] = text.split(";");
   const spans = readSpans(window ?? null);
+  if (spans !== null) session.set({ asGrid: true });
   if (spans !== null) session.maps.openGrid(array.join(";"), indices(axes ?? ""), spans);
 }
 

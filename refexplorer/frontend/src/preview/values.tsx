@@ -55,9 +55,10 @@ export function Values({ session, reading, values, integers, part: menu, places 
   const setScheme = (next: Scheme) => draw({ scheme: next });
   const setLimits = (next: [string, string]) => draw({ limits: next });
   const found = useMemo(() => (values === null ? null : range(values)), [values]);
-  const isSingle = mode === "channel";
+  const isRecoloured = session.recolouring !== null;
+  const isSingle = mode === "channel" && !isRecoloured;
   const whole = useMemo(() => layout(reading, wanted.length > 0 ? wanted : spatial(reading)), [reading, wanted.join()]);
-  const given = isSingle ? "heatmap" : mode;
+  const given = isSingle || isRecoloured ? "heatmap" : mode;
   const drawable = (given === "heatmap" || given === "lines") && whole.drawn.length === 1 ? "line" : given;
   const plan = useMemo(
     () => (drawable === "line" && whole.drawn.length === 2 ? layout(reading, [whole.drawn[1]!.dimension]) : whole),
@@ -106,7 +107,7 @@ export function Values({ session, reading, values, integers, part: menu, places 
   const isBytes = isColoured && reading.dtype.endsWith("u1") && limits.join("") === "";
   const domain = isBytes ? ([0, 255] as [number, number]) : domainOf(reading, found, limits);
   const single = reading.state === "fill" || values.length === 1 || domain === null;
-  const head = (
+  const head = !isRecoloured && (
     <>
       {!single && <Modes modes={modesOf(plan, reading)} chosen={isSingle ? "channel" : drawable} choose={setMode} />}
       <Fields session={session} reading={reading} />
@@ -215,7 +216,7 @@ export function Values({ session, reading, values, integers, part: menu, places 
         />
       )}
       {!hasOwnHead && below}
-      <Caption reading={reading} session={session} />
+      {!isRecoloured && <Caption reading={reading} session={session} />}
     </div>
   );
 }

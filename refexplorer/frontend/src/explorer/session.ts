@@ -465,7 +465,12 @@ export class ExplorerSession extends Views<ExplorerState> {
     const searching = search.text !== "" || search.kinds.length > 0;
     this.set({ search, searchError: null, focus: null, notesOf: null });
     try {
-      const reply = await this.wire.request("tree.find", search);
+      const [, isRegex, text] = /^(re:)?(.*)$/su.exec(search.text)!;
+      const reply = await this.wire.request("tree.find", {
+        text: text!,
+        mode: isRegex ? "regex" : "glob",
+        kinds: search.kinds,
+      });
       if (this.state.search !== search) return;
       this.set({ searching, capped: reply.capped, inTargets: reply.in_targets, active: 0 });
       this.rows.reset(reply.total);

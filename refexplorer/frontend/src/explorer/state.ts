@@ -15,11 +15,9 @@ export interface PartRecord {
 
 /** The part that is all of them. */
 export const WHOLE = "explorer";
-export type Mode = "glob" | "substring" | "regex";
 
 export interface Search {
   text: string;
-  mode: Mode;
   kinds: Kind[];
 }
 
@@ -128,7 +126,7 @@ export const START: ExplorerState = {
   isComing: false,
   itemError: null,
   active: 0,
-  search: { text: "", mode: "glob", kinds: [] },
+  search: { text: "", kinds: [] },
   searching: false,
   focus: null,
   notesOf: null,

@@ -52,7 +52,7 @@ const FRAME = [70, 48] as const;
 const TALLEST = 440;
 const SHORTEST = 220;
 /** Of what stands above and below a picture: its head, the readout, the colours and one scrubber; px. */
-const AROUND = 262;
+const AROUND = 320;
 /** A picture of square cells that would be narrower is stretched. */
 const LEAST = 120;
 

@@ -21,6 +21,7 @@ import { Statistics } from "./statistics.tsx";
 import { NumberTable, TextTable } from "./tabular.tsx";
 import { Menu } from "../shared/menu.tsx";
 import { Scrubber } from "./scrubber.tsx";
+import { seriesAlong } from "./series.tsx";
 import { WhyValue } from "./why.tsx";
 
 const MODES = { heatmap: "Picture", line: "Line", lines: "Lines", table: "Table", statistics: "Statistics" } as const;
@@ -39,7 +40,7 @@ interface Props {
 
 export function Values({ session, reading, values, integers, part: menu, places }: Props) {
   const [kept, setKept] = useState<Kept[]>([]);
-  const { steps: asked, picture, selection } = useStore(session);
+  const { steps: asked, picture, selection, pin } = useStore(session);
   const { wanted: asking } = useStore(session.preview);
   const { array } = reading;
   const strips = useStore(session.strips);
@@ -85,6 +86,16 @@ export function Values({ session, reading, values, integers, part: menu, places 
   const whole64 = useMemo(
     () => (integers === null ? null : slice(integers, reading, plan, steps)),
     [integers, plan, steps.join()],
+  );
+  const pinned = pin?.array === array ? pin.index : null;
+  // The lines stay while their own scrubber moves.
+  const series = useMemo(
+    () =>
+      reading.shape.map((_, dimension) => {
+        const axis = stepped.find((each) => each.dimension === dimension);
+        return axis && values ? seriesAlong(values, reading, axis, plan.drawn, steps, pinned) : null;
+      }),
+    [values, plan, pinned?.join(), stepped.length > 1 ? steps.join() : ""],
   );
   const text = useMemo(() => textsOf(reading, part ?? new Float64Array(), whole64), [reading, part, whole64]);
   if (values === null || part === null) {
@@ -152,6 +163,7 @@ export function Values({ session, reading, values, integers, part: menu, places 
               move={(to) => move(axis, to)}
               isShown
               strip={strips.array === array ? strips.strips[axis.dimension] : undefined}
+              series={series[axis.dimension] ?? null}
             />
           ))}
       {places}

@@ -47,7 +47,7 @@ function stepOf({ at, size, step, times }: Axis): number {
 }
 
 /** What is beside a picture; px. */
-const FRAME = [70, 48] as const;
+const FRAME = [70, 60] as const;
 /** The height that a picture has at most where nothing around it has one of its own, and at least; px. */
 const TALLEST = 440;
 const SHORTEST = 220;

@@ -50,7 +50,7 @@ export interface Marked {
   as: "chosen" | "failed";
 }
 
-export const MARGINS = { marginLeft: 56, marginRight: 14, marginTop: 10, marginBottom: 38 };
+export const MARGINS = { marginLeft: 56, marginRight: 14, marginTop: 22, marginBottom: 38 };
 
 export function line(values: Float64Array, axis: Axis, look: Look): Figure {
   const drawn = extremes(values);

@@ -91,12 +91,6 @@ class Source:
     part: int | None = None
     # What else is known of an Icechunk repository; None for all other forms
     repository: RepositoryFacts | None = field(default=None, repr=False)
-
-    @property
-    def endpoints(self) -> dict[str, str]:
-        """The servers of buckets, by what URLs begin with, where the set names them."""
-        return {} if self.repository is None else self.repository.endpoints
-
     # Reads which versions targets had when the references to them were written; None where the form
     # has no place for that, or it cannot be read again
     recorded: Callable[[], Recorded] | None = field(default=None, repr=False, compare=False)
@@ -113,6 +107,18 @@ class Source:
     beyond: tuple[tuple[str, int], ...] = ()
     # The objects of data files that opening could not make references to
     left_out: tuple[LeftOut, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def endpoints(self) -> dict[str, str]:
+        """The servers of buckets, by what URLs begin with, where the set names them."""
+        return {} if self.repository is None else self.repository.endpoints
+
+    @property
+    def zip_url(self) -> str | None:
+        """The URL by which fsspec finds a parquet store in a zip; None for all else."""
+        if self.store is None or self.store[0].protocol != "zip" or self.place is None:
+            return None
+        return f"zip://{self.store[1]}::{self.place}"
 
     @property
     def is_document(self) -> bool:

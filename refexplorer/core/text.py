@@ -10,8 +10,6 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from itertools import pairwise
 from typing import Any, TypeVar
 
-import numpy as np
-
 MASK = "***"
 _SIGNATURES = (
     "X-Amz-Signature", "X-Amz-Security-Token", "X-Goog-Signature", "X-OSS-Signature",
@@ -312,6 +310,8 @@ def moment_text(milliseconds: float) -> str:
         return "NaT"
     if abs(milliseconds) > _LAST_MOMENT:
         return f"{milliseconds:.0f} ms since 1970"
+    import numpy as np  # not with the errors, which every start-up needs
+
     date, _, time = str(np.datetime64(int(milliseconds), "ms")).partition("T")
     time = time.removesuffix(".000")
     return date if time == "00:00:00" else f"{date} {time}"

@@ -309,7 +309,7 @@ def parts_of(pointer: str) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
-COMPARED = 100
+COMPARED = 500
 """Names that are compared at most: a file may hold any number of them."""
 _LONGEST = 40  # characters; a longer name is no slip of the pen, and costs too much to compare
 

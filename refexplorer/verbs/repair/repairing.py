@@ -405,4 +405,4 @@ def _set_of(refs: ReferenceSet, table: Table) -> ReferenceSet:
     )
     contents = Contents(OpenedSet(table), Findings())
     options = refs.storage_options
-    return ReferenceSet(source, contents, refs.limits, False, options, refs.allowed)
+    return ReferenceSet(source, contents, refs.limits, options, refs.allowed)

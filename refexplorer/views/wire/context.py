@@ -124,6 +124,10 @@ class ViewContext:
     show: Callable[[ReferenceSet], None] | None = None
     # None where the set has no versions, or whoever looks may not read them
     versions: RepositoryVersions | None = None
+    # Whether who looks may write files on this machine
+    can_write: bool = True
+    # Shows where a key comes from in an editor; None where there is none beside the explorer
+    edit: Callable[[str], None] | None = None
 
 
 SHOWN = 200

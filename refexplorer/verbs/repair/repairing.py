@@ -225,8 +225,7 @@ class Repair:
             "before": self.before.to_dict(),
             "after": self.after.to_dict(),
         }
-        seen: dict[str, Any] = masked(facts, KEYS)
-        return seen
+        return masked(facts, KEYS)
 
     def __repr__(self) -> str:
         return f"<Repair of {escape(self.source)!r}: {self.verdict}>"

@@ -284,9 +284,7 @@ def _note_masked(opened: OpenedSet, seen: _Seen, base: str, findings: Findings) 
         )
 
 
-def diagnose(
-    source: Source, inside: Internals, limits: Limits, trusted: bool, base: str
-) -> tuple[Finding, ...]:
+def diagnose(source: Source, inside: Internals, limits: Limits, base: str) -> tuple[Finding, ...]:
     """Return the diagnostics of a set, errors first."""
     opened = inside.contents.opened
     opened.read_all()

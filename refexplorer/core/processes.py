@@ -138,8 +138,7 @@ class Child:
         line = answers.readline()
         if not line.endswith(b"\n"):
             raise LostError
-        said: Head = json.loads(line)
-        return said
+        return json.loads(line)
 
     @contextmanager
     def _watched(self, seconds: float, check: Callable[[], None]) -> Iterator[None]:

@@ -263,6 +263,19 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+SENTENCE = 2_000
+"""Characters of a message or a pointer that are shown: it may quote a text of any length."""
+
+
+def shorten(text: str, limit: int = SENTENCE) -> str:
+    """Cut the middle out of a text of more characters than a limit, and say how long it is."""
+    if len(text) <= limit:
+        return text
+    said = f"… [{len(text):,} characters] …"
+    kept = max(limit - len(said), 2)
+    return text[: kept - kept // 2] + said + text[-(kept // 2) :]
+
+
 def shown(text: str, limit: int | None = None) -> str:
     """Return text of a file as HTML that shows it and does nothing else."""
     return html.escape(escape(text, limit))
@@ -306,6 +319,8 @@ def size_text(size: int) -> str:
 
 def moment_text(milliseconds: float) -> str:
     """Write milliseconds since 1970 as a date, with the time where there is one."""
+    import numpy as np  # here alone: errors need no more of this module than its texts
+
     if not math.isfinite(milliseconds):
         return "NaT"
     if abs(milliseconds) > _LAST_MOMENT:

@@ -113,8 +113,7 @@ def _overlap(one: _Sorted, two: _Sorted) -> np.ndarray:
     """Say which share bytes without being the same range."""
     shared = one.lengths > two.offsets - one.offsets  # a sum might pass 64 bits
     differ = (one.offsets != two.offsets) | (one.lengths != two.lengths)
-    found: np.ndarray = (one.targets == two.targets) & shared & differ
-    return found
+    return (one.targets == two.targets) & shared & differ
 
 
 def _look_like_ends(one: _Sorted, two: _Sorted) -> np.ndarray:
@@ -125,8 +124,7 @@ def _look_like_ends(one: _Sorted, two: _Sorted) -> np.ndarray:
 
 def _are_same(one: _Sorted, two: _Sorted) -> np.ndarray:
     same_start = (one.targets == two.targets) & (one.offsets == two.offsets)
-    found: np.ndarray = same_start & (one.lengths == two.lengths)
-    return found
+    return same_start & (one.lengths == two.lengths)
 
 
 def _lint_repeats(
@@ -276,8 +274,7 @@ def _unusual_urls(columns: Columns) -> Iterator[_Odd]:
 
 
 def _texts(column: pa.Array) -> list[str]:
-    texts: list[str] = column.to_pylist()
-    return texts
+    return column.to_pylist()
 
 
 def _is_one_letter(one: str, other: str) -> bool:
@@ -383,8 +380,7 @@ def lint(opened: OpenedSet, version: int | None, base: str, findings: Findings) 
 def _unusual_keys(table: Table) -> list[int]:
     odd = flags_of(pc.match_substring_regex(table.keys, ODD_KEY))
     long = numbers_of(pc.binary_length(table.keys)) > LONGEST_SEGMENT
-    rows: list[int] = np.flatnonzero(odd | long).tolist()
-    return rows
+    return np.flatnonzero(odd | long).tolist()
 
 
 def _lint_keys(table: Table, version: int | None, notes: KeyFindings) -> None:

@@ -479,8 +479,7 @@ def _is_before(files: np.ndarray, columns: Columns, rows: np.ndarray, one: int, 
 def _falls(files: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Return the places whose range does not stand before the next one, shape ``(m,)``."""
     is_later = (files[1:] == files[:-1]) & (offsets[1:] <= offsets[:-1])
-    found: np.ndarray = np.flatnonzero(is_later | (files[1:] < files[:-1]))
-    return found
+    return np.flatnonzero(is_later | (files[1:] < files[:-1]))
 
 
 _CONSOLIDATED = ".zmetadata"

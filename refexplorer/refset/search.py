@@ -57,8 +57,7 @@ class Matcher:
         """Return the positions of the URLs of some references that match, ascending."""
         positions = columns.urls.matching(self._pattern)
         urls = [url or "" for url in columns.urls.at(positions)]
-        found: np.ndarray = positions[self.matches(text_column(urls))]
-        return found
+        return positions[self.matches(text_column(urls))]
 
     def _check(self, text: str) -> None:
         try:

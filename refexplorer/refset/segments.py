@@ -106,8 +106,7 @@ class Rejected(PickledByFields):
             return np.empty((int(self.find(array.chunk_key(())) is not None), 0), np.int64)
         keys = pa.chunked_array([self.keys, *map(_keys_of, self.items)]).combine_chunks()
         indices = chunk_indices(array, keys)[1]
-        found: np.ndarray = indices[array.inside(indices)]
-        return found
+        return indices[array.inside(indices)]
 
 
 def _may_make(item: GenItem, path: str) -> bool:
@@ -515,5 +514,4 @@ def code_targets(columns: Columns, codes: dict[str | None, int]) -> np.ndarray:
     is_used[columns.targets] = True  # the last place is that of -1
     used = np.flatnonzero(is_used[:-1])
     table[used] = [codes.setdefault(url, len(codes)) for url in columns.urls.at(used)]
-    coded: np.ndarray = table[columns.targets]
-    return coded
+    return table[columns.targets]

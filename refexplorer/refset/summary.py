@@ -25,7 +25,7 @@ from refexplorer.spec.derivation import (
 )
 from refexplorer.spec.findings import parts_of, pointer
 from refexplorer.spec.references import Kind, NodeType
-from refexplorer.spec.templates.template import Compile, Template
+from refexplorer.spec.templates.template import Template
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 
@@ -78,7 +78,6 @@ def derive(
     base: str,
     templates: dict[str, Template],
     limits: Limits,
-    compiler: Compile,
 ) -> Iterator[TraceStep]:
     """Return the steps from the document (explicit keys below `base`) to the reference."""
     found = opened.find(key)
@@ -95,7 +94,7 @@ def derive(
         return derive_record(key, name, position, reference)
     at = base + pointer(key)
     written = _json_value_at(source, at)
-    return derive_entry(key, written, at, reference, templates, limits, compiler)
+    return derive_entry(key, written, at, reference, templates, limits)
 
 
 def _json_value_at(source: Source, at: str) -> object:

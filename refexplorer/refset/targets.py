@@ -390,8 +390,7 @@ class TargetIndex:
         if found is None:
             return np.zeros(len(rows), np.bool_)
         part = next(number for number, each in enumerate(self._opened.parts) if each is found[0])
-        same: np.ndarray = (parts == part) & (rows == found[1])
-        return same
+        return (parts == part) & (rows == found[1])
 
     def _read(self) -> Iterator[Rows]:
         left = self._evaluated_keys

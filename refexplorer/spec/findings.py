@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
 from itertools import islice
 
-from refexplorer.core.errors import PickledError, shorten
-from refexplorer.core.text import masked_text
+from refexplorer.core.errors import PickledError
+from refexplorer.core.text import masked_text, shorten
 from refexplorer.spec.codes import CODES, Severity
 
 SHOWN_PER_CODE = 1_000

@@ -341,8 +341,7 @@ def _bytes_of(value: object) -> bytes | None:
         return value
     if isinstance(value, int) or not hasattr(value, "to_bytes"):  # of a number it is another thing
         return None
-    data: bytes = value.to_bytes()
-    return data
+    return value.to_bytes()
 
 
 def _read_list(

@@ -31,7 +31,6 @@ from refexplorer.refset.writing.parquet import write_parquet
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, placed
 from refexplorer.spec.references import Kind, Reference, V0Value
-from refexplorer.spec.templates.template import compiler_for
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.verbs.display import references_html, summary_text, tree_text
 
@@ -77,8 +76,6 @@ class ReferenceSet(Mapping[str, Reference]):
         What it may cost.
     templates
         The compiled templates of V1, by name.
-    trusted
-        Whether its templates may use all of jinja2's sandbox.
     allowed
         What may be read besides the folder of the reference file, as `allowing` named it.
     storage_options
@@ -94,14 +91,12 @@ class ReferenceSet(Mapping[str, Reference]):
         source: Source,
         contents: Contents,
         limits: Limits,
-        trusted: bool = False,
         storage_options: Mapping[str, Any] | None = None,
         allowed: Sequence[str] = (),
     ) -> None:
         self.source = source
         self.limits = limits
         self.templates = dict(contents.templates)
-        self.trusted = trusted
         self.storage_options = dict(storage_options or {})
         self.allowed = tuple(allowed)
         self._results = _LastResults()
@@ -109,7 +104,7 @@ class ReferenceSet(Mapping[str, Reference]):
         self._opened = contents.opened
 
     def __reduce__(self) -> tuple[Any, ...]:
-        options = (self.limits, self.trusted, self.storage_options, self.allowed)
+        options = (self.limits, self.storage_options, self.allowed)
         return _rebuild, (self.source.portable(), self._internals.contents, *options)
 
     def __getitem__(self, key: str) -> Reference:
@@ -203,7 +198,7 @@ class ReferenceSet(Mapping[str, Reference]):
         """The diagnostics, errors first; found when they are first asked for."""
         from refexplorer.checks.set_lint import diagnose
 
-        return diagnose(self.source, self._internals, self.limits, self.trusted, self._base)
+        return diagnose(self.source, self._internals, self.limits, self._base)
 
     @property
     def error_count(self) -> int:
@@ -342,7 +337,6 @@ class ReferenceSet(Mapping[str, Reference]):
             self._base,
             self.templates,
             self.limits,
-            compiler_for(self.trusted),
         )
         return Trace(key, tuple(steps), self.origin(key), self[key])
 

@@ -63,8 +63,7 @@ class UrlColumn(Sequence["str | None"]):
         if isinstance(position, slice):
             return [self[one] for one in range(*position.indices(len(self)))]
         if position < len(self._texts):
-            text: str = self._texts[position].as_py()
-            return text
+            return self._texts[position].as_py()
         return self._more[position - len(self._texts)]
 
     def at(self, positions: np.ndarray) -> list[str | None]:
@@ -321,8 +320,7 @@ def members(keys: pa.LargeStringArray, values: pa.LargeStringArray) -> bytes:
         return b""
     lines = joined(json_column(keys), ":", values, ",")
     size = pc.sum(pc.binary_length(lines)).as_py()
-    data: bytes = lines.buffers()[2][: size - 1].to_pybytes()
-    return data
+    return lines.buffers()[2][: size - 1].to_pybytes()
 
 
 def joined(*parts: pa.LargeStringArray | str) -> pa.LargeStringArray:

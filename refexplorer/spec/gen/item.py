@@ -153,8 +153,7 @@ class GenItem(PickledByFields):
         """Render a part of the key for each value of the one dimension that it uses, if any."""
         values = {} if dimension is None else {dimension.name: as_column(dimension.values)}
         scopes = Scopes(values, self.templates, self.limits)
-        texts: list[str] = scopes.expression(part).ravel().tolist()
-        return texts
+        return scopes.expression(part).ravel().tolist()
 
     def _scope(self, values: Mapping[str, int]) -> Scope:
         return Scope(values, self.templates, self.limits)
@@ -339,8 +338,7 @@ class Run:
     @cached_property
     def keys(self) -> list[str]:
         """Their keys, written out when they are asked for."""
-        keys: list[str] = self.texts.tolist()
-        return keys
+        return self.texts.tolist()
 
     def select(self, rows: np.ndarray) -> Run:
         """Return some of the references."""
@@ -366,8 +364,7 @@ class Run:
         return zip(self.keys, map(list, zip(*columns, strict=True)), strict=True)
 
     def _urls(self) -> list[str]:
-        urls: list[str] = np.array(self.urls, object)[self.targets].tolist()
-        return urls
+        return np.array(self.urls, object)[self.targets].tolist()
 
 
 def runs(

@@ -173,8 +173,7 @@ def _listed(items: list[np.ndarray | None], positions: np.ndarray | None) -> np.
     least, most = _extent(positions)
     if least < -len(items) or most >= len(items):
         return None
-    found: np.ndarray = np.concatenate(numbers)[positions]
-    return found
+    return np.concatenate(numbers)[positions]
 
 
 def _arithmetic(

@@ -219,8 +219,7 @@ class _Planner:
         numbers, counts = np.unique(rows[0], return_counts=True)
         if len(twice := numbers[counts > 1]):
             self.reasons[meta.path, f"several files claim {counted(len(twice), 'chunk')}"] = None
-        certain: np.ndarray = rows[:, ~np.isin(rows[0], twice)]
-        return certain
+        return rows[:, ~np.isin(rows[0], twice)]
 
     def _current(self, meta: ArrayMeta, numbers: np.ndarray) -> tuple[np.ndarray, list[str | None]]:
         """Return the row of each chunk, -1 without a reference, and the file it refers to."""

@@ -225,8 +225,7 @@ class Repair:
             "before": self.before.to_dict(),
             "after": self.after.to_dict(),
         }
-        seen: dict[str, Any] = masked(facts, KEYS)
-        return seen
+        return masked(facts, KEYS)
 
     def __repr__(self) -> str:
         return f"<Repair of {escape(self.source)!r}: {self.verdict}>"
@@ -414,4 +413,4 @@ def _set_of(refs: ReferenceSet, table: Table) -> ReferenceSet:
     )
     contents = Contents(OpenedSet(table), Findings())
     options = refs.storage_options
-    return ReferenceSet(source, contents, refs.limits, False, options, refs.allowed)
+    return ReferenceSet(source, contents, refs.limits, options, refs.allowed)

@@ -63,8 +63,7 @@ def _means(values: np.ndarray) -> np.ndarray:
     """Return the means of at most `CELLS` equal blocks; the last may be shorter."""
     step = -(-len(values) // CELLS)
     starts = np.arange(0, len(values), step)
-    found: np.ndarray = np.add.reduceat(values, starts) / np.diff(starts, append=len(values))
-    return found
+    return np.add.reduceat(values, starts) / np.diff(starts, append=len(values))
 
 
 ARRAYS_LISTED = 500  # arrays that the menu lists

@@ -101,8 +101,7 @@ def _integers(reading: ReadingModel, buffers: list[bytes]) -> np.ndarray:
     """Return the values of a reading of integers as such; 0 where nothing was fetched."""
     if len(buffers) > 1:
         return np.frombuffer(buffers[1], "<u8" if reading.value_type == "uint64" else "<i8")
-    found: np.ndarray = np.nan_to_num(np.frombuffer(buffers[0], "<f8")).astype(np.int64)
-    return found
+    return np.nan_to_num(np.frombuffer(buffers[0], "<f8")).astype(np.int64)
 
 
 class BesidePart(Struct, frozen=True):

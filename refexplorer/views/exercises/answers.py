@@ -38,8 +38,7 @@ class GivenAnswer:
     @cached_property
     def document(self) -> dict[str, Any]:
         """The document as a value."""
-        found: dict[str, Any] = json.loads(self.text)
-        return found
+        return json.loads(self.text)
 
     @property
     def is_v1(self) -> bool:
@@ -139,8 +138,7 @@ class GivenAnswer:
         name = json.dumps(asked)
         if name not in self._made:
             self._made[name] = make()
-        made: _Made = self._made[name]
-        return made
+        return self._made[name]
 
 
 def _values(dimension: Any) -> Sequence[int]:

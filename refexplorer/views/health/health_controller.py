@@ -294,8 +294,7 @@ def _noted(columns: HealthColumns) -> tuple[Sequence[int] | None, Sequence[int] 
 def _value(columns: HealthColumns, sort: HealthSort, place: int) -> int | None:
     if sort == "bytes":
         return columns.states.sizes[place]
-    counts: int | None = getattr(_counts(columns, place), sort)
-    return counts
+    return getattr(_counts(columns, place), sort)
 
 
 def _counts(columns: HealthColumns, place: int) -> HealthCounts:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from refexplorer.core.errors import shorten
-from refexplorer.core.text import secrets_among, without
+from refexplorer.core.text import secrets_among, shorten, without
 from refexplorer.formats.json.positions import Positions
 from refexplorer.io.access import AccessPolicy
 from refexplorer.io.decode.sizes import is_small, region

@@ -135,7 +135,7 @@ class KeyDetails:
     @job("code.cell")
     def write_cell(
         self,
-        library: Literal["xarray", "hvplot", "zarr", "fsspec"],
+        library: Literal["xarray", "zarr"],
         array: str,
         slices: tuple[str, ...],  # One for each dimension; an index for those that are not drawn
         # ``heatmap``, ``channel``, ``line``, ``lines``, ``table`` or ``statistics``

@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow.compute as pc
 from msgspec import Struct
 
-from refexplorer.core.errors import LimitError, shorten
+from refexplorer.core.errors import LimitError
+from refexplorer.core.text import shorten
 from refexplorer.formats.columns.chunk_names import natural
 from refexplorer.refset.contents import internals
 from refexplorer.refset.moves import CHANGES

@@ -14,8 +14,8 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from refexplorer.core.errors import LimitError, RefexplorerError, shorten
-from refexplorer.core.text import counted
+from refexplorer.core.errors import LimitError, RefexplorerError
+from refexplorer.core.text import counted, shorten
 from refexplorer.formats.columns.arrow import text_column
 from refexplorer.refset.contents import internals
 from refexplorer.refset.conventions import finer_levels

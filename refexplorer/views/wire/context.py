@@ -10,7 +10,8 @@ from weakref import WeakKeyDictionary, WeakMethod
 
 from msgspec import Struct
 
-from refexplorer.core.errors import LimitError, shorten
+from refexplorer.core.errors import LimitError
+from refexplorer.core.text import shorten
 from refexplorer.io.decode.sizes import Index
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.refset.contents import internals

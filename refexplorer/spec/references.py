@@ -17,7 +17,7 @@ import numpy as np
 
 from refexplorer.core.limits import INT64_MAX, Limits
 from refexplorer.core.masking import masks_repr
-from refexplorer.spec.findings import Problem
+from refexplorer.spec.findings import Problem, Reason
 
 BASE64_PREFIX = "base64:"
 _BASE64_SPACES = " \t\r\n"
@@ -157,6 +157,8 @@ def read_reference(value: object, url_of: Callable[[str], str], note: TakeNote) 
         return _read_text(value, note)
     if isinstance(value, Mapping):
         return Inline(_json_text(value))
+    if isinstance(value, Reason):  # why a form could not read it
+        raise BadReference(value.code, value.message, value.hint, value.line)
     data = _bytes_of(value)
     if data is not None:
         reference = read_inline(data)

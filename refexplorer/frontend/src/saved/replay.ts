@@ -8,7 +8,6 @@ import type {
   EarthMap,
   Grid,
   HealthCounts,
-  Kind,
   PathItem,
   Plan,
   ReadingModel,
@@ -16,6 +15,7 @@ import type {
   TargetQuery,
   ValuePlace,
 } from "../shared/wire.ts";
+import { EMPTY_ROW } from "../shared/wire.ts";
 import type { FoundRow, ItemRecord, Saved, SavedRow } from "./content.ts";
 import { obstacle, subtract } from "./gap.ts";
 import { cut } from "./grid.ts";
@@ -458,20 +458,13 @@ function placed(row: FoundRow, at: number, siblings: number): Row {
 function rowOf(path: string, item: PathItem | string): FoundRow {
   const known = typeof item === "string" ? null : item;
   return {
+    ...EMPTY_ROW,
     path,
     name: path,
-    type: "key",
-    kind: known?.kind ?? (null as Kind | null),
+    kind: known?.kind ?? null,
     size: known?.size ?? null,
     target: known?.url ?? null,
     origin: known?.origin ?? null,
-    children: 0,
-    form: null,
-    label: null,
-    strip: null,
-    badges: null,
-    cause: null,
-    changes: null,
   };
 }
 

@@ -72,7 +72,7 @@ const ABSENT: Record<string, string> = {
   "tree.state": `These chunks were not listed when the page was saved, ${KERNEL}`,
   allow: `To read from a target, it is fetched, ${KERNEL}`,
 };
-const OTHERS = `This was not recorded when the page was saved; it is answered by Python, ${KERNEL}`;
+const OTHERS = "This was not recorded when the page was saved. Open the set with refexplorer for it.";
 
 export class Replay {
   private readonly saved: Saved;

@@ -13,7 +13,7 @@ MODULES, LINES, TYPESCRIPT = 312, 74_500, 24_300
 
 def test_there_are_no_more_modules_and_lines() -> None:
     texts = modules().values()
-    assert len(texts) <= MODULES
+    assert len(texts) <= MODULES, "put it into a module that is there, or join two"
     assert sum(text.count("\n") for text in texts) <= LINES
     assert sum(text.count("\n") for text in front_texts("ts", "tsx")) <= TYPESCRIPT
 

@@ -1,4 +1,4 @@
-/** The rows of a tree whose levels are all here; `views/tree/visible_rows.py` is the one with Python. */
+/** The rows of a tree whose levels are all here; `views/tree/rows.py` is the one with Python. */
 
 import { count } from "../shared/format.ts";
 import { EMPTY_ROW, type Row } from "../shared/wire.ts";

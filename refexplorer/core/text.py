@@ -325,7 +325,6 @@ def moment_text(milliseconds: float) -> str:
         return "NaT"
     if abs(milliseconds) > _LAST_MOMENT:
         return f"{milliseconds:.0f} ms since 1970"
-    import numpy as np  # not with the errors, which every start-up needs
 
     date, _, time = str(np.datetime64(int(milliseconds), "ms")).partition("T")
     time = time.removesuffix(".000")

@@ -84,15 +84,15 @@ class EntryNotes:
     document: Document
     key: str
 
-    def add(self, code: str, message: str, hint: Hint = "") -> None:
+    def add(self, code: str, message: str, hint: Hint = "", line: int | None = None) -> None:
         """Note one finding of this entry."""
         where = self.document.base + pointer(self.key)
-        self.document.findings.add(code, where, message, hint, key=self.key)
+        self.document.findings.add(code, where, message, hint, key=self.key, line=line)
 
     def refuse(self, bad: BadReference) -> Reason:
         """Note why this entry is rejected, and return it."""
         reason = Reason.of(bad)
-        self.add(reason.code, reason.message, reason.hint)
+        self.add(reason.code, reason.message, reason.hint, reason.line)
         return reason
 
 

@@ -203,9 +203,9 @@ class ReferenceSet(Mapping[str, Reference]):
     @property
     def error_count(self) -> int:
         """How many errors were found by what was read; `diagnostics` also looks for what is odd."""
-        return sum(
-            each.count for each in self._internals.findings if each.severity is Severity.ERROR
-        )
+        found = self._internals.findings
+        errors = (each.count for each in found if each.severity is Severity.ERROR)
+        return sum(errors) + len(self.source.left_out)
 
     def rejection(self, key: str) -> Finding | None:
         """Return the error because of which a key of the source was rejected.
@@ -884,9 +884,9 @@ class ReferenceSet(Mapping[str, Reference]):
 
     def _warn_of_errors(self) -> None:
         """Warn of rejected keys; where not even their names are known, they read as fill values."""
-        if errors := self.error_count:
+        if errors := self.error_count - len(self.source.left_out):
             warnings.warn(
-                f"{self.source.name} has {errors:,} errors. Reading a chunk that they reject "
+                f"{self.source.name} has {counted(errors, 'error')}. Reading a rejected chunk "
                 "fails, or gives the fill value if its key is unknown. See `diagnostics`.",
                 LeftOutWarning,
                 stacklevel=3,

@@ -18,6 +18,7 @@ from refexplorer.io.decode.sizes import is_small, region
 from refexplorer.io.decode.steps import shard_layout
 from refexplorer.refset.contents import internals
 from refexplorer.spec.references import Base64, Inline, Kind, NodeType, Range, Reference, Url
+from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.code.cells import code
 from refexplorer.views.preview.regions import ChunkRuns, chunk_runs
 from refexplorer.views.wire.context import Note, note, notes_about
@@ -133,7 +134,7 @@ def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> ArrayItem:
         meta.shape,
         meta.chunks,
         meta.grid,
-        meta.dtype,
+        type_name(meta.dtype),
         meta.codecs,
         _plain(meta.fill_value),
         meta.dimensions,

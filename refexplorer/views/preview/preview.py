@@ -20,6 +20,7 @@ from refexplorer.io.reading.trace_value import trace_value
 from refexplorer.refset.contents import internals
 from refexplorer.refset.conventions import PyramidLevel, pyramids
 from refexplorer.spec.references import Base64, Inline, Kind, Range
+from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.code.cells import code_of_slices
 from refexplorer.views.preview.axes import coordinates_of, first_look, labels_of, sides_of
 from refexplorer.views.preview.netcdf import Cells, netcdf
@@ -57,7 +58,6 @@ from refexplorer.views.preview.values import (
     shown_of,
     texts,
     thinning,
-    type_name,
     value_text,
 )
 from refexplorer.views.wire.context import ViewContext
@@ -182,7 +182,7 @@ def _thinned_reading(
         shape=decoded.shape,
         times=meant.times,
         message=found.message,
-        value_type="" if meant.numbers is None else type_name(decoded),
+        value_type="" if meant.numbers is None else type_name(decoded.dtype),
     )
     if decoded.dtype.kind == "c":
         magnitudes = reading.message or "Shown: the magnitudes."

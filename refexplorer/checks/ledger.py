@@ -434,3 +434,4 @@ class Counts:
     largest_at: str | None = None
     false_nan: int = 0
     axes: tuple[CheckedAxis, ...] = ()  # The coordinates that were looked at
+    unknown: tuple[str, ...] = ()  # What else was asked for and is not known

@@ -83,7 +83,7 @@ class Report:
         self.findings, self.accepted = split(findings, terms.accept)
         self.counts = counts
         self.headline: Headline = headline(
-            ledger, self.findings, terms, self.accepted, self._unread
+            ledger, self.findings, terms, self.accepted, counts.unknown
         )
         self.folder = None if store is None else store.folder
         self._store = store
@@ -125,13 +125,7 @@ class Report:
     @property
     def unknowns(self) -> list[str]:
         """What was asked for and is not known."""
-        return unknowns(self.ledger, self.terms, self._unread)
-
-    @property
-    def _unread(self) -> int:
-        """How many coordinates were to be read, and were not."""
-        axes = self.counts.axes if self.terms.reads_coordinates else ()
-        return sum(bool(each.why) and each.why != NO_VALUES for each in axes)
+        return [*self.counts.unknown, *unknowns(self.ledger, self.terms)]
 
     @property
     def coverage(self) -> dict[str, dict[str, int]]:

@@ -89,6 +89,10 @@ def check(
     resume: Resume = False,
     only: Only = None,
     within: Within = None,
+    expect: Annotated[
+        Path | None,
+        typer.Option(help="A TOML file of what must be so: coordinates, arrays, files."),
+    ] = None,
 ) -> Report:
     """List what is wrong or odd, with the place and what to do.
 
@@ -101,10 +105,12 @@ def check(
         raise typer.BadParameter(
             "--scheduler, --workers, --results, --resume, --only and --within require --targets."
         )
+    if expect is not None and targets:
+        raise typer.BadParameter("--expect and --targets are two runs; pass one of them.")
     check_resume(resume, results)
     refs = open_set(source)
     if not targets:
-        return refs.allowing(*allow or ()).check(read_coordinates=bool(allow))
+        return refs.allowing(*allow or ()).check(read_coordinates=bool(allow), expect=expect)
     with watching("Asking targets", results) as watch:
         return refs.allowing(*allow or ()).check_targets(
             scheduler=scheduler,

@@ -6,12 +6,15 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
+from refexplorer.checks.axes import NO_VALUES
+from refexplorer.checks.expectations import CheckedFacts, Expectations
 from refexplorer.checks.ledger import Counts, Ledger
+from refexplorer.checks.look.coordinates import ReadArray, look_at_coordinates
 from refexplorer.checks.look.targets import TargetVersion
 from refexplorer.checks.parts import (
     ClusterTerms,
@@ -43,7 +46,7 @@ from refexplorer.core.text import counted
 from refexplorer.io.fetch.background import Stopped
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.findings import Finding, Findings
+from refexplorer.spec.findings import Finding, Findings, in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,16 +252,36 @@ def check(
     opened: OpenedSet,
     findings: Findings,
     diagnostics: tuple[Finding, ...],
+    reading: ReadTerms,
+    read: ReadArray | None,
+    expected: Expected | None,
 ) -> Report:
-    """Return what is known of a set by itself; its references are not listed, its files not opened.
+    """Return what is known of a set by itself; its references are not listed.
 
-    `findings` are those of opening, `diagnostics` all.
+    `findings` are those of opening, `diagnostics` all; `read` reads coordinates that are in files;
+    `expected` has what must be so.
     """
     metas = [meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))]
     ledger = Ledger({meta.path: meta.grid for meta in metas})
     note_rejected(ledger, opened, findings, 0)
-    counts = Counts(opened.count, (), False, LostFiles())
-    return Report(source, diagnostics, ledger, CheckTerms.of_verb("check"), counts, None)
+    axes, odd, values = look_at_coordinates(opened, reading.limits, reading.base, read)
+    unread = sum(each.why not in ("", NO_VALUES) for each in axes)
+    unknown = [f"{counted(unread, 'coordinate')} could not be read"] if unread and read else []
+    if expected is not None:
+        known = {each.path: each for each in axes}
+        facts = expected.facts(axes=known, values=values, arrays={m.path: m for m in metas})
+        odd += tuple(expected.promises.findings(facts, reading.base))
+        unknown += expected.promises.unknown
+    counts = Counts(opened.count, (), False, LostFiles(), axes=axes, unknown=tuple(unknown))
+    terms = replace(CheckTerms.of_verb("check"), reads_coordinates=read is not None)
+    return Report(source, in_order((*diagnostics, *odd)), ledger, terms, counts, None)
+
+
+class Expected(NamedTuple):
+    """What must be so of a set, and what makes the facts that this is compared with."""
+
+    promises: Expectations
+    facts: Callable[..., CheckedFacts]
 
 
 def _check_count(opened: OpenedSet, limits: Limits) -> None:

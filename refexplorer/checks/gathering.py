@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.compare.axes import FileAxis, OddSteps, of_files, of_held
+from refexplorer.checks.axes import AxisValues, axis_findings, is_axis
+from refexplorer.checks.compare.axes import FileAxis, OddSteps, of_files
 from refexplorer.checks.compare.files import ZARR
 from refexplorer.checks.compare.inline import InlineValues
 from refexplorer.checks.compare.set_array import SetArray
@@ -379,8 +380,11 @@ class ReportBuilder:
     def _odd(self) -> Iterator[Finding]:
         for path, ours in self._arrays.items():
             if path in self._held.arrays:
-                for odd in of_held(ours, self._held.arrays[path]):
-                    yield self._of_coordinate(ours, odd, ())
+                held = self._held.arrays[path]
+                if is_axis(ours) and held.known.all():
+                    there = np.ones(held.values.shape, np.bool_)
+                    values = AxisValues(ours, held.values, there)
+                    yield from axis_findings(values, self._base)
             elif (axis := self._joined[path].axis).starts:
                 for odd in of_files(ours, axis):
                     numbers = axis.files_at(odd.index)[:NAMED_FILES]
@@ -403,9 +407,9 @@ class ReportBuilder:
     def _of_coordinate(self, ours: SetArray, odd: OddSteps, files: Any) -> Finding:
         meta = ours.meta
         what = {
-            "duplicates": "the same value stands at two places",
-            "not-monotonic": "values go back",
-            "gap": "there is a gap",
+            "axis-duplicate": "the same value stands at two places",
+            "axis-order": "values go back",
+            "axis-gap": "there is a gap",
         }[odd.cause]
         times = "" if odd.count == 1 else f", and {odd.count - 1:,} more"
         at = f"between elements {odd.index:,} and {odd.index + 1:,}"

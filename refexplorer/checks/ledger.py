@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from refexplorer.checks.axes import CheckedAxis
 from refexplorer.checks.references import LostFiles
 from refexplorer.checks.states import (
     CHUNK_TERMS,
@@ -438,3 +439,5 @@ class Counts:
     largest: float | None = None
     largest_at: str | None = None
     false_nan: int = 0
+    axes: tuple[CheckedAxis, ...] = ()  # The coordinates that were looked at
+    unknown: tuple[str, ...] = ()  # What else was asked for and is not known

@@ -269,11 +269,16 @@ class Findings:
 
     def freeze(self, locate: Locator | None = None) -> tuple[Finding, ...]:
         """Return the findings, errors first, with line and column where they can be told."""
-        order = list(Severity)
-        found = sorted(self, key=lambda diagnostic: order.index(diagnostic.severity))
+        found = in_order(self)
         if locate is None:
-            return tuple(found)
+            return found
         return tuple(placed(diagnostic, locate) for diagnostic in found)
+
+
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings, errors first, else as they were."""
+    order = list(Severity)
+    return tuple(sorted(findings, key=lambda found: order.index(found.severity)))
 
 
 _OTHERS = "\n"

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
@@ -492,18 +492,49 @@ class ReferenceSet(Mapping[str, Reference]):
         place, asked = measure_connection(self, policy, self.storage_options, connection_of(place))
         return replace(advise(self.source, self._opened, accesses, place), asked=asked)
 
-    def check(self) -> Report:
-        """Return what is wrong or odd of the set itself; no file is opened.
+    def check(
+        self, *, read_coordinates: bool = False, expect: str | os.PathLike[str] | None = None
+    ) -> Report:
+        """Return what is wrong or odd of the set itself, and of its coordinates.
+
+        Parameters
+        ----------
+        read_coordinates
+            Read the coordinates of dimensions that are in files, where they may be read; else only
+            those that the set holds are checked, and no file is opened.
+        expect
+            A TOML file of what must be so: ends and step of coordinates, arrays, files that must
+            be there. What is otherwise is an error, what cannot be told is unknown.
 
         Returns
         -------
         Report
             ``findings`` are those of `diagnostics`; headline and status as for all checks.
         """
-        from refexplorer.checks.engine import check
+        from refexplorer.checks.engine import Expected, check
+        from refexplorer.checks.expectations import CheckedFacts, Expectations
 
         opened, found = self._opened, self._internals.findings
-        return check(self.source.name, opened, found, self.diagnostics)
+        read = partial(self.read, failed="keep") if read_coordinates else None
+        name, terms = self.source.name, self._reading
+        expected = None if expect is None else Expected(
+            Expectations.read(Path(expect)), partial(CheckedFacts, **self._facts())
+        )  # fmt: skip
+        return check(name, opened, found, self.diagnostics, terms, read, expected)
+
+    def _facts(self) -> dict[str, Any]:
+        """Return what tells expectations of references and files."""
+        from refexplorer.checks.expectations import files_fitting, plain_path
+        from refexplorer.io.access import resolve
+
+        location = self.source.location
+        return {
+            "missing": lambda path: self.summary(path).missing or 0,
+            "targets": lambda: (
+                plain_path(resolve(each.url, location)) for each in self.targets() if each.url
+            ),
+            "listing": lambda pattern: files_fitting(pattern, location, self.storage_options),
+        }
 
     def check_targets(
         self,

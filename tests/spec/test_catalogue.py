@@ -29,6 +29,8 @@ UNSHOWN = {
     "range-past-end",
     *codes_of("parquet"),
     *codes_of("files"),
+    *codes_of("axes"),
+    *codes_of("expectations"),
 }
 STORES = [code for code in codes_of("parquet") if code != "parquet-too-large"]
 SOURCES: dict[str, str | bytes] = {

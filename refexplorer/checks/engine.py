@@ -15,7 +15,6 @@ from refexplorer.checks.axes import NO_VALUES
 from refexplorer.checks.expectations import CheckedFacts, Expectations
 from refexplorer.checks.ledger import Counts, Ledger
 from refexplorer.checks.look.coordinates import ReadArray, look_at_coordinates
-from refexplorer.checks.look.targets import TargetVersion
 from refexplorer.checks.parts import (
     ClusterTerms,
     Doing,
@@ -40,6 +39,7 @@ from refexplorer.checks.set_lint import (
 from refexplorer.checks.sorting import PlanSizes, Sample, Sorter
 from refexplorer.checks.states import FileState, KeyState
 from refexplorer.checks.terms import CheckTerms, ReadTerms
+from refexplorer.checks.versions import TargetVersion
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted

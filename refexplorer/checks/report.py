@@ -17,12 +17,12 @@ from refexplorer.checks.axes import IN_FILES, NO_VALUES
 from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline, unknowns
 from refexplorer.checks.ledger import CheckedArray, Counts, Ledger
 from refexplorer.checks.look.targets import RESULTS as REFERENCES
+from refexplorer.checks.look.targets import ROW_COLUMNS, target_table
 from refexplorer.checks.records import RESULTS
 from refexplorer.checks.report_html import ReportHtml, write_report
 from refexplorer.checks.results import PARQUET as RANGES_PARQUET
 from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
-from refexplorer.checks.target_table import ROW_COLUMNS, target_table
 from refexplorer.checks.terms import CheckLook, CheckTerms
 from refexplorer.checks.waivers import split
 from refexplorer.core.files import write_blocks, writing

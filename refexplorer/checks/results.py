@@ -19,8 +19,8 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from refexplorer.checks.look.targets import TargetVersion, from_metadata, is_same
 from refexplorer.checks.parts import Part
+from refexplorer.checks.versions import TargetVersion, from_metadata, is_same
 from refexplorer.core.errors import SourceError
 from refexplorer.core.files import refuse_url, writing
 from refexplorer.core.masking import masked_text, masked_url

@@ -14,6 +14,7 @@ import pyarrow as pa
 from refexplorer.checks.axes import NO_VALUES
 from refexplorer.checks.expectations import CheckedFacts, Expectations
 from refexplorer.checks.ledger import Counts, Ledger
+from refexplorer.checks.locks import Lock, SinceLock
 from refexplorer.checks.look.coordinates import ReadArray, look_at_coordinates
 from refexplorer.checks.parts import (
     ClusterTerms,
@@ -87,6 +88,7 @@ class Manner:
     watch: AuditWatch = lambda progress: True  # Is told how far it is
     sizes: PlanSizes | None = None  # How much is done at once; None: as is best for the look
     cluster: ClusterTerms = field(default_factory=ClusterTerms)  # How long it is waited for
+    against: Lock | None = None  # What the answers of stores are compared with
 
 
 class PartsLook(Protocol):
@@ -124,6 +126,7 @@ class CheckRun:
         self.metas = [a for path in opened.arrays.paths if (a := opened.arrays.get(path))]
         self.ledger = Ledger({meta.path: meta.grid for meta in self.metas})
         self.store = ResultStore(manner.results, manner.resume, look.encoding)
+        self.store.keeps_versions |= manner.against is not None
         sample = Sample(self.metas, look.wanted)
         folder = self.store.sorting()
         self.sorter = Sorter(folder, sample, sizes, terms.share, look.has_keys)
@@ -229,8 +232,12 @@ def run(
     note_rejected(ledger, opened, findings, mine.sorter.rejected)
     errors = [each for each in findings if each.severity is Severity.ERROR]
     errors = note_unreadable(ledger, mine.lost, errors)
-    is_full = not any(map(ledger.has_untouched, ledger.paths))
+    ledger.note_listed()
+    is_full = all(ledger.listed[path] == ledger.total(path) for path in ledger.paths)
     of_look, counts = look.gather(mine)
+    if manner.against is not None:
+        of_lock, counts = _since(manner.against, mine, opened, reading, counts)
+        of_look = [*of_look, *of_lock]
     found = (
         *of_look,
         *set_findings(opened, errors, reading.base, is_full),
@@ -245,6 +252,26 @@ def run(
             left = ledger.files.total - sum(ledger.files.counts.values())
             ledger.files.counts[FileState.UNTOUCHED] += left
     return Report(source, found, ledger, terms, counts, mine.store)
+
+
+def _since(
+    lock: Lock, run: CheckRun, opened: OpenedSet, reading: ReadTerms, counts: Counts
+) -> tuple[list[Finding], Counts]:
+    """Return what is different since a lock was written; note files that changed."""
+    since = SinceLock(lock)
+    since.take(run.store)
+    found: list[Finding] = []
+    if run.is_listed:
+        axes, _, _ = look_at_coordinates(opened, reading.limits, reading.base, None)
+        found += since.findings(reading.base, run.sorter.urls, run.metas, run.ledger.listed, axes)
+    files = run.ledger.files.counts
+    for url, (state, _) in since.changed.items():
+        if url not in counts.changed and state in (FileState.ASKED, FileState.READ):
+            files[FileState(state)] -= 1
+            files[FileState.CHANGED] += 1
+    unknown = (*counts.unknown, *since.unknown())
+    changed = {url: each.change for url, each in since.changed.items()} | dict(counts.changed)
+    return found, replace(counts, since=since.text(), unknown=unknown, changed=changed)
 
 
 def check(

@@ -320,6 +320,8 @@ class Report:
             forms = ", ".join(f"{n:,} {form}" for form, n in counts.forms.items())
             yield f"Formats of the files: {forms}."
         yield from self._axes_sentences()
+        if counts.since:
+            yield counts.since
         yield from counts.lost.sentences()
         if counts.largest is not None or counts.false_nan:
             yield self._values_sentence()

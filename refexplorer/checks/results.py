@@ -57,6 +57,7 @@ class ResultStore:
         self._encoding = encoding
         self.finished: set[int] = set()
         self.is_kept = folder is not None
+        self.keeps_versions = self.is_kept  # Whether results have the versions of their targets
         if folder is None:
             self.folder = Path(mkdtemp(prefix="refexplorer-results-"))
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)

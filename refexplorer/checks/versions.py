@@ -46,6 +46,25 @@ def difference(
     return None, "Its store does not tell what Icechunk recorded, so the version is not compared."
 
 
+def version_change(then: TargetVersion, now: TargetVersion | None) -> tuple[bool | None, str]:
+    """Say whether a target is as it was, None where nobody knows, and what is different."""
+    if now is None:
+        return None, ""
+    (size, etag, modified), (size_now, etag_now, modified_now) = then, now
+    if size is not None and size_now is not None and size != size_now:
+        return False, f"its size was {size:,} bytes, and is {size_now:,}"
+    if etag is not None and etag_now is not None:
+        if _plain(etag) == _plain(etag_now):
+            return True, ""
+        return False, f"its ETag was {_shown(etag)}, and is {_shown(etag_now)}"
+    time, time_now = seconds_of(modified), seconds_of(modified_now)
+    if time is None or time_now is None:
+        return None, ""
+    if time == time_now:
+        return True, ""
+    return False, f"it was last modified at {_time(time)}, and is of {_time(time_now)}"
+
+
 def seconds_of(modified: str | None) -> float | None:
     """Return a time as a store writes it in seconds since 1970; None if it cannot be read."""
     if modified is None:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from refexplorer.checks.advice.connections import Connection
     from refexplorer.checks.advice.selections import Access
     from refexplorer.checks.engine import AuditWatch, Manner, PartsLook
+    from refexplorer.checks.locks import Lock
     from refexplorer.checks.report import Report
     from refexplorer.checks.sorting import Decode
     from refexplorer.checks.terms import CheckTerms, ReadTerms
@@ -546,6 +547,7 @@ class ReferenceSet(Mapping[str, Reference]):
         watch: AuditWatch = lambda progress: True,
         only: str | None = None,
         within: float | str | None = None,
+        against: Lock | str | os.PathLike[str] | None = None,
     ) -> Report:
         """Ask every target for its size and version, and compare the sizes with the byte ranges.
 
@@ -554,7 +556,7 @@ class ReferenceSet(Mapping[str, Reference]):
 
         Parameters
         ----------
-        scheduler, workers, results, resume, watch, only, within
+        scheduler, workers, results, resume, watch, only, within, against
             As `audit` has them. With `results` and `resume` every target is asked again, and one
             whose version is not the one of the earlier run is called changed.
 
@@ -564,12 +566,13 @@ class ReferenceSet(Mapping[str, Reference]):
             ``files()`` has size, ETag, ranges past the end, or why it cannot be read.
         """
         from refexplorer.checks.engine import Manner
+        from refexplorer.checks.locks import lock_from
         from refexplorer.checks.targets_look import TargetsLook
         from refexplorer.checks.terms import CheckTerms
 
         terms = CheckTerms.of_verb("check --targets", only, within)
         look = TargetsLook(self._reading, "none", is_check=True)
-        manner = Manner(scheduler, workers, results, resume, watch)
+        manner = Manner(scheduler, workers, results, resume, watch, against=lock_from(against))
         return self._run(terms, look, manner)
 
     def audit(
@@ -583,6 +586,7 @@ class ReferenceSet(Mapping[str, Reference]):
         watch: AuditWatch = lambda progress: True,
         only: str | None = None,
         within: float | str | None = None,
+        against: Lock | str | os.PathLike[str] | None = None,
     ) -> Report:
         """Ask all targets, compare all byte ranges with their sizes, and decode chunks.
 
@@ -613,6 +617,9 @@ class ReferenceSet(Mapping[str, Reference]):
         within
             A time such as ``"30m"``, or seconds, after which no further part is begun. What is
             left is unknown; with `results` and `resume` the next run goes on there.
+        against
+            A lock, or its file: what changed, went away or came back since `lock` wrote it is
+            named. What a store does not tell is unknown.
 
         Returns
         -------
@@ -628,12 +635,13 @@ class ReferenceSet(Mapping[str, Reference]):
             If there is no such cluster, or it goes away.
         """
         from refexplorer.checks.engine import Manner
+        from refexplorer.checks.locks import lock_from
         from refexplorer.checks.targets_look import TargetsLook
         from refexplorer.checks.terms import CheckTerms
 
         terms = CheckTerms.of_verb("audit", only, within)
         look = TargetsLook(self._reading, decode)
-        manner = Manner(scheduler, workers, results, resume, watch)
+        manner = Manner(scheduler, workers, results, resume, watch, against=lock_from(against))
         self.audited = self._run(terms, look, manner)
         return self.audited
 
@@ -648,6 +656,7 @@ class ReferenceSet(Mapping[str, Reference]):
         watch: AuditWatch = lambda progress: True,
         only: str | None = None,
         within: float | str | None = None,
+        against: Lock | str | os.PathLike[str] | None = None,
     ) -> Report:
         """Compare the set with what its files say of themselves.
 
@@ -660,7 +669,7 @@ class ReferenceSet(Mapping[str, Reference]):
         values
             Chunks of each array whose values are read through the set and with the library of the
             format, and compared as CF decodes them: ``"none"``, ``"sample"`` (ten) or ``"all"``.
-        scheduler, workers, results, resume, watch, only, within
+        scheduler, workers, results, resume, watch, only, within, against
             As `audit` has them.
 
         Returns
@@ -678,14 +687,81 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.checks.engine import Manner
         from refexplorer.checks.files_look import FilesLook
+        from refexplorer.checks.locks import lock_from
         from refexplorer.checks.terms import CheckTerms
 
         verb = "verify" if values == "none" else "verify --values"
         terms = CheckTerms.of_verb(verb, only, within)
         look = FilesLook(self._opened, self._reading, terms, values)
-        manner = Manner(scheduler, workers, results, resume, watch)
+        manner = Manner(scheduler, workers, results, resume, watch, against=lock_from(against))
         self.verified = self._run(terms, look, manner)
         return self.verified
+
+    def lock(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        checksums: Decode | str = "none",
+        overwrite: bool = False,
+        scheduler: object = None,
+        workers: int | None = None,
+        watch: AuditWatch = lambda progress: True,
+        only: str | None = None,
+    ) -> Report:
+        """Write what the set and its files are now, as one parquet file.
+
+        It has the size and version of each file, shapes and ends of axes, and checksums of values;
+        `check_targets`, `audit` and `verify` compare with it.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        checksums
+            Chunks of each array that are read for a checksum of their values: a number,
+            ``"sample"`` (ten), ``"all"`` or ``"none"``.
+        overwrite
+            Replace the file.
+        scheduler, workers, watch
+            As `audit` has them.
+        only
+            A share of the files, as `audit` has it. The others stay as the file has them, with the
+            time when they were asked, so that thirty shares bring all of it up to date.
+
+        Returns
+        -------
+        Report
+            Of asking the files; the lock is written whether or not all of them answered.
+
+        Raises
+        ------
+        SourceError
+            If the file exists and is not to be replaced, or it cannot be written.
+        """
+        from refexplorer.checks.locks import Lock
+        from refexplorer.checks.look.coordinates import look_at_coordinates
+        from refexplorer.checks.terms import Share
+        from refexplorer.core.files import check_free
+
+        if not overwrite and only is None:
+            check_free(Path(path))
+        earlier = Lock.read(path) if only is not None and Path(path).exists() else None
+        how: dict[str, Any] = {"scheduler": scheduler, "workers": workers, "only": only}
+        if checksums == "none":
+            report = self.check_targets(watch=watch, **how)
+        else:
+            report = self.audit(decode=checksums, watch=watch, **how)
+        reading = self._reading
+        read = partial(self.read, failed="keep") if self.allowed else None
+        axes, _, _ = look_at_coordinates(self._opened, self.limits, reading.base, read)
+        metas = [
+            meta for each in self._opened.arrays.paths if (meta := self._opened.arrays.get(each))
+        ]
+        made = Lock.of(report, metas, axes, reading.recorded)
+        if earlier is not None and only is not None:
+            made = made.joined(earlier, Share.parse(only))
+        made.write(path, overwrite or earlier is not None)
+        return report
 
     @property
     def _reading(self) -> ReadTerms:

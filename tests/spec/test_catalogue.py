@@ -31,6 +31,7 @@ UNSHOWN = {
     *codes_of("files"),
     *codes_of("axes"),
     *codes_of("expectations"),
+    *codes_of("lock"),
 }
 STORES = [code for code in codes_of("parquet") if code != "parquet-too-large"]
 SOURCES: dict[str, str | bytes] = {

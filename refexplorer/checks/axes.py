@@ -6,9 +6,11 @@ rule can have a gap, so that levels, overpasses and Gaussian latitudes have none
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -120,6 +122,13 @@ class AxisValues:
         """The step that nearly all have; None if it is not even."""
         return _even_step(self.steps)
 
+    @property
+    def is_uneven(self) -> bool:
+        """Whether a value is missing in the steps, or there is no even step."""
+        steps = self.steps if self.months is None else np.diff(self.months)
+        step = _even_step(steps)
+        return len(steps) > 0 and (step is None or not _alike(steps, step).all())
+
     @cached_property
     def months(self) -> np.ndarray | None:
         """The month of each value, counted from the year 0; None if they are no months apart."""
@@ -131,10 +140,13 @@ class AxisValues:
             or np.median(np.abs(steps)) < _SHORTEST_MONTH
         ):
             return None
-        numbers = self._month_numbers()
+        numbers = self.month_numbers()
         return None if numbers is None or _even_step(np.diff(numbers)) is None else numbers
 
-    def _month_numbers(self) -> np.ndarray | None:
+    def month_numbers(self) -> np.ndarray | None:
+        """Return the month of each value, counted from some year; None without dates."""
+        if not self.is_time:
+            return None
         if self._is_standard:
             stamps = (self.kept + self._epoch).astype("datetime64[s]")
             return stamps.astype("datetime64[M]").astype(np.int64)
@@ -150,10 +162,28 @@ class AxisValues:
         if len(values) > _CALENDAR_VALUES or self.unit != "second":
             return None
         try:
-            import cftime  # type: ignore[import-untyped]
+            cftime = import_module("cftime")
 
             seconds = f"seconds since {self.units.partition(' since ')[2]}"
             return list(cftime.num2date(values, seconds, calendar_of(self.ours.attribute)))
+        except Exception:  # cftime may not be there, and raises what it likes
+            return None
+
+    def number_of(self, date: str) -> float | None:
+        """Return a date in ISO 8601 as a value of this axis; None if it has no dates."""
+        if not self.is_time or self.unit != "second":
+            return None
+        stamp = np.datetime64(date, "s")
+        if self._is_standard:
+            return float(stamp.astype(np.int64)) - self._epoch
+        try:
+            cftime = import_module("cftime")
+
+            parts = [int(part) for part in re.split("[-T:]", str(stamp))]
+            calendar = calendar_of(self.ours.attribute)
+            moment = cftime.datetime(*parts, calendar=calendar)
+            seconds = f"seconds since {self.units.partition(' since ')[2]}"
+            return float(cftime.date2num(moment, seconds, calendar))
         except Exception:  # cftime may not be there, and raises what it likes
             return None
 
@@ -168,6 +198,12 @@ class AxisValues:
         else:
             return f"{value:.10g} {self.unit}s since {self.units.partition(' since ')[2]}"
         return stamp.removesuffix("T00:00:00").removesuffix(":00")
+
+    def between(self, number: int) -> str:
+        """Say where a step is, by its number."""
+        one, two = (self.text(float(each)) for each in self.kept[number : number + 2])
+        at, after = self.index[number : number + 2].tolist()
+        return f"between {one} and {two} (elements {at:,} and {after:,})"
 
     def step_text(self, step: float) -> str:
         """Return a step with its unit."""
@@ -272,7 +308,7 @@ def _turned(values: AxisValues) -> _OddPlace:
     if not values.is_time and n_turned > (1 - REGULAR) * len(steps):
         return None
     times = "" if n_turned == 1 else f", and {n_turned - 1:,} more times"
-    return int(values.index[turned[0]]), f"values go back {_between(values, turned[0])}{times}"
+    return int(values.index[turned[0]]), f"values go back {values.between(int(turned[0]))}{times}"
 
 
 def _gaps(values: AxisValues) -> _OddPlace:
@@ -299,13 +335,7 @@ def _gaps(values: AxisValues) -> _OddPlace:
 def _gap_text(values: AxisValues, number: int, length: float) -> str:
     n_missing = round(length) - 1
     missing = f", {n_missing:,} missing" if n_missing else ""
-    return f"{_between(values, number)}{missing}"
-
-
-def _between(values: AxisValues, number: int) -> str:
-    one, two = (values.text(float(each)) for each in values.kept[number : number + 2])
-    at, after = values.index[number : number + 2].tolist()
-    return f"between {one} and {two} (elements {at:,} and {after:,})"
+    return f"{values.between(number)}{missing}"
 
 
 def _is_pattern(gaps: np.ndarray, lengths: np.ndarray) -> bool:

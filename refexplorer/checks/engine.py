@@ -7,13 +7,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
+from refexplorer.checks.axes import NO_VALUES
+from refexplorer.checks.expectations import CheckedFacts, Expectations
 from refexplorer.checks.ledger import Counts, Ledger
+from refexplorer.checks.locks import Lock, SinceLock
 from refexplorer.checks.look.coordinates import ReadArray, look_at_coordinates
-from refexplorer.checks.look.targets import TargetVersion
 from refexplorer.checks.parts import (
     ClusterTerms,
     Doing,
@@ -38,6 +40,7 @@ from refexplorer.checks.set_lint import (
 from refexplorer.checks.sorting import PlanSizes, Sample, Sorter
 from refexplorer.checks.states import FileState, KeyState
 from refexplorer.checks.terms import CheckTerms, ReadTerms
+from refexplorer.checks.versions import TargetVersion
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted
@@ -85,6 +88,7 @@ class Manner:
     watch: AuditWatch = lambda progress: True  # Is told how far it is
     sizes: PlanSizes | None = None  # How much is done at once; None: as is best for the look
     cluster: ClusterTerms = field(default_factory=ClusterTerms)  # How long it is waited for
+    against: Lock | None = None  # What the answers of stores are compared with
 
 
 class PartsLook(Protocol):
@@ -122,6 +126,7 @@ class CheckRun:
         self.metas = [a for path in opened.arrays.paths if (a := opened.arrays.get(path))]
         self.ledger = Ledger({meta.path: meta.grid for meta in self.metas})
         self.store = ResultStore(manner.results, manner.resume, look.encoding)
+        self.store.keeps_versions |= manner.against is not None
         sample = Sample(self.metas, look.wanted)
         folder = self.store.sorting()
         self.sorter = Sorter(folder, sample, sizes, terms.share, look.has_keys)
@@ -227,8 +232,12 @@ def run(
     note_rejected(ledger, opened, findings, mine.sorter.rejected)
     errors = [each for each in findings if each.severity is Severity.ERROR]
     errors = note_unreadable(ledger, mine.lost, errors)
-    is_full = not any(map(ledger.has_untouched, ledger.paths))
+    ledger.note_listed()
+    is_full = all(ledger.listed[path] == ledger.total(path) for path in ledger.paths)
     of_look, counts = look.gather(mine)
+    if manner.against is not None:
+        of_lock, counts = _since(manner.against, mine, opened, reading, counts)
+        of_look = [*of_look, *of_lock]
     found = (
         *of_look,
         *set_findings(opened, errors, reading.base, is_full),
@@ -245,6 +254,26 @@ def run(
     return Report(source, found, ledger, terms, counts, mine.store)
 
 
+def _since(
+    lock: Lock, run: CheckRun, opened: OpenedSet, reading: ReadTerms, counts: Counts
+) -> tuple[list[Finding], Counts]:
+    """Return what is different since a lock was written; note files that changed."""
+    since = SinceLock(lock)
+    since.take(run.store)
+    found: list[Finding] = []
+    if run.is_listed:
+        axes, _, _ = look_at_coordinates(opened, reading.limits, reading.base, None)
+        found += since.findings(reading.base, run.sorter.urls, run.metas, run.ledger.listed, axes)
+    files = run.ledger.files.counts
+    for url, (state, _) in since.changed.items():
+        if url not in counts.changed and state in (FileState.ASKED, FileState.READ):
+            files[FileState(state)] -= 1
+            files[FileState.CHANGED] += 1
+    unknown = (*counts.unknown, *since.unknown())
+    changed = {url: each.change for url, each in since.changed.items()} | dict(counts.changed)
+    return found, replace(counts, since=since.text(), unknown=unknown, changed=changed)
+
+
 def check(
     source: str,
     opened: OpenedSet,
@@ -252,18 +281,34 @@ def check(
     diagnostics: tuple[Finding, ...],
     reading: ReadTerms,
     read: ReadArray | None,
+    expected: Expected | None,
 ) -> Report:
     """Return what is known of a set by itself; its references are not listed.
 
-    `findings` are those of opening, `diagnostics` all; `read` reads coordinates that are in files.
+    `findings` are those of opening, `diagnostics` all; `read` reads coordinates that are in files;
+    `expected` has what must be so.
     """
     metas = [meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))]
     ledger = Ledger({meta.path: meta.grid for meta in metas})
     note_rejected(ledger, opened, findings, 0)
-    axes, odd, _ = look_at_coordinates(opened, reading.limits, reading.base, read)
-    counts = Counts(opened.count, (), False, LostFiles(), axes=axes)
+    axes, odd, values = look_at_coordinates(opened, reading.limits, reading.base, read)
+    unread = sum(each.why not in ("", NO_VALUES) for each in axes)
+    unknown = [f"{counted(unread, 'coordinate')} could not be read"] if unread and read else []
+    if expected is not None:
+        known = {each.path: each for each in axes}
+        facts = expected.facts(axes=known, values=values, arrays={m.path: m for m in metas})
+        odd += tuple(expected.promises.findings(facts, reading.base))
+        unknown += expected.promises.unknown
+    counts = Counts(opened.count, (), False, LostFiles(), axes=axes, unknown=tuple(unknown))
     terms = replace(CheckTerms.of_verb("check"), reads_coordinates=read is not None)
     return Report(source, in_order((*diagnostics, *odd)), ledger, terms, counts, None)
+
+
+class Expected(NamedTuple):
+    """What must be so of a set, and what makes the facts that this is compared with."""
+
+    promises: Expectations
+    facts: Callable[..., CheckedFacts]
 
 
 def _check_count(opened: OpenedSet, limits: Limits) -> None:

@@ -96,17 +96,17 @@ def headline(
     findings: Sequence[CodedFinding],
     terms: CheckTerms,
     accepted: Sequence[Finding] = (),
-    unread: int = 0,
+    more_unknown: Sequence[str] = (),
 ) -> Headline:
     """Return the first headline that fits; what is accepted is named, and does not fail.
 
-    `unread` counts coordinates that were to be read, and were not.
+    `more_unknown` is what else was asked for and is not known.
     """
     if faults := ledger.faults():
         return Headline(
             Claim.UNBALANCED, f"internal fault: the counts do not add up ({faults[0]})", 2
         )
-    unknown = unknowns(ledger, terms, unread)
+    unknown = [*more_unknown, *unknowns(ledger, terms)]
     excused = Excused(ledger, accepted)
     failing = [each for each in findings if reaches(each.severity, terms.threshold)]
     kind, text = _kind_and_text(ledger, findings, terms, unknown, excused)
@@ -228,10 +228,9 @@ def _lacking_text(ledger: Ledger, counts: Counter[LedgerState], errors: set[str]
     return " and ".join(parts)
 
 
-def unknowns(ledger: Ledger, terms: CheckTerms, unread: int = 0) -> list[str]:
+def unknowns(ledger: Ledger, terms: CheckTerms) -> list[str]:
     """Return what was asked for and is not known, in words that follow "not known:"."""
-    axes = [f"{counted(unread, 'coordinate')} could not be read"] if unread else []
-    return [*axes, *_unknowns(ledger, terms)]
+    return list(_unknowns(ledger, terms))
 
 
 def _unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
@@ -309,8 +308,8 @@ def coverage(ledger: Ledger, terms: CheckTerms) -> dict[str, dict[str, int]]:
     read = sum(n for state, n in files.items() if FILE_RANKS[FileState(state)] is Rank.GOOD)
     read += files[FileState.CHANGED]
     found = {
-        "files": {"total": sum(files.values()), "read": read}
-        | {state.name.lower(): n for state in FileState if (n := files[state])},
+        "files": {state.name.lower(): n for state in FileState if (n := files[state])}
+        | {"total": sum(files.values()), "read": read},  # which counts those that changed, too
         "chunks": {"total": sum(counts.values()), "inside": to(1) - ledger.decoded_inline,
                    "placed": to(2), "decoded": to(3), "values": to(4)},
         "objects": {"total": objects.declared}

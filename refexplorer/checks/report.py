@@ -17,12 +17,12 @@ from refexplorer.checks.axes import IN_FILES, NO_VALUES
 from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline, unknowns
 from refexplorer.checks.ledger import CheckedArray, Counts, Ledger
 from refexplorer.checks.look.targets import RESULTS as REFERENCES
+from refexplorer.checks.look.targets import ROW_COLUMNS, target_table
 from refexplorer.checks.records import RESULTS
 from refexplorer.checks.report_html import ReportHtml, write_report
 from refexplorer.checks.results import PARQUET as RANGES_PARQUET
 from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
-from refexplorer.checks.target_table import ROW_COLUMNS, target_table
 from refexplorer.checks.terms import CheckLook, CheckTerms
 from refexplorer.checks.waivers import split
 from refexplorer.core.files import write_blocks, writing
@@ -79,7 +79,7 @@ class Report:
         self.findings, self.accepted = split(findings, terms.accept)
         self.counts = counts
         self.headline: Headline = headline(
-            ledger, self.findings, terms, self.accepted, self._unread
+            ledger, self.findings, terms, self.accepted, counts.unknown
         )
         self._store = store
 
@@ -120,13 +120,7 @@ class Report:
     @property
     def unknowns(self) -> list[str]:
         """What was asked for and is not known."""
-        return unknowns(self.ledger, self.terms, self._unread)
-
-    @property
-    def _unread(self) -> int:
-        """How many coordinates were to be read, and were not."""
-        axes = self.counts.axes if self.terms.reads_coordinates else ()
-        return sum(bool(each.why) and each.why != NO_VALUES for each in axes)
+        return [*self.counts.unknown, *unknowns(self.ledger, self.terms)]
 
     @property
     def coverage(self) -> dict[str, dict[str, int]]:
@@ -325,6 +319,8 @@ class Report:
             forms = ", ".join(f"{n:,} {form}" for form, n in counts.forms.items())
             yield f"Formats of the files: {forms}."
         yield from self._axes_sentences()
+        if counts.since:
+            yield counts.since
         yield from counts.lost.sentences()
         if counts.largest is not None or counts.false_nan:
             yield self._values_sentence()

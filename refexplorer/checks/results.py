@@ -19,8 +19,8 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from refexplorer.checks.look.targets import TargetVersion, from_metadata, is_same
 from refexplorer.checks.parts import Part
+from refexplorer.checks.versions import TargetVersion, from_metadata, is_same
 from refexplorer.core.errors import SourceError
 from refexplorer.core.files import refuse_url, writing
 from refexplorer.core.text import masked_text, masked_url
@@ -57,6 +57,7 @@ class ResultStore:
         self._encoding = encoding
         self.finished: set[int] = set()
         self.is_kept = folder is not None
+        self.keeps_versions = self.is_kept  # Whether results have the versions of their targets
         if folder is None:
             self.folder = Path(mkdtemp(prefix="refexplorer-results-"))
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)

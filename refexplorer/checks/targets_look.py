@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from refexplorer.checks.engine import CheckRun, VersionsNow
 from refexplorer.checks.ledger import Counts
-from refexplorer.checks.look.targets import NO_SIZE, Auditor, TargetVersion, difference
+from refexplorer.checks.look.targets import NO_SIZE, Auditor
 from refexplorer.checks.parts import OVERLAPS, PARTLY, Doing, coded, places_of
 from refexplorer.checks.records import NAMED_KEYS, FileDifference, FindingGroups, Reasons
 from refexplorer.checks.references import AuditedBlock
@@ -28,6 +28,7 @@ from refexplorer.checks.states import (
     Rank,
 )
 from refexplorer.checks.terms import ReadTerms
+from refexplorer.checks.versions import TargetVersion, difference
 from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import LARGEST
 from refexplorer.io.access import protocol_of
@@ -74,7 +75,7 @@ class TargetsLook:
         store.manner = repr(installed_packages())
         if self.has_unlisted:
             self._earlier = store.earlier_versions()
-        auditor = Auditor(self._reading.sent(recorded={}), store.is_kept)
+        auditor = Auditor(self._reading.sent(recorded={}), store.keeps_versions)
         return auditor.audit, auditor.versions
 
     def gather(self, run: CheckRun) -> tuple[Sequence[Finding], Counts]:

@@ -121,7 +121,7 @@ def _parameters(query: str) -> str:
 def masked_url(url: str) -> str:
     """Return an address, of any form, as it may be seen."""
     before, mark, query = masked_text(url).partition("?")
-    return f"{before}{mark}{_parameters(query)}"
+    return f"{before}{mark}{_parameters(query)}" if mark else before
 
 
 def is_secret(url: str) -> bool:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from refexplorer.checks.advice.connections import Connection
     from refexplorer.checks.advice.selections import Access
     from refexplorer.checks.engine import AuditWatch, Manner, PartsLook
+    from refexplorer.checks.locks import Lock
     from refexplorer.checks.report import Report
     from refexplorer.checks.sorting import Decode
     from refexplorer.checks.terms import CheckTerms, ReadTerms
@@ -487,7 +488,9 @@ class ReferenceSet(Mapping[str, Reference]):
         place, asked = measure_connection(self, policy, self.storage_options, connection_of(place))
         return replace(advise(self.source, self._opened, accesses, place), asked=asked)
 
-    def check(self, *, read_coordinates: bool = False) -> Report:
+    def check(
+        self, *, read_coordinates: bool = False, expect: str | os.PathLike[str] | None = None
+    ) -> Report:
         """Return what is wrong or odd of the set itself, and of its coordinates.
 
         Parameters
@@ -495,18 +498,39 @@ class ReferenceSet(Mapping[str, Reference]):
         read_coordinates
             Read the coordinates of dimensions that are in files, where they may be read; else only
             those that the set holds are checked, and no file is opened.
+        expect
+            A TOML file of what must be so: ends and step of coordinates, arrays, files that must
+            be there. What is otherwise is an error, what cannot be told is unknown.
 
         Returns
         -------
         Report
             ``findings`` are those of `diagnostics`; headline and status as for all checks.
         """
-        from refexplorer.checks.engine import check
+        from refexplorer.checks.engine import Expected, check
+        from refexplorer.checks.expectations import CheckedFacts, Expectations
 
         opened, found = self._opened, self._internals.findings
         read = partial(self.read, failed="keep") if read_coordinates else None
         name, terms = self.source.name, self._reading
-        return check(name, opened, found, self.diagnostics, terms, read)
+        expected = None if expect is None else Expected(
+            Expectations.read(Path(expect)), partial(CheckedFacts, **self._facts())
+        )  # fmt: skip
+        return check(name, opened, found, self.diagnostics, terms, read, expected)
+
+    def _facts(self) -> dict[str, Any]:
+        """Return what tells expectations of references and files."""
+        from refexplorer.checks.expectations import files_fitting, plain_path
+        from refexplorer.io.access import resolve
+
+        location = self.source.location
+        return {
+            "missing": lambda path: self.summary(path).missing or 0,
+            "targets": lambda: (
+                plain_path(resolve(each.url, location)) for each in self.targets() if each.url
+            ),
+            "listing": lambda pattern: files_fitting(pattern, location, self.storage_options),
+        }
 
     def check_targets(
         self,
@@ -518,6 +542,7 @@ class ReferenceSet(Mapping[str, Reference]):
         watch: AuditWatch = lambda progress: True,
         only: str | None = None,
         within: float | str | None = None,
+        against: Lock | str | os.PathLike[str] | None = None,
     ) -> Report:
         """Ask every target for its size and version, and compare the sizes with the byte ranges.
 
@@ -526,7 +551,7 @@ class ReferenceSet(Mapping[str, Reference]):
 
         Parameters
         ----------
-        scheduler, workers, results, resume, watch, only, within
+        scheduler, workers, results, resume, watch, only, within, against
             As `audit` has them. With `results` and `resume` every target is asked again, and one
             whose version is not the one of the earlier run is called changed.
 
@@ -536,12 +561,13 @@ class ReferenceSet(Mapping[str, Reference]):
             ``files()`` has size, ETag, ranges past the end, or why it cannot be read.
         """
         from refexplorer.checks.engine import Manner
+        from refexplorer.checks.locks import lock_from
         from refexplorer.checks.targets_look import TargetsLook
         from refexplorer.checks.terms import CheckTerms
 
         terms = CheckTerms.of_verb("check --targets", only, within)
         look = TargetsLook(self._reading, "none", is_check=True)
-        manner = Manner(scheduler, workers, results, resume, watch)
+        manner = Manner(scheduler, workers, results, resume, watch, against=lock_from(against))
         return self._run(terms, look, manner)
 
     def audit(
@@ -555,6 +581,7 @@ class ReferenceSet(Mapping[str, Reference]):
         watch: AuditWatch = lambda progress: True,
         only: str | None = None,
         within: float | str | None = None,
+        against: Lock | str | os.PathLike[str] | None = None,
     ) -> Report:
         """Ask all targets, compare all byte ranges with their sizes, and decode chunks.
 
@@ -585,6 +612,9 @@ class ReferenceSet(Mapping[str, Reference]):
         within
             A time such as ``"30m"``, or seconds, after which no further part is begun. What is
             left is unknown; with `results` and `resume` the next run goes on there.
+        against
+            A lock, or its file: what changed, went away or came back since `lock` wrote it is
+            named. What a store does not tell is unknown.
 
         Returns
         -------
@@ -600,12 +630,13 @@ class ReferenceSet(Mapping[str, Reference]):
             If there is no such cluster, or it goes away.
         """
         from refexplorer.checks.engine import Manner
+        from refexplorer.checks.locks import lock_from
         from refexplorer.checks.targets_look import TargetsLook
         from refexplorer.checks.terms import CheckTerms
 
         terms = CheckTerms.of_verb("audit", only, within)
         look = TargetsLook(self._reading, decode)
-        manner = Manner(scheduler, workers, results, resume, watch)
+        manner = Manner(scheduler, workers, results, resume, watch, against=lock_from(against))
         self.audited = self._run(terms, look, manner)
         return self.audited
 
@@ -620,6 +651,7 @@ class ReferenceSet(Mapping[str, Reference]):
         watch: AuditWatch = lambda progress: True,
         only: str | None = None,
         within: float | str | None = None,
+        against: Lock | str | os.PathLike[str] | None = None,
     ) -> Report:
         """Compare the set with what its files say of themselves.
 
@@ -632,7 +664,7 @@ class ReferenceSet(Mapping[str, Reference]):
         values
             Chunks of each array whose values are read through the set and with the library of the
             format, and compared as CF decodes them: ``"none"``, ``"sample"`` (ten) or ``"all"``.
-        scheduler, workers, results, resume, watch, only, within
+        scheduler, workers, results, resume, watch, only, within, against
             As `audit` has them.
 
         Returns
@@ -650,14 +682,81 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.checks.engine import Manner
         from refexplorer.checks.files_look import FilesLook
+        from refexplorer.checks.locks import lock_from
         from refexplorer.checks.terms import CheckTerms
 
         verb = "verify" if values == "none" else "verify --values"
         terms = CheckTerms.of_verb(verb, only, within)
         look = FilesLook(self._opened, self._reading, terms, values)
-        manner = Manner(scheduler, workers, results, resume, watch)
+        manner = Manner(scheduler, workers, results, resume, watch, against=lock_from(against))
         self.verified = self._run(terms, look, manner)
         return self.verified
+
+    def lock(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        checksums: Decode | str = "none",
+        overwrite: bool = False,
+        scheduler: object = None,
+        workers: int | None = None,
+        watch: AuditWatch = lambda progress: True,
+        only: str | None = None,
+    ) -> Report:
+        """Write what the set and its files are now, as one parquet file.
+
+        It has the size and version of each file, shapes and ends of axes, and checksums of values;
+        `check_targets`, `audit` and `verify` compare with it.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        checksums
+            Chunks of each array that are read for a checksum of their values: a number,
+            ``"sample"`` (ten), ``"all"`` or ``"none"``.
+        overwrite
+            Replace the file.
+        scheduler, workers, watch
+            As `audit` has them.
+        only
+            A share of the files, as `audit` has it. The others stay as the file has them, with the
+            time when they were asked, so that thirty shares bring all of it up to date.
+
+        Returns
+        -------
+        Report
+            Of asking the files; the lock is written whether or not all of them answered.
+
+        Raises
+        ------
+        SourceError
+            If the file exists and is not to be replaced, or it cannot be written.
+        """
+        from refexplorer.checks.locks import Lock
+        from refexplorer.checks.look.coordinates import look_at_coordinates
+        from refexplorer.checks.terms import Share
+        from refexplorer.core.files import check_free
+
+        if not overwrite and only is None:
+            check_free(Path(path))
+        earlier = Lock.read(path) if only is not None and Path(path).exists() else None
+        how: dict[str, Any] = {"scheduler": scheduler, "workers": workers, "only": only}
+        if checksums == "none":
+            report = self.check_targets(watch=watch, **how)
+        else:
+            report = self.audit(decode=checksums, watch=watch, **how)
+        reading = self._reading
+        read = partial(self.read, failed="keep") if self.allowed else None
+        axes, _, _ = look_at_coordinates(self._opened, self.limits, reading.base, read)
+        metas = [
+            meta for each in self._opened.arrays.paths if (meta := self._opened.arrays.get(each))
+        ]
+        made = Lock.of(report, metas, axes, reading.recorded)
+        if earlier is not None and only is not None:
+            made = made.joined(earlier, Share.parse(only))
+        made.write(path, overwrite or earlier is not None)
+        return report
 
     @property
     def _reading(self) -> ReadTerms:

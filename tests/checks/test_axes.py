@@ -12,18 +12,8 @@ import pytest
 import xarray as xr
 
 import refexplorer as rx
+from tests.helpers.axes import axis
 from tests.helpers.commands import run
-from tests.helpers.sets import held_array
-
-
-def axis(values: Any, name: str = "time", units: str = "days since 2020-01-01", **more: Any) -> Any:
-    """Return a set of one inline coordinate."""
-    values = np.asarray(values)
-    values = values.astype("<f8" if values.dtype.kind == "f" else "<i8")
-    chunks = more.pop("chunks", [len(values)])
-    document = held_array(values, values.dtype.str, [name], chunks)
-    document["x/.zattrs"] |= more | ({"units": units} if units else {})
-    return {key.replace("x/", f"{name}/"): value for key, value in document.items()}
 
 
 def odd(document: Any) -> dict[str, str]:

@@ -14,9 +14,8 @@ _OWN, _SHARED = "refexplorer.toml", "pyproject.toml"
 _TEXT, _TEXTS, _FLAG = "text", "a list of texts", "true or false"
 _PARAMETERS = {"format": "form"}
 _KINDS = {
-    "accept": _TEXTS, "against": _TEXT, "allow": _TEXTS, "decode": _TEXT, "expect": _TEXT,
-    "fail-on": _TEXT, "format": _TEXT, "only": _TEXT, "targets": _FLAG, "values": _TEXT,
-    "within": _TEXT,
+    "accept": _TEXTS, "allow": _TEXTS, "decode": _TEXT, "expect": _TEXT, "fail-on": _TEXT,
+    "format": _TEXT, "targets": _FLAG, "values": _TEXT,
 }  # fmt: skip
 """Options that a file may have, and what they are; a command takes those that it has."""
 _BYTES = 2**20

@@ -315,15 +315,15 @@ def parts_of(pointer: str) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
-COMPARED = 500
+COMPARED = 100
 """Names that are compared at most: a file may hold any number of them."""
 _LONGEST = 40  # characters; a longer name is no slip of the pen, and costs too much to compare
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
+def suggest(name: str, known: Iterable[str], most: int = COMPARED) -> str:
     """Return a hint that names the nearest of the first known names; ``""`` if none is near."""
     if len(name) > _LONGEST:
         return ""
-    compared = [other for other in islice(known, COMPARED) if len(other) <= _LONGEST]
+    compared = [other for other in islice(known, most) if len(other) <= _LONGEST]
     near = difflib.get_close_matches(name, compared, 1)
     return f"Did you mean `{near[0]}`?" if near else ""

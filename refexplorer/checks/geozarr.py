@@ -28,8 +28,7 @@ from refexplorer.refset.conventions import (
 )
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Findings, pointer
-from refexplorer.spec.keys import prefix
-from refexplorer.spec.references import Base64, Inline
+from refexplorer.spec.references import Base64, Inline, prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
 
 _NEAR = 0.01

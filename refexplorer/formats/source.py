@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 from refexplorer.core.errors import LeftOutWarning, LimitError, RefexplorerError, SpecError
 from refexplorer.core.files import FileCount, Files, PlainStream, Progress, plain_bytes
 from refexplorer.core.limits import Limits, is_out_of_memory
-from refexplorer.core.masking import masks_repr
-from refexplorer.core.text import escape
+from refexplorer.core.text import escape, masks_repr
 from refexplorer.formats.columns.table import Entries
 from refexplorer.formats.datafiles.data_file import left_out_text
 from refexplorer.formats.datafiles.streams import ReadAmount
@@ -97,7 +96,6 @@ class Source:
     recorded: Callable[[], Recorded] | None = field(default=None, repr=False, compare=False)
     # The dimension along which several sources were joined; None for all else
     joined_along: str | None = None
-    pointed_by: str | None = None  # The name of the catalogue that led to it; None for all else
     # What the URLs of chunks begin with that may never have been written, since nobody could list
     # them; None for all else
     unlisted: str | None = None
@@ -222,7 +220,6 @@ class OpeningTerms:
     options: Mapping[str, Any] = field(default_factory=dict)
     locate: Locate | None = None  # Finds who reads a URL, in place of fsspec
     part: int | None = None  # The number after ``#`` in the name of the source; None without
-    is_followed: bool = False  # Whether a catalogue led here, so that no other one is followed
 
     def of_file(self, number: int, count: int) -> OpeningTerms:
         """Return the terms of one file of several, whose progress counts files."""

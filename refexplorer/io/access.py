@@ -15,8 +15,7 @@ from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from refexplorer.core.errors import AccessError
-from refexplorer.core.masking import masked_url, masks_repr
-from refexplorer.core.text import escape
+from refexplorer.core.text import escape, masked_url, masks_repr
 
 OBJECT_STORES = frozenset({"s3", "gs", "az", "abfs", "adl", "oci", "oss", "r2"})
 """Protocols whose URLs name a bucket, not a host."""

@@ -138,7 +138,7 @@ def _part_of_document(
 ) -> tuple[dict[str, Any], Document]:
     """Return some of a document as it is written, and as it is read."""
     wanted = [use.key for use in uses if use.key is not None]
-    long = read_long(source, templates, limits, Findings(), False, None)
+    long = read_long(source, templates, limits, Findings(), None)
     if long is not None and isinstance(long[1], DocumentEntries):
         entries = long[1]
         values = np.fromiter(entries.values, np.int64, len(entries.values))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.spec.keys import prefix
+from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
 
 CODE = re.compile(r"[A-Za-z][\w.-]*:\w+", re.ASCII)

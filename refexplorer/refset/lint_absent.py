@@ -18,8 +18,8 @@ from refexplorer.refset.lint_arrays import attributes_of
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.spec.findings import pointer
-from refexplorer.spec.keys import folders_above, prefix
 from refexplorer.spec.lint import KeyFindings
+from refexplorer.spec.references import folders_above, prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
 
 _ELEMENTS = 10_000_000  # places of a joined axis that are looked at, one byte each

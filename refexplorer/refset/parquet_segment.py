@@ -208,7 +208,7 @@ class RecordPart:
         high = bisect_left(numbers, self.start + store.record_size)
         return np.array(numbers[low:high], np.int64) - self.start
 
-    def _shown(self, flags: np.ndarray) -> np.ndarray:
+    def _without_overridden(self, flags: np.ndarray) -> np.ndarray:
         """Take away the rows that no reader looks at, and note them."""
         overridden = self._overridden[self._overridden < len(flags)]
         twice = overridden[flags[overridden]]
@@ -227,7 +227,7 @@ class RecordPart:
         return shown
 
     def _inside(self, flags: np.ndarray) -> FilledRows:
-        flags = self._shown(flags)
+        flags = self._without_overridden(flags)
         rows = np.flatnonzero(flags).astype(np.int32)
         inside = int(np.searchsorted(rows, min(self._rows, len(flags))))
         if inside < len(rows):
@@ -463,14 +463,14 @@ class Records(PickledByFields):
                 yield Loaded(np.concatenate(numbers), joined)
                 numbers, columns, count = [], [], 0
 
-    def _place(self, row: int) -> tuple[RecordPart, int]:
+    def _part_of_row(self, row: int) -> tuple[RecordPart, int]:
         """Return the record file that a row is in, and its position there."""
         number = bisect_right(self._starts, row) - 1
         return self.parts[number], row - self._starts[number]
 
     def chunk_number(self, row: int) -> int:
         """Return the number of a chunk in its grid, in C order."""
-        part, position = self._place(row)
+        part, position = self._part_of_row(row)
         return part.start + part.held.row_at(position)
 
     def _split(self, rows: np.ndarray) -> Iterator[tuple[RecordPart, np.ndarray]]:
@@ -504,7 +504,7 @@ class Records(PickledByFields):
 
     def reference_at(self, row: int) -> Reference | None:
         """Return a reference by its row; None if it cannot be used."""
-        part, position = self._place(row)
+        part, position = self._part_of_row(row)
         return part.reference_at(position)
 
     def _row(self, key: str) -> tuple[int, int] | None:

@@ -331,15 +331,6 @@ def test_templates_that_cannot_be_read_travel_too() -> None:
     assert [again.rejection(key) for key in "abc"] == [refs.rejection(key) for key in "abc"]
 
 
-def test_trusted_templates_travel() -> None:
-    text = json.dumps(
-        {"version": 1, "templates": {"u": "{{ c.upper() }}"}, "refs": {"a": ["{{u(c='x')}}", 0, 1]}}
-    )
-    again = pickle.loads(pickle.dumps(rx.open_references(text, trusted=True)))
-    assert again["a"] == rx.Range("X", 0, 1)
-    assert again.explain("a").reference == again["a"]
-
-
 def test_a_store_that_is_not_there_is_no_fill_value(demo: Path, tmp_path: Path) -> None:
     """A worker on another machine, which does not see the folder of the set."""
     folder = tmp_path / "sst.parq"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from refexplorer.core.errors import SourceError
-from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import masks_repr
 
 NOWHERE = "icechunk:///"
 """What locations of native chunks begin with where the repository has no place that is known."""

@@ -26,17 +26,15 @@ from refexplorer.core.errors import (
     cause_of,
 )
 from refexplorer.core.limits import Limits
-from refexplorer.core.masking import masks_repr, secrets_of, without
+from refexplorer.core.text import masks_repr, secrets_of, without
 from refexplorer.io.access import AccessPolicy, Options, Place, StorageOptions, shown
+from refexplorer.io.fetch.answers import ByteParts, Facts, Versions
 from refexplorer.io.fetch.failures import (
-    ByteParts,
     DeniedByServer,
-    Facts,
     NoReference,
     NotFoundError,
     ReadTime,
     TooLate,
-    Versions,
     cause,
     rejection_text,
     too_long,

@@ -162,7 +162,7 @@ class Lock:
         """Return it with what an earlier lock has of the files outside the share that was asked."""
         mine = set(self.targets["target"].to_pylist())
         names = earlier.targets["target"].to_pylist()
-        others = [name not in mine and not share.has(name) for name in names]
+        others = [name not in mine and share.number_of(name) != share.number for name in names]
         rows = pa.concat_tables(
             [self.targets, earlier.targets.filter(pa.array(others, pa.bool_()))]
         )

@@ -12,9 +12,10 @@ import shutil
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -37,11 +38,20 @@ PARQUET: dict[str, Any] = {
 _PASSING = pa.ipc.IpcWriteOptions(compression="lz4")
 """What goes away with the report is written in a third of the time, four times as large."""
 _FINGERPRINT = b"refexplorer.part"
+_WRITTEN = b"refexplorer.written"
 _SORTING = "_sorting"
 _ADDRESSES = ("target", "message", "grant")
 """Columns whose texts may name one."""
 REDONE = {"not allowed", "unreachable", "without a codec", "failed"}
 """What has one of these states is done once more: it may be allowed or answer by now."""
+
+
+class EarlierPart(NamedTuple):
+    """The results of a part that an earlier run left."""
+
+    number: int
+    path: Path
+    written: datetime
 
 
 class ResultStore:
@@ -52,10 +62,12 @@ class ResultStore:
         folder: str | os.PathLike[str] | None,
         resume: bool,
         encoding: Mapping[str, Any] = PARQUET,
+        n_shares: int = 0,
     ) -> None:
         self.manner = ""  # What results depend on in addition to their part
-        self._encoding = encoding
-        self.finished: set[int] = set()
+        self._encoding, self._n_shares = encoding, n_shares
+        self.finished: dict[int, Path] = {}  # The files of the parts, by their numbers
+        self._planned: set[Path] = set()
         self.is_kept = folder is not None
         self.keeps_versions = self.is_kept  # Whether results have the versions of their targets
         if folder is None:
@@ -99,7 +111,7 @@ class ResultStore:
         """
         if not self.is_kept:
             return False
-        path = self._path(part.number)
+        path = self._path(part)
         kept = None
         try:
             with path.open("rb") as opened, pq.ParquetFile(opened) as file:
@@ -116,10 +128,20 @@ class ResultStore:
             seen = {masked_url(url): version for url, version in now.items()}
             has = all(is_same(version, seen.get(url)) for url, version in kept.items())
         if has:
-            self.finished.add(part.number)
+            self.finished[part.number] = path
         else:
             path.unlink(missing_ok=True)
         return has
+
+    def earlier(self, part: Part) -> EarlierPart | None:
+        """Return the results of a part of another share, whatever its files are by now."""
+        path = self._path(part)
+        with suppress(OSError, pa.ArrowException, KeyError, ValueError):
+            metadata = pq.read_schema(path).metadata or {}
+            if metadata.get(_FINGERPRINT) == self._fingerprint(part):
+                written = datetime.fromisoformat(metadata[_WRITTEN].decode())
+                return EarlierPart(part.number, path, written)
+        return None
 
     def earlier_versions(self) -> dict[str, TargetVersion]:
         """Return the versions that targets had when the results in the folder were made."""
@@ -132,10 +154,12 @@ class ResultStore:
 
     def write(self, part: Part, results: pa.Table) -> None:
         """Keep the results of a part; in a folder that stays as people may see them."""
-        path = self._path(part.number)
+        path = self._path(part)
         if self.is_kept:
             results = seen_table(results)
-            metadata = {**(results.schema.metadata or {}), _FINGERPRINT: self._fingerprint(part)}
+            now = datetime.now(UTC).isoformat(timespec="seconds").encode()
+            metadata = {**(results.schema.metadata or {}), _WRITTEN: now}
+            metadata[_FINGERPRINT] = self._fingerprint(part)
             with writing(path, as_it_is=True) as file:
                 pq.write_table(results.replace_schema_metadata(metadata), file, **self._encoding)
         else:
@@ -144,14 +168,12 @@ class ResultStore:
                     writer.write_table(results)
             except OSError as error:
                 raise self._refusal(error) from None
-        self.finished.add(part.number)
+        self.finished[part.number] = path
 
-    def drop_others(self, count: int) -> None:
+    def drop_others(self) -> None:
         """Remove results of parts that the set does not have, as it had before it changed."""
-        for path in self.folder.glob("part-*.parquet"):
-            number = path.stem.removeprefix("part-")
-            if number.isdecimal() and int(number) >= count:
-                path.unlink(missing_ok=True)
+        for path in {*self.folder.glob("part-*.parquet")} - self._planned:
+            path.unlink(missing_ok=True)
 
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """Yield the results of the finished parts, in order."""
@@ -160,7 +182,7 @@ class ResultStore:
 
     def table(self, number: int, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the results of a finished part."""
-        with self._path(number).open("rb") as opened:
+        with self.finished[number].open("rb") as opened:
             if self.is_kept:
                 with pq.ParquetFile(opened) as file:
                     return file.read(columns)
@@ -177,8 +199,12 @@ class ResultStore:
     def _fingerprint(self, part: Part) -> bytes:
         return (part.fingerprint + self.manner).encode()
 
-    def _path(self, number: int) -> Path:
-        return self.folder / f"part-{number:06d}.{'parquet' if self.is_kept else 'arrow'}"
+    def _path(self, part: Part) -> Path:
+        share = f"-{part.share}of{self._n_shares}" if part.share else ""
+        form = "parquet" if self.is_kept else "arrow"
+        path = self.folder / f"part-{part.place:06d}{share}.{form}"
+        self._planned.add(path)
+        return path
 
 
 def _arrow_writer(file: IO[bytes], results: pa.Table) -> pa.ipc.RecordBatchFileWriter:

@@ -42,15 +42,7 @@ _FORM = 6
 
 
 class FilesLook:
-    """Compares the references of each file with what the file has.
-
-    Parameters
-    ----------
-    values
-        Chunks of each array whose values are compared: ``"none"``, ``"sample"`` (ten), ``"all"``.
-    remake
-        Say of what is wrong how it should be, which `repair` asks for.
-    """
+    """Compares the references of each file with what the file has."""
 
     sizes = VERIFY_SIZES
     has_keys = True

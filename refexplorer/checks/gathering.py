@@ -39,8 +39,7 @@ from refexplorer.checks.states import (
     ObjectState,
     Rank,
 )
-from refexplorer.core.masking import masked_url
-from refexplorer.core.text import array_text, counted
+from refexplorer.core.text import array_text, counted, masked_url
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding, pointer
 

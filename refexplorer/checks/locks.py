@@ -26,8 +26,7 @@ from refexplorer.checks.versions import TargetVersion, from_metadata, version_ch
 from refexplorer.core.errors import LimitError, SourceError
 from refexplorer.core.files import writing
 from refexplorer.core.limits import DEFAULT_LIMITS
-from refexplorer.core.masking import masked_url
-from refexplorer.core.text import array_text, counted, escape, file_text
+from refexplorer.core.text import array_text, counted, escape, file_text, masked_url
 from refexplorer.formats.icechunk.history import Recorded
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding

@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.states import FileState, ObjectState
-from refexplorer.core.masking import masks_repr
-from refexplorer.core.text import array_text, counted, escape, file_text
+from refexplorer.core.text import array_text, counted, escape, file_text, masks_repr
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding, pointer
 from refexplorer.spec.zarr_metadata import ArrayMeta

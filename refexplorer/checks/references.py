@@ -10,8 +10,7 @@ from math import prod
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.core.masking import masks_repr
-from refexplorer.core.text import counted, escape
+from refexplorer.core.text import counted, escape, masks_repr
 from refexplorer.formats.columns.arrow import text_column, text_scalar
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
 from refexplorer.formats.columns.references import RANGE, URL, Columns, UrlColumn
@@ -23,7 +22,7 @@ from refexplorer.refset.parquet_segment import RecordPart, Records
 from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment
 from refexplorer.refset.targets import further_targets
 from refexplorer.spec.findings import Findings
-from refexplorer.spec.keys import prefix
+from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 KEPT_FILES = 1000  # record files that are named; the rest are counted

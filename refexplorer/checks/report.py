@@ -26,8 +26,7 @@ from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
 from refexplorer.checks.terms import CheckLook, CheckTerms
 from refexplorer.checks.waivers import split
 from refexplorer.core.files import write_blocks, writing
-from refexplorer.core.masking import KEYS, masked
-from refexplorer.core.text import array_text, counted, escape, file_text
+from refexplorer.core.text import KEYS, array_text, counted, escape, file_text, masked
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, grouped
 

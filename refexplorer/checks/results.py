@@ -24,7 +24,7 @@ from refexplorer.checks.parts import Part
 from refexplorer.checks.versions import TargetVersion, from_metadata, is_same
 from refexplorer.core.errors import SourceError
 from refexplorer.core.files import refuse_url, writing
-from refexplorer.core.masking import masked_text, masked_url
+from refexplorer.core.text import masked_text, masked_url
 
 _COUNTING = dict.fromkeys(("chunk", "number", "offset"), "DELTA_BINARY_PACKED")
 _REPEATED = ["array", "target", "length", "state", "file", "overlap", "message", "target_size",

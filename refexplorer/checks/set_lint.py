@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from refexplorer.checks.geozarr import lint_geozarr
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted, escape
@@ -283,9 +284,7 @@ def _note_masked(opened: OpenedSet, seen: _Seen, base: str, findings: Findings) 
         )
 
 
-def diagnose(
-    source: Source, inside: Internals, limits: Limits, trusted: bool, base: str
-) -> tuple[Finding, ...]:
+def diagnose(source: Source, inside: Internals, limits: Limits, base: str) -> tuple[Finding, ...]:
     """Return the diagnostics of a set, errors first."""
     opened = inside.contents.opened
     opened.read_all()
@@ -297,6 +296,7 @@ def diagnose(
     lint(opened, version, base, findings)
     decodable = lint_codecs(opened, base, findings)
     lint_values(opened, limits, decodable, base, findings)
+    lint_geozarr(opened, limits, base, findings)
     findings.extend(note_readers(source, inside.contents, tuple(findings)))
     if source.is_document:
         with suppress(OSError, RefexplorerError):  # of a file that is gone

@@ -29,10 +29,10 @@ from refexplorer.checks.states import (
 )
 from refexplorer.checks.terms import ReadTerms
 from refexplorer.checks.versions import TargetVersion, difference
-from refexplorer.core.masking import masked_url
+from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import LARGEST
 from refexplorer.io.access import protocol_of
-from refexplorer.io.fetch.failures import Facts
+from refexplorer.io.fetch.answers import Facts
 from refexplorer.io.sources.opening import installed_packages
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Finding
@@ -54,16 +54,7 @@ _MEANWHILE = "It changed while it was looked at."
 
 
 class TargetsLook:
-    """Asks each target for its size and version, and decodes chunks.
-
-    Parameters
-    ----------
-    decode
-        Chunks of each array that are decoded: a number, ``"sample"`` (ten), ``"all"``, ``"none"``.
-    is_check
-        Whether this is no audit: generated keys that are too many stay unlisted, and a target is
-        compared with the version that it had in an earlier run.
-    """
+    """Asks each target for its size and version, and decodes chunks."""
 
     encoding: Mapping[str, Any] = PARQUET
 

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from refexplorer.core.masking import masked_url
-from refexplorer.core.text import escape
+from refexplorer.core.text import escape, masked_url
 from refexplorer.formats.icechunk.history import RecordedVersion
-from refexplorer.io.fetch.failures import Facts
+from refexplorer.io.fetch.answers import Facts
 
 METADATA_KEY = b"refexplorer.targets"
 TargetVersion = tuple[int | None, str | None, str | None]

@@ -22,6 +22,7 @@ from refexplorer.refset.arrays import arrays_of
 from refexplorer.refset.chunk_grid import ChunkReferences
 from refexplorer.refset.contents import Contents, Internals
 from refexplorer.refset.opened_set import number_of, numbers_from, tables
+from refexplorer.refset.search import find_keys
 from refexplorer.refset.summary import Summary, derive, summarize
 from refexplorer.refset.target_layout import TargetLayout, TargetSummary
 from refexplorer.refset.tree import Node, Page
@@ -30,7 +31,6 @@ from refexplorer.refset.writing.parquet import write_parquet
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, placed
 from refexplorer.spec.references import Kind, Reference, V0Value
-from refexplorer.spec.templates.template import compiler_for
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.verbs.display import references_html, summary_text, tree_text
 
@@ -77,8 +77,6 @@ class ReferenceSet(Mapping[str, Reference]):
         What it may cost.
     templates
         The compiled templates of V1, by name.
-    trusted
-        Whether its templates may use all of jinja2's sandbox.
     allowed
         What may be read besides the folder of the reference file, as `allowing` named it.
     storage_options
@@ -94,14 +92,12 @@ class ReferenceSet(Mapping[str, Reference]):
         source: Source,
         contents: Contents,
         limits: Limits,
-        trusted: bool = False,
         storage_options: Mapping[str, Any] | None = None,
         allowed: Sequence[str] = (),
     ) -> None:
         self.source = source
         self.limits = limits
         self.templates = dict(contents.templates)
-        self.trusted = trusted
         self.storage_options = dict(storage_options or {})
         self.allowed = tuple(allowed)
         self._results = _LastResults()
@@ -109,7 +105,7 @@ class ReferenceSet(Mapping[str, Reference]):
         self._opened = contents.opened
 
     def __reduce__(self) -> tuple[Any, ...]:
-        options = (self.limits, self.trusted, self.storage_options, self.allowed)
+        options = (self.limits, self.storage_options, self.allowed)
         return _rebuild, (self.source.portable(), self._internals.contents, *options)
 
     def __getitem__(self, key: str) -> Reference:
@@ -167,7 +163,8 @@ class ReferenceSet(Mapping[str, Reference]):
 
         refs = object.__new__(type(self))
         vars(refs).update(vars(self))
-        vars(refs).pop("_known", None)
+        for name in ("_known", "_targets"):  # which hold what is given here
+            vars(refs).pop(name, None)
         names = AccessPolicy(None, places).names
         refs.allowed = tuple(dict.fromkeys((*self.allowed, *names)))
         if storage_options is not None:
@@ -202,14 +199,14 @@ class ReferenceSet(Mapping[str, Reference]):
         """The diagnostics, errors first; found when they are first asked for."""
         from refexplorer.checks.set_lint import diagnose
 
-        return diagnose(self.source, self._internals, self.limits, self.trusted, self._base)
+        return diagnose(self.source, self._internals, self.limits, self._base)
 
     @property
     def error_count(self) -> int:
         """How many errors were found by what was read; `diagnostics` also looks for what is odd."""
-        return sum(
-            each.count for each in self._internals.findings if each.severity is Severity.ERROR
-        )
+        found = self._internals.findings
+        errors = (each.count for each in found if each.severity is Severity.ERROR)
+        return sum(errors) + len(self.source.left_out)
 
     def rejection(self, key: str) -> Finding | None:
         """Return the error because of which a key of the source was rejected.
@@ -283,7 +280,7 @@ class ReferenceSet(Mapping[str, Reference]):
             raise RefexplorerError(
                 "The pattern contains an unpaired surrogate, which no key contains."
             )
-        return self._internals.search.find(pattern, mode, _kinds(kind), targets)
+        return find_keys(self._internals.opened, pattern, mode, _kinds(kind), targets)
 
     def summary(self, path: str = "") -> Summary:
         """Count kinds, bytes, targets and missing chunks below a path; ``""`` is the whole set."""
@@ -341,7 +338,6 @@ class ReferenceSet(Mapping[str, Reference]):
             self._base,
             self.templates,
             self.limits,
-            compiler_for(self.trusted),
         )
         return Trace(key, tuple(steps), self.origin(key), self[key])
 
@@ -484,12 +480,11 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.checks.advice.advising import advise
         from refexplorer.checks.advice.connections import connection_of, measure_connection
-        from refexplorer.io.access import AccessPolicy
 
         accesses = tuple(access.items() if isinstance(access, Mapping) else access)
         if not measure:
             return advise(self.source, self._opened, accesses, place)
-        policy = AccessPolicy(self.source.location, self.allowed)
+        policy = self._targets.policy
         place, asked = measure_connection(self, policy, self.storage_options, connection_of(place))
         return replace(advise(self.source, self._opened, accesses, place), asked=asked)
 
@@ -784,7 +779,7 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.io.reading.filesystem import ReferenceFileSystem
 
         self._warn_of_errors()
-        return ReferenceFileSystem(self, self._targets())
+        return ReferenceFileSystem(self, self._targets)
 
     def to_zarr(self) -> zarr.Group | zarr.Array[Any]:
         """Return a read-only zarr group or array; only metadata is read now.
@@ -792,22 +787,24 @@ class ReferenceSet(Mapping[str, Reference]):
         The chunks of a selection are read together, in few requests. Where ``zarr.config`` names
         another ``codec_pipeline.path`` than Zarr's own, that one reads them, chunk by chunk.
         """
-        from refexplorer.io.reading.zarr_store import to_zarr
+        from refexplorer.io.reading.datasets import to_zarr
 
         self._warn_of_errors()
-        return to_zarr(self, self._targets())
+        return to_zarr(self, self._targets)
 
     def to_xarray(
-        self, *, group: str = "", coordinates: bool = False, **keywords: Any
+        self, *, group: str = "", coordinates: bool | None = None, **keywords: Any
     ) -> xarray.Dataset:
-        """Return a group as a dataset; only metadata is read now.
+        """Return a group as a dataset; of values, only coordinates are read now.
 
         Parameters
         ----------
         group
             The path of the group; ``""`` is the root.
         coordinates
-            Read the dimension coordinates now: `sel` needs them, and so does decoding times.
+            Whether to read the dimension coordinates, which `sel` and decoded times need. By
+            default they are read, as xarray does, if all of them are in the set or in places that
+            may be read, else a warning says what to allow.
         keywords
             For `xarray.open_dataset`; ``chunks={}`` makes dask arrays.
 
@@ -815,18 +812,25 @@ class ReferenceSet(Mapping[str, Reference]):
         ------
         DecodeError
             If there is no such group, or an array has no dimension names.
+        AccessError
+            If coordinates are to be read that may not be read yet.
+
+        Warns
+        -----
+        LeftOutWarning
+            If coordinates were not read.
         """
-        from refexplorer.io.reading.zarr_store import to_xarray
+        from refexplorer.io.reading.datasets import to_xarray
 
         self._warn_of_errors()
-        return to_xarray(self, self._targets(), group=group, coordinates=coordinates, **keywords)
+        return to_xarray(self, self._targets, group=group, coordinates=coordinates, **keywords)
 
-    def to_datatree(self, *, coordinates: bool = False, **keywords: Any) -> xarray.DataTree:
+    def to_datatree(self, *, coordinates: bool | None = None, **keywords: Any) -> xarray.DataTree:
         """Return all groups as a tree of datasets; otherwise as `to_xarray`."""
-        from refexplorer.io.reading.zarr_store import to_datatree
+        from refexplorer.io.reading.datasets import to_datatree
 
         self._warn_of_errors()
-        return to_datatree(self, self._targets(), coordinates=coordinates, **keywords)
+        return to_datatree(self, self._targets, coordinates=coordinates, **keywords)
 
     def chunk(self, array: str, index: Sequence[int]) -> Reading:
         """Read one chunk: its values, and whether they were fetched, are the fill value, or failed.
@@ -847,7 +851,7 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.io.reading.chunks import read_chunk
 
-        return read_chunk(self, array, tuple(index), self._targets())
+        return read_chunk(self, array, tuple(index), self._targets)
 
     def read(
         self,
@@ -885,7 +889,7 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.io.reading.selection import read_selection
 
-        return read_selection(self, array, selection, self._targets(), failed=failed)
+        return read_selection(self, array, selection, self._targets, failed=failed)
 
     def trace(
         self,
@@ -929,14 +933,14 @@ class ReferenceSet(Mapping[str, Reference]):
         if index is not None:
             trace = self.why(path, index)
         else:
-            trace = trace_key(self, path, self._targets(), inner)
+            trace = trace_key(self, path, self._targets, inner)
         return trace if trace.reference is None else trace.after(self.explain(trace.key))
 
     def why(self, array: str, index: Sequence[int]) -> Trace:
         """Trace one value as `trace` does, from the reference on: `Trace.cause` is the reason."""
         from refexplorer.io.reading.trace_value import trace_value
 
-        return trace_value(self, array, index, self._targets())
+        return trace_value(self, array, index, self._targets)
 
     def code(self, key: str | None = None) -> str:
         """Return Python that opens the set, a group, an array or a key with fsspec alone.
@@ -948,7 +952,7 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.io.reading.code import code
 
-        return code(self, key, self._known, self.allowed)
+        return code(self, key, self._code_context, self.allowed)
 
     @cached_property
     def _locate(self) -> Locator | None:
@@ -961,25 +965,28 @@ class ReferenceSet(Mapping[str, Reference]):
         return {"V1": "/refs", "parquet": ZMETADATA}.get(self.source.form, "")
 
     @cached_property
-    def _known(self) -> CodeContext:
+    def _code_context(self) -> CodeContext:
         from refexplorer.io.reading.code import CodeContext
         from refexplorer.readers.comparing import fsspec_options
 
         rendering = fsspec_options(self.source, self._internals.contents)
         return CodeContext(self._internals.example_urls, self.storage_options, rendering)
 
+    @cached_property
     def _targets(self) -> Targets:
+        """The reader of targets: one, so connections stay open and a changed file is noticed."""
         from refexplorer.io.access import AccessPolicy
         from refexplorer.io.fetch.targets import Targets
 
-        policy = AccessPolicy(self.source.location, self.allowed)
+        endpoints = self.source.endpoints
+        policy = AccessPolicy(self.source.location, self.allowed, endpoints=endpoints)
         return Targets(policy, self.storage_options, self.limits)
 
     def _warn_of_errors(self) -> None:
         """Warn of rejected keys; where not even their names are known, they read as fill values."""
-        if errors := self.error_count:
+        if errors := self.error_count - len(self.source.left_out):
             warnings.warn(
-                f"{self.source.name} has {errors:,} errors. Reading a chunk that they reject "
+                f"{self.source.name} has {counted(errors, 'error')}. Reading a rejected chunk "
                 "fails, or gives the fill value if its key is unknown. See `diagnostics`.",
                 LeftOutWarning,
                 stacklevel=3,

@@ -25,7 +25,7 @@ from refexplorer.checks.compare.placing import (
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.records import WHOLE, FileDifference, FileValue, Remade
 from refexplorer.formats.datafiles.data_file import FileArray, Unread
-from refexplorer.spec.keys import prefix
+from refexplorer.spec.references import prefix
 
 _CANDIDATES = 8
 """Places of a coordinate that have the first value of a file's, which are looked at."""

@@ -18,10 +18,11 @@ from refexplorer.checks.states import CHUNK_NAMES, CHUNK_TERMS, FileState, Ledge
 from refexplorer.checks.terms import ReadTerms
 from refexplorer.checks.versions import TargetVersion, as_metadata
 from refexplorer.core.errors import AccessError
-from refexplorer.core.masking import masked_url
+from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import LARGEST, RANGE, URL
+from refexplorer.io.fetch.answers import Facts
 from refexplorer.io.fetch.background import wait_for
-from refexplorer.io.fetch.failures import AS_S3, DeniedByServer, Facts, NotFoundError, cause
+from refexplorer.io.fetch.failures import AS_S3, DeniedByServer, NotFoundError, cause
 from refexplorer.io.fetch.targets import Targets
 
 CONCURRENCY = 16

@@ -30,7 +30,7 @@ from refexplorer.checks.parts import (
 )
 from refexplorer.checks.references import AuditedBlock, LostFiles, Unlisted, blocks
 from refexplorer.checks.report import Report
-from refexplorer.checks.results import EarlierPart, ResultStore
+from refexplorer.checks.results import EarlierPart, ResultStore, TargetVersion
 from refexplorer.checks.set_lint import (
     left_out_findings,
     note_references,
@@ -42,7 +42,6 @@ from refexplorer.checks.set_lint import (
 from refexplorer.checks.sorting import PlanSizes, Sample, Sorter
 from refexplorer.checks.states import FileState, KeyState
 from refexplorer.checks.terms import CheckTerms, ReadTerms
-from refexplorer.checks.versions import TargetVersion
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted

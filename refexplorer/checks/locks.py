@@ -19,10 +19,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from refexplorer.checks.axes import CheckedAxis
-from refexplorer.checks.results import ResultStore
+from refexplorer.checks.results import ResultStore, TargetVersion, from_metadata, version_change
 from refexplorer.checks.states import FileState
 from refexplorer.checks.terms import Share
-from refexplorer.checks.versions import TargetVersion, from_metadata, version_change
 from refexplorer.core.errors import LimitError, SourceError
 from refexplorer.core.files import writing
 from refexplorer.core.limits import DEFAULT_LIMITS

@@ -43,7 +43,6 @@ from refexplorer.spec.gen.item import (
 )
 from refexplorer.spec.references import (
     BadReference,
-    Range,
     Reference,
     check_length,
     folders_above,
@@ -468,9 +467,6 @@ class Generated:
             yield replace(run.select(shown), numbers=(run.numbers - passed)[shown])
 
 
-_LARGEST = 2**63 - 1  # int64
-
-
 def generated_tables(part: Generated, start: int = 0, stop: int | None = None) -> Iterator[Table]:
     """Yield the references numbered `start` to `stop`; those that fail are skipped."""
     for run in part.runs(start, stop):
@@ -488,19 +484,8 @@ def columns_of(run: Run) -> Columns:
     if run.offsets is None or run.lengths is None:
         none = np.zeros(count, np.int64)
         return Columns(np.full(count, URL, np.uint8), run.targets, urls, none, none, ())
-    (offsets, huge), (lengths, long) = _bounded(run.offsets), _bounded(run.lengths)
-    large = {
-        row: Range(run.urls[run.targets[row]], int(run.offsets[row]), int(run.lengths[row]))
-        for row in np.flatnonzero(huge | long).tolist()
-    }
     kinds = np.full(count, RANGE, np.uint8)
-    return Columns(kinds, run.targets, urls, offsets, lengths, (), large)
-
-
-def _bounded(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers as int64, and where they do not fit."""
-    large = numbers > _LARGEST
-    return np.where(large, _LARGEST, numbers).astype(np.int64), large.astype(np.bool_)
+    return Columns(kinds, run.targets, urls, run.offsets, run.lengths, ())
 
 
 EVALUATED_KEYS = 200_000

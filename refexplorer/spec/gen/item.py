@@ -17,7 +17,7 @@ from itertools import product
 import numpy as np
 
 from refexplorer.core.errors import LimitError, PickledByFields
-from refexplorer.core.limits import Limits
+from refexplorer.core.limits import MOST_BYTES, Limits
 from refexplorer.core.text import masks_repr
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.dimensions import (
@@ -81,6 +81,8 @@ def whole_number(field: str, text: str) -> int:
         ) from None
     if value < 0:
         raise BadField(f"bad-{field}", field, f"`{field}` renders to {value}, which is negative.")
+    if value > MOST_BYTES:
+        raise BadField("vast-number", field, f"`{field}` renders to {value}, beyond 2**62 - 1.")
     return value
 
 
@@ -327,8 +329,7 @@ class Run:
     texts: np.ndarray  # Of their keys, objects, shape ``(n,)``
     urls: list[str]  # The distinct URLs; of combinations that fail they may be here too
     targets: np.ndarray  # Positions in `urls`, shape ``(n,)`` int32
-    # offsets, lengths: In bytes, shape ``(n,)`` int64, or object where they are larger; None for
-    # whole files
+    # offsets, lengths: In bytes, shape ``(n,)`` int64; None for whole files
     offsets: np.ndarray | None
     lengths: np.ndarray | None
 
@@ -482,10 +483,11 @@ def _whole(field: str, scopes: Scopes, template: Template | None) -> np.ndarray 
         texts = scopes.texts(template)
         found = [_whole_or_less(field, text) for text in texts.ravel().tolist()]
         numbers = as_column(found).reshape(texts.shape)
-    failed = numbers < 0
+    failed = (numbers < 0) | (numbers > MOST_BYTES)
     if failed.any():
-        scopes.failures.append(failed)
-    return numbers
+        scopes.failures.append(failed.astype(np.bool_))
+        numbers = np.where(failed, 0, numbers)
+    return numbers.astype(np.int64)
 
 
 def _whole_or_less(field: str, text: str) -> int:

@@ -25,7 +25,7 @@ from refexplorer.io.earth import (
     georeference,
     parse_point,
 )
-from refexplorer.io.reading.readings import ChunkState
+from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.io.reading.selection import Estimate, estimate_keys
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.axes import labels_of

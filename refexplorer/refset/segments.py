@@ -32,11 +32,9 @@ from refexplorer.spec.document import ArgumentNotes, Document, EntryNotes, UrlRe
 from refexplorer.spec.findings import Finding, Reason, pointer
 from refexplorer.spec.gen.dimensions import as_column, blocks
 from refexplorer.spec.gen.item import (
-    FEW,
     BadField,
     GenItem,
     Run,
-    entries,
     failing,
     runs,
     values_text,
@@ -441,15 +439,8 @@ class Generated:
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
         """Yield keys and references in order; those that fail are skipped."""
-        stop = self.count if stop is None else min(stop, self.count)
-        if self.overridden and stop - start <= FEW:
-            found = ((self.key_at(row), self.reference_at(row)) for row in range(start, stop))
-            yield from ((key, reference) for key, reference in found if reference is not None)
-        elif self.overridden:
-            for run in self.runs(start, stop):
-                yield from run.references()
-        else:
-            yield from entries(self.item, start, stop)
+        for run in self.runs(start, stop):
+            yield from run.references()
 
     def runs(self, start: int = 0, stop: int | None = None) -> Iterator[Run]:
         """Yield the references in runs, numbered as the rows of this segment."""

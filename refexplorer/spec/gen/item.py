@@ -284,15 +284,6 @@ class GenItem(PickledByFields):
         except BadField:
             return None
 
-    def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
-        """Yield keys and references in order; combinations that fail are left out."""
-        for number in range(start, self.count if stop is None else min(stop, self.count)):
-            try:
-                values = self.values(number)
-                yield self._render("key", values), self.reference(values)
-            except BadField:
-                continue
-
     @cached_property
     def folder(self) -> str:
         """The folder that all its keys are in: the literal start of the key, up to a slash."""
@@ -316,8 +307,6 @@ _RunPart = tuple[np.ndarray, Values, tuple[int, ...]]
 
 SOME = 2_048
 """So many keys are not worth being cut into blocks."""
-FEW = 16
-"""So few keys are rendered one by one, which takes less time."""
 
 
 @dataclass(frozen=True)
@@ -424,18 +413,6 @@ def _good(item: GenItem, values: Values, shape: tuple[int, ...]) -> np.ndarray:
     for name in ("offset", "length"):
         _whole(name, scopes, getattr(item, name))
     return scopes.good(shape)
-
-
-def entries(
-    item: GenItem, start: int = 0, stop: int | None = None
-) -> Iterator[tuple[str, Reference]]:
-    """Yield keys and references in order; combinations that fail are left out."""
-    stop = item.count if stop is None else min(stop, item.count)
-    if stop - start <= FEW:
-        yield from item.iterate(start, stop)
-        return
-    for run in runs(item, start, stop):
-        yield from run.references()
 
 
 def _run(item: GenItem, numbers: np.ndarray, values: Values, shape: tuple[int, ...]) -> Run:

@@ -121,7 +121,7 @@ def _parameters(query: str) -> str:
 def masked_url(url: str) -> str:
     """Return an address, of any form, as it may be seen."""
     before, mark, query = masked_text(url).partition("?")
-    return f"{before}{mark}{_parameters(query)}"
+    return f"{before}{mark}{_parameters(query)}" if mark else before
 
 
 def is_secret(url: str) -> bool:
@@ -325,6 +325,7 @@ def moment_text(milliseconds: float) -> str:
         return "NaT"
     if abs(milliseconds) > _LAST_MOMENT:
         return f"{milliseconds:.0f} ms since 1970"
+
     date, _, time = str(np.datetime64(int(milliseconds), "ms")).partition("T")
     time = time.removesuffix(".000")
     return date if time == "00:00:00" else f"{date} {time}"

@@ -109,6 +109,18 @@ class Source:
     left_out: tuple[LeftOut, ...] = field(default=(), repr=False, compare=False)
 
     @property
+    def endpoints(self) -> dict[str, str]:
+        """The servers of buckets, by what URLs begin with, where the set names them."""
+        return {} if self.repository is None else self.repository.endpoints
+
+    @property
+    def zip_url(self) -> str | None:
+        """The URL by which fsspec finds a parquet store in a zip; None for all else."""
+        if self.store is None or self.store[0].protocol != "zip" or self.place is None:
+            return None
+        return f"zip://{self.store[1]}::{self.place}"
+
+    @property
     def is_document(self) -> bool:
         """Whether it is V0 or V1, and not references that a form gave by key."""
         return self.form in (JSON, *DOCUMENTS)

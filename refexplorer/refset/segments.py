@@ -42,7 +42,7 @@ from refexplorer.spec.gen.item import (
 from refexplorer.spec.references import (
     BadReference,
     Reference,
-    check_length,
+    check_key_length,
     folders_above,
     read_reference,
 )
@@ -198,7 +198,7 @@ def _refuse_long(entries: Entries, document: Document, errors: _Errors) -> None:
     for row in np.flatnonzero(sizes > document.limits.key_bytes).tolist():
         key = entries.keys[row].as_py()
         try:
-            check_length(key, document.limits)
+            check_key_length(key, document.limits)
         except BadReference as bad:
             errors.rows[row] = EntryNotes(document, key).refuse(bad)
 

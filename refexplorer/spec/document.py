@@ -18,7 +18,7 @@ from refexplorer.spec.references import (
     RESERVED,
     BadReference,
     Reference,
-    check_length,
+    check_key_length,
     check_text,
     is_speakable,
     read_reference,
@@ -71,7 +71,7 @@ class Document:
                 notes.refuse(bad)
                 continue
             try:
-                check_length(key, self.limits)
+                check_key_length(key, self.limits)
                 yield key, read_reference(value, urls.read, notes.add)
             except BadReference as bad:
                 self.rejected[key] = notes.refuse(bad)
@@ -84,15 +84,15 @@ class EntryNotes:
     document: Document
     key: str
 
-    def add(self, code: str, message: str, hint: Hint = "") -> None:
+    def add(self, code: str, message: str, hint: Hint = "", line: int | None = None) -> None:
         """Note one finding of this entry."""
         where = self.document.base + pointer(self.key)
-        self.document.findings.add(code, where, message, hint, key=self.key)
+        self.document.findings.add(code, where, message, hint, key=self.key, line=line)
 
     def refuse(self, bad: BadReference) -> Reason:
         """Note why this entry is rejected, and return it."""
         reason = Reason.of(bad)
-        self.add(reason.code, reason.message, reason.hint)
+        self.add(reason.code, reason.message, reason.hint, reason.line)
         return reason
 
 

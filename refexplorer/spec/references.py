@@ -18,7 +18,7 @@ import numpy as np
 
 from refexplorer.core.limits import MOST_BYTES, Limits
 from refexplorer.core.text import masks_repr
-from refexplorer.spec.findings import Problem
+from refexplorer.spec.findings import Problem, Reason
 
 RESERVED = frozenset({"self"})
 """Names that jinja2 cannot be given, written in an expression or not."""
@@ -322,6 +322,8 @@ def read_reference(value: object, url_of: Callable[[str], str], note: TakeNote) 
         return _read_text(value, note)
     if isinstance(value, Mapping):
         return Inline(_json_text(value))
+    if isinstance(value, Reason):  # why a form could not read it
+        raise BadReference(value.code, value.message, value.hint, value.line)
     data = _bytes_of(value)
     if data is not None:
         reference = read_inline(data)
@@ -455,7 +457,7 @@ def check_text(value: str, code: str, what: str) -> None:
         ) from None
 
 
-def check_length(key: str, limits: Limits) -> None:
+def check_key_length(key: str, limits: Limits) -> None:
     """Refuse a key of more bytes than the limits allow."""
     if len(key) * _BYTES <= limits.key_bytes:
         return

@@ -109,7 +109,7 @@ def _read(refs: ReferenceSet, group: str, names: Sequence[str]) -> Any:
     """Read arrays of a group as xarray reads them."""
     import xarray as xr
 
-    with refs.to_xarray(group=group, decode_times=True) as decoded:
+    with refs.to_xarray(group=group, coordinates=False, decode_times=True) as decoded:
         variables = {}
         for name in {*names} & {*decoded.variables}:
             each = decoded.variables[name]

@@ -181,6 +181,15 @@ def parquet(folder: Path) -> str:
     return "a.parq"
 
 
+def stac(folder: Path) -> str:
+    (folder / "d.bin").write_bytes(VALUES[:4, :6].tobytes())
+    array = {"kerchunk:zarray": ARRAY, "kerchunk:value": {"0.0": ["d.bin", 0, 48]}}
+    inside = {"kerchunk:zgroup": GROUP, "cube:variables": {"x": array}}
+    item = {"stac_version": "1.0.0", "type": "Feature", "id": "a", "properties": inside}
+    (folder / "a.json").write_text(json.dumps(item))
+    return "a.json"
+
+
 def lindi(folder: Path) -> str:
     inside = folder / "a.lindi.d"
     inside.mkdir()
@@ -239,7 +248,7 @@ SEEDS: dict[str, Callable[[Path], str]] = {
     made.__name__: made
     for made in (
         hdf5, netcdf4, netcdf3, netcdf3_64, tiff_tiles, tiff_strips, tiff_big, tiff_stack, fits,
-        grib, dmrpp, json_v0, json_v1, json_packed, json_zstd, parquet, lindi, zipped,
+        grib, dmrpp, json_v0, json_v1, json_packed, json_zstd, parquet, stac, lindi, zipped,
         zarr_2, zarr_3, zarr_shards, icechunk,
     )
 }  # fmt: skip

@@ -37,7 +37,7 @@ from refexplorer.spec.references import (
     Base64,
     Inline,
     Reference,
-    check_length,
+    check_key_length,
     folders_above,
     read_reference,
 )
@@ -215,7 +215,7 @@ def _read_metadata(
             findings.add(code, at, message, hint, key=key)
 
         try:
-            check_length(key, limits)
+            check_key_length(key, limits)
             yield key, read_reference(value, str, note)
         except BadReference as bad:
             note(bad.code, str(bad), bad.hint)

@@ -29,6 +29,10 @@ Counter = Callable[..., None]
 """Takes how much of a work is done, of how much, and perhaps a sentence on what is done now."""
 
 
+class WrittenError(RefexplorerError):
+    """What went wrong is the end of the document that was begun."""
+
+
 def is_terminal() -> bool:
     """Tell whether a person reads stdout."""
     return sys.stdout.isatty()
@@ -103,7 +107,7 @@ def write_json(fields: Mapping[str, object], name: str, items: Iterable[object])
     """Write one JSON document: the fields, then `items` as the list `name`, one a line.
 
     What goes wrong after the first item is a last field ``error``, so that those before it are
-    not lost; what goes wrong before it leaves nothing on stdout.
+    not lost; what goes wrong before it leaves nothing on stdout, and `write_failure` says it.
     """
     items = iter(items)
     first = list(islice(items, 1))
@@ -116,9 +120,14 @@ def write_json(fields: Mapping[str, object], name: str, items: Iterable[object])
             separator = ",\n"
     except RefexplorerError as error:
         end = f'\n], "error": {json.dumps(str(error))}}}\n'
-        raise
+        raise WrittenError(str(error)) from error
     finally:
         sys.stdout.write(end)
+
+
+def write_failure(sentence: str) -> None:
+    """Write the JSON document of a command that has no answer."""
+    write_object({"schema": 1, "status": 2, "error": sentence}.items())
 
 
 def write_object(members: Iterable[tuple[str, object]], is_data: bool = False) -> None:
@@ -139,6 +148,11 @@ def write_answer(answer: object, fields: Mapping[str, object], as_json: bool) ->
         write_line(answer)
     else:
         write_text(answer)
+
+
+def write_document(text: str) -> None:
+    """Write a document in a form of its own, whose maker has escaped what needs it."""
+    sys.stdout.write(text)
 
 
 def write_lines(items: Iterable[object], is_data: bool = False) -> None:

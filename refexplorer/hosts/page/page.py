@@ -236,7 +236,7 @@ class Frame(JSComponent):
 
 
 _NAMES = [
-    "key", "slice", "part", "mode", "axes", "colours", "limits", "raw", "find", "syntax", "kinds",
+    "key", "slice", "part", "mode", "axes", "colours", "limits", "raw", "find", "kinds",
     "list", "only", "notes", "by", "map", "earth", "beside", "files", "cost", "other", "changes",
     "gone",
 ]  # fmt: skip

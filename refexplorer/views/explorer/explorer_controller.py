@@ -176,7 +176,10 @@ class ExplorerController:
     ) -> None:
         self.references = refs
         self.policy = AccessPolicy(
-            refs.source.location, (*refs.allowed, *allowed_names(allow)), served=served
+            refs.source.location,
+            (*refs.allowed, *allowed_names(allow)),
+            served=served,
+            endpoints=refs.source.endpoints,
         )
         self.post: Post = nowhere
         self._selection = ""

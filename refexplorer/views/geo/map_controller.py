@@ -15,18 +15,18 @@ from msgspec.structs import replace
 from refexplorer.core.errors import AccessError, LimitError, RefexplorerError
 from refexplorer.core.text import counted, escape
 from refexplorer.io.earth import (
+    AffinePlaces,
     AxesPlaces,
     EarthPlaces,
-    Georeference,
     GridPlaces,
-    NoPlaceError,
     ProjectedPlaces,
-    array_folders,
-    georeference,
     parse_point,
 )
+from refexplorer.io.georeference import Georeference, NoPlaceError, array_folders, georeference
 from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.io.reading.selection import Estimate, estimate_keys
+from refexplorer.refset.contents import internals
+from refexplorer.refset.conventions import finer_levels
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.axes import labels_of
 from refexplorer.views.preview.regions import (
@@ -103,7 +103,7 @@ MOST = 2**23
 def missing_cost(refs: ReferenceSet, found: Georeference, chunks: DecodedChunks) -> Estimate | None:
     """Return what reading the coordinates takes; None if all are in the set or here already."""
     keys: list[str] = []
-    for side in (found.y, found.x):
+    for side in found.sides:
         size = math.prod(side.shape)
         if size > MOST:
             raise LimitError(
@@ -120,14 +120,19 @@ def missing_cost(refs: ReferenceSet, found: Georeference, chunks: DecodedChunks)
     return estimate_keys(refs, keys)
 
 
-def places_of_array(found: Georeference, chunks: DecodedChunks, report: JobReport) -> EarthPlaces:
+def places_of_array(
+    array: ArrayMeta, found: Georeference, chunks: DecodedChunks, report: JobReport
+) -> EarthPlaces:
     """Read the coordinates."""
-    y, x = (_numbers(side, chunks, report) for side in (found.y, found.x))
+    if found.affine is not None:
+        shape = array.shape[found.rows], array.shape[found.columns]
+        return AffinePlaces(shape, found.affine, found.mapping)
+    y, x = (_numbers(side, chunks, report) for side in found.sides)
     if found.form == "axes":
         return AxesPlaces(y, x)
     if found.form == "grid":
         return GridPlaces(y, x)
-    units = found.x.attributes.get("units")
+    units = found.sides[1].attributes.get("units")
     return ProjectedPlaces(y, x, found.mapping or {}, units if isinstance(units, str) else "")
 
 
@@ -223,7 +228,8 @@ class MapController:
         if self._listed is None:
             found = []
             folders = array_folders(self._refs)
-            for path in self._refs.arrays()[:ARRAYS]:
+            finer = finer_levels(internals(self._refs).opened)
+            for path in [path for path in self._refs.arrays() if path not in finer][:ARRAYS]:
                 array = self._refs.array(path)
                 try:
                     georeference(self._refs, array, folders)
@@ -335,7 +341,7 @@ class MapController:
     def _places(self, array: ArrayMeta, found: Georeference, report: JobReport) -> EarthPlaces:
         if self._kept is None or self._kept[0] != array.path:
             load_array_libraries()
-            self._kept = array.path, places_of_array(found, self._chunks, report)
+            self._kept = array.path, places_of_array(array, found, self._chunks, report)
         return self._kept[1]
 
     def _array(self, path: str) -> ArrayMeta:

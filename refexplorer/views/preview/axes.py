@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.decode.sizes import POINTER, is_small
-from refexplorer.io.earth import Direction, is_along
+from refexplorer.io.georeference import Direction, is_along
 from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.regions import (

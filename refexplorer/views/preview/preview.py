@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
@@ -16,7 +17,10 @@ from refexplorer.io.decode.sizes import WHOLE_CHUNKS, Index, place_count
 from refexplorer.io.reading.chunks import ChunkState, Reading
 from refexplorer.io.reading.selection import Estimate, estimate_keys
 from refexplorer.io.reading.trace_value import trace_value
+from refexplorer.refset.contents import internals
+from refexplorer.refset.conventions import PyramidLevel, pyramids
 from refexplorer.spec.references import Base64, Inline, Kind, Range
+from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.code.cells import code_of_slices
 from refexplorer.views.preview.axes import coordinates_of, first_look, labels_of, sides_of
 from refexplorer.views.preview.netcdf import Cells, netcdf
@@ -54,18 +58,26 @@ from refexplorer.views.preview.values import (
     shown_of,
     texts,
     thinning,
-    type_name,
     value_text,
 )
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport, unheard
-from refexplorer.views.wire.requests import Buffers, Count, Event, job, request
+from refexplorer.views.wire.requests import Buffers, Count, Event, Real, job, request
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
 _FORGOTTEN = Estimate(0, 0, (), "Show what was read before")
+
+
+class ArrayLevel(Struct, frozen=True):
+    """One resolution of a pyramid."""
+
+    array: str
+    sizes: tuple[Count, ...]
+    # Lengths of a cell along y and x in the units of the CRS; null where that is not said
+    resolution: tuple[Real, Real] | None
 
 
 class Plan(Struct, frozen=True):
@@ -87,6 +99,8 @@ class Plan(Struct, frozen=True):
     # What has to be allowed before it may be read, such as ``s3://bucket``; empty where this page
     # may not read it at all; null where it may be read by now, so that a picture need not ask
     grant: str | None = None
+    # All resolutions of the array, if it is a level of a pyramid (`multiscales`), the finest first
+    levels: tuple[ArrayLevel, ...] = ()
 
 
 def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks) -> Plan:
@@ -168,7 +182,7 @@ def _thinned_reading(
         shape=decoded.shape,
         times=meant.times,
         message=found.message,
-        value_type="" if meant.numbers is None else type_name(decoded),
+        value_type="" if meant.numbers is None else type_name(decoded.dtype),
     )
     if decoded.dtype.kind == "c":
         magnitudes = reading.message or "Shown: the magnitudes."
@@ -310,7 +324,15 @@ class PreviewReader:
             self._jobs.aside(load_http)
         if shown:
             self._show(meta, places, is_here=found.estimate.bytes == 0)
-        return Planned(replace(found, grant=self._grant(meta, places)))
+        levels = tuple(
+            ArrayLevel(each.array.path, each.array.shape, each.resolution)
+            for each in self._pyramids.get(array, ())
+        )
+        return Planned(replace(found, grant=self._grant(meta, places), levels=levels))
+
+    @cached_property
+    def _pyramids(self) -> dict[str, list[PyramidLevel]]:
+        return pyramids(internals(self._refs).opened)
 
     def _grant(self, array: ArrayMeta, places: Region) -> str | None:
         """Return what has to be allowed before a part may be read; None if nothing has to."""

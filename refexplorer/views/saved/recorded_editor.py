@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -96,6 +96,15 @@ class Recorder:
         reply, buffers = self.ask(request, **fields)
         self.answers[self.name_of(request, **fields)] = self.placed(reply, buffers)
         return reply, buffers
+
+    def keep_all(self, request: str, arrays: Iterable[str]) -> None:
+        """Keep an answer about the set, and one about each array where the request has one."""
+        operation, _ = self._controller.answers[request]
+        needs = {each.encode_name: each.required for each in msgspec.structs.fields(operation.asks)}
+        if not needs.get("array"):
+            self.keep(request)
+        for path in arrays if "array" in needs else ():
+            self.keep(request, array=path)
 
     def placed(self, reply: Message, buffers: Buffers) -> Message:
         """Return an answer with the places of its buffers, which are kept."""

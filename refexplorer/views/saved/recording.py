@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from refexplorer.views.health.health import StateName
 from refexplorer.views.health.health_controller import HealthSort
 from refexplorer.views.maps.target_listing import TargetQuery
-from refexplorer.views.registry import described
+from refexplorer.views.registry import PARTS, described
 from refexplorer.views.saved.recorded_editor import Packer, Recorder
 from refexplorer.views.tree.tree_controller import ROWS
 from refexplorer.views.wire.requests import Message
@@ -168,11 +168,8 @@ def record(
     hello, _ = recorder.keep("hello")
     wanted = {path: None if part is None else tuple(part) for path, part in read}
     _record_values(recorder, refs, wanted)
-    recorder.keep("overview")
-    recorder.keep("verify.last")
-    recorder.keep("versions.list")
-    for path in (None, *refs.arrays()[:_GRIDS]):
-        recorder.keep("cost.show", array=path)
+    for name in (name for part in PARTS for name in part.recorded):
+        recorder.keep_all(name, refs.arrays()[:_GRIDS])
     # A set of so many keys has more rows, of groups and arrays.
     most, of_level = (sys.maxsize,) * 2 if refs.count <= keys else (keys, _share(refs, keys))
     recording.tree = record_tree(recorder, most, of_level)

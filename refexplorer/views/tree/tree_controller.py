@@ -18,6 +18,7 @@ from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import counted, shorten
 from refexplorer.formats.columns.arrow import text_column
 from refexplorer.refset.contents import internals
+from refexplorer.refset.conventions import finer_levels
 from refexplorer.refset.search import GLOB_MARKS, Matcher
 from refexplorer.refset.tree import Node
 from refexplorer.spec.references import Inline, Kind, NodeType, prefix
@@ -133,7 +134,11 @@ def described(refs: ReferenceSet, folder: str, arrays: Mapping[str, ArrayMeta]) 
 
 
 def data_variables(refs: ReferenceSet, most: int) -> list[str]:
-    """Return the first arrays that are data, group by group, the largest first."""
+    """Return the first arrays that are data, group by group, the largest first.
+
+    Of a pyramid it is the coarsest level.
+    """
+    finer = finer_levels(internals(refs).opened)
     found: list[str] = []
     by_folder: dict[str, dict[str, ArrayMeta]] = {}
     for path in refs.arrays()[:_LOOKED_AT]:
@@ -144,6 +149,7 @@ def data_variables(refs: ReferenceSet, most: int) -> list[str]:
             (math.prod(array.shape) * (array.itemsize or 8), path)
             for path, array in arrays.items()
             if path not in beside
+            and path not in finer
             and math.prod(array.shape) > (_SHORT if len(array.shape) < 2 else 1)
         ]
         found += [path for _, path in sorted(data, key=lambda each: -each[0])]
@@ -268,7 +274,7 @@ class TreeController:
         array = inside.opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
         if array is not None:
             strip = strip_of(self._health, array) if inside.is_counted else None
-            row = replace(row, form=form_of(array), label=label_of(array), strip=strip)
+            row = replace(row, form=array.form_text, label=label_of(array), strip=strip)
         badges = self._health.badges(row.path) if inside.is_counted else None
         cause, changes = self._cause(row, badges), self._changes(row)
         return replace(row, badges=badges, cause=cause, changes=changes)
@@ -413,12 +419,6 @@ class TreeController:
         if found is None:
             raise RefexplorerError("There is no set to compare with: choose one in Compare.")
         return ChangedKeys(found)
-
-
-def form_of(array: ArrayMeta) -> str:
-    """Return shape and data type in a few characters."""
-    lengths = " \N{MULTIPLICATION SIGN} ".join(f"{length:,}" for length in array.shape)
-    return f"{lengths} {array.dtype}".strip()
 
 
 def label_of(array: ArrayMeta) -> str | None:

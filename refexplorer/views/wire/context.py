@@ -192,8 +192,7 @@ class ViewContext:
     show: Callable[[ReferenceSet], None] | None = None
     # None where the set has no versions, or whoever looks may not read them
     versions: RepositoryVersions | None = None
-    # Whether who looks may write files on this machine
-    can_write: bool = True
+    can_write: bool = True  # Whether who looks may write files on this machine
     # Shows where a key comes from in an editor; None where there is none beside the explorer
     edit: Callable[[str], None] | None = None
 

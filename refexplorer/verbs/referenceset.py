@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from refexplorer.checks.sorting import Decode
     from refexplorer.checks.terms import CheckTerms, ReadTerms
     from refexplorer.io.fetch.targets import Targets
+    from refexplorer.io.reading.chunks import Reading
     from refexplorer.io.reading.code import CodeContext
     from refexplorer.io.reading.filesystem import ReferenceFileSystem
-    from refexplorer.io.reading.readings import Reading
     from refexplorer.io.reading.selection import ArrayReading, Estimate, SelectionPart
     from refexplorer.io.reading.trace import Trace
     from refexplorer.spec.findings import Locator

@@ -15,6 +15,7 @@ from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.chunks import ArrayValues
 from refexplorer.io.reading.readings import ChunkState
+from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.verbs.differing import reference_text
 from refexplorer.views.preview.regions import (
     Region,
@@ -33,7 +34,6 @@ from refexplorer.views.preview.values import (
     physical,
     subtract_integers,
     thinning,
-    type_name,
 )
 from refexplorer.views.wire.context import FailureLog, ViewContext
 from refexplorer.views.wire.jobs import JobReport
@@ -209,37 +209,35 @@ def _read(
 ) -> _ReadSide:
     name, reference = side.refs.source.name, _reference(side.refs, array, key, places)
 
-    def told(
-        state: str | None, dtype: str, message: str | None, grant: str | None = None
-    ) -> ComparedSide:
+    dtype = "" if array is None else type_name(array.dtype)
+
+    def told(state: str | None, message: str | None, grant: str | None = None) -> ComparedSide:
         return ComparedSide(name, reference, state, dtype, message, grant)
 
     if array is None:
-        return _ReadSide(told(None, "", "The set has no such array."))
+        return _ReadSide(told(None, "The set has no such array."))
     if len(array.shape) != len(places):
         rank = f"The array has {len(array.shape)} dimensions here, not {len(places)}."
-        return _ReadSide(told(None, array.dtype, rank))
+        return _ReadSide(told(None, rank))
     if not all(map(len, places)):
-        return _ReadSide(
-            told(None, array.dtype, "The arrays have no part of this chunk in common.")
-        )
+        return _ReadSide(told(None, "The arrays have no part of this chunk in common."))
     try:
         found = side.chunks.read(array, places, report)
     except AccessError as error:
         state = "ask" if error.grant else "failed"
-        return _ReadSide(told(state, array.dtype, error.fact, error.grant or None))
+        return _ReadSide(told(state, error.fact, error.grant or None))
     except RefexplorerError as error:
-        return _ReadSide(told("failed", array.dtype, str(error)))
+        return _ReadSide(told("failed", str(error)))
     if found.values is None:
-        return _ReadSide(told("failed", array.dtype, found.message))
+        return _ReadSide(told("failed", found.message))
     fetched = np.zeros(tuple(map(len, places)))
     hide_unread(array, places, found.states, fetched)
     message = found.message
     if found.state is ChunkState.FILL:
         message = f"There is no reference: it reads as the fill value, {found.fill}."
     meant = physical(array, found, Decoding())
-    side_told = told(found.state.value, array.dtype, message)
-    side_told = replace(side_told, value_type=type_name(meant.decoded))
+    side_told = told(found.state.value, message)
+    side_told = replace(side_told, value_type=type_name(meant.decoded.dtype))
     return _ReadSide(side_told, meant, ~np.isnan(fetched))
 
 

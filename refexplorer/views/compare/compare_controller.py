@@ -221,11 +221,9 @@ class CompareController:
 def _form(refs: ReferenceSet, path: str) -> str | None:
     """Return shape and data type of an array; None where there is none."""
     try:
-        array = refs.array(path)
+        return refs.array(path).form_text
     except KeyError:
         return None
-    lengths = " \N{MULTIPLICATION SIGN} ".join(f"{length:,}" for length in array.shape)
-    return f"{lengths} {array.dtype}".strip()
 
 
 def change_row(change: KeyChange) -> ChangeRow:

@@ -17,6 +17,7 @@ from refexplorer.io.decode.steps import shard_layout
 from refexplorer.refset.chunk_grid import StateCounts
 from refexplorer.refset.contents import internals
 from refexplorer.spec.codes import Severity
+from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.code.cells import code_of_verify
 from refexplorer.views.health.health import ChunkHealth, HealthColumns
 from refexplorer.views.health.time_axes import TimeRange, TimeRanges
@@ -252,7 +253,7 @@ class HealthTable:
             array.path,
             array.shape,
             array.chunks,
-            array.dtype,
+            type_name(array.dtype),
             columns.states.sizes[place],
             _counts(columns, place),
             errors,

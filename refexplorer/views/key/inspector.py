@@ -20,6 +20,7 @@ from refexplorer.io.decode.steps import shard_layout
 from refexplorer.refset.contents import internals
 from refexplorer.spec.keys import NodeType
 from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
+from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.code.cells import code
 from refexplorer.views.preview.regions import ChunkRuns, chunk_runs
 from refexplorer.views.wire.messages import Count
@@ -135,7 +136,7 @@ def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> ArrayItem:
         meta.shape,
         meta.chunks,
         meta.grid,
-        meta.dtype,
+        type_name(meta.dtype),
         meta.codecs,
         _plain(meta.fill_value),
         meta.dimensions,

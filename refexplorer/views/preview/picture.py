@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from refexplorer.io.decode.sizes import Index, overlap, place_count
 from refexplorer.io.reading.readings import ChunkState, Reading, overall
+from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.preview.axes import Coordinate, coordinates_of
 from refexplorer.views.preview.reading_model import ReadingModel, counts_of, lost_of, triples
 from refexplorer.views.preview.regions import (
@@ -30,7 +31,6 @@ from refexplorer.views.preview.values import (
     Physical,
     integers_of,
     physical,
-    type_name,
     value_text,
 )
 from refexplorer.views.wire.jobs import JobReport
@@ -290,7 +290,7 @@ class Picture:
 
     def _meant(self, found: Reading) -> Physical:
         meant = physical(self._array, found, self._decoding)
-        self._blank = replace(self._blank, value_type=type_name(meant.decoded))
+        self._blank = replace(self._blank, value_type=type_name(meant.decoded.dtype))
         return meant
 
     def _coordinates(self) -> tuple[Coordinate, ...]:

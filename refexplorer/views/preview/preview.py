@@ -17,6 +17,7 @@ from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.selection import Estimate, estimate_keys
 from refexplorer.io.reading.trace_value import trace_value
 from refexplorer.spec.references import Base64, Inline, Kind, Range
+from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.code.cells import code_of_slices
 from refexplorer.views.preview.axes import coordinates_of, first_look, labels_of, sides_of
 from refexplorer.views.preview.netcdf import Cells, netcdf
@@ -54,7 +55,6 @@ from refexplorer.views.preview.values import (
     shown_of,
     texts,
     thinning,
-    type_name,
     value_text,
 )
 from refexplorer.views.wire.context import ViewContext
@@ -169,7 +169,7 @@ def _shown(
         shape=decoded.shape,
         times=meant.times,
         message=found.message,
-        value_type="" if meant.numbers is None else type_name(decoded),
+        value_type="" if meant.numbers is None else type_name(decoded.dtype),
     )
     if decoded.dtype.kind == "c":
         magnitudes = reading.message or "Shown: the magnitudes."

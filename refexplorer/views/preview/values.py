@@ -347,11 +347,6 @@ def extremes_of(known: ArrayValues) -> tuple[str, str] | None:
     return value_text(known.min()), value_text(known.max())
 
 
-def type_name(values: ArrayValues) -> str:
-    """Return the data type of decoded values."""
-    return str(values.dtype.newbyteorder("=").name)
-
-
 def integers_of(values: ArrayValues, numbers: ArrayValues) -> ArrayValues | None:
     """Return integers and ticks of times as such; None where float64 has all of them exactly."""
     if values.dtype.kind in "iu":

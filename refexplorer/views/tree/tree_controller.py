@@ -149,7 +149,7 @@ class TreeController:
         array = inside.opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
         if array is not None:
             strip = strip_of(self._health, array) if inside.is_counted else None
-            row = replace(row, form=form_of(array), label=label_of(array), strip=strip)
+            row = replace(row, form=array.form_text, label=label_of(array), strip=strip)
         badges = self._health.badges(row.path) if inside.is_counted else None
         cause, changes = self._cause(row, badges), self._changes(row)
         return replace(row, badges=badges, cause=cause, changes=changes)
@@ -294,12 +294,6 @@ class TreeController:
         if found is None:
             raise RefexplorerError("There is no set to compare with: choose one in Compare.")
         return ChangedKeys(found)
-
-
-def form_of(array: ArrayMeta) -> str:
-    """Return shape and data type in a few characters."""
-    lengths = " \N{MULTIPLICATION SIGN} ".join(f"{length:,}" for length in array.shape)
-    return f"{lengths} {array.dtype}".strip()
 
 
 def label_of(array: ArrayMeta) -> str | None:

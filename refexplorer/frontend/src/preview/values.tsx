@@ -103,7 +103,7 @@ export function Values({ session, reading, values, integers, part: menu, places 
   const isFree = ({ dimension }: Axis) => !/^\d+$/.test(asking?.[dimension] ?? "");
   const move = (axis: Axis, to: number) =>
     session.set({ steps: steps.map((old, dimension) => (dimension === axis.dimension ? to : old)) });
-  const isBytes = isColoured && reading.dtype.endsWith("u1") && limits.join("") === "";
+  const isBytes = isColoured && reading.dtype === "uint8" && limits.join("") === "";
   const domain = isBytes ? ([0, 255] as [number, number]) : domainOf(reading, found, limits);
   const single = reading.state === "fill" || values.length === 1 || domain === null;
   const head = (
@@ -311,10 +311,6 @@ function only(values: Float64Array, { state }: ReadingModel, textOf: (index: num
 const FALSE_IS_MISSING =
   ": NaN stands for the fill value, as in xarray; without “scale and offset” it is shown as it is";
 
-function isBoolean(dtype: string): boolean {
-  return dtype === "bool" || dtype.endsWith("b1");
-}
-
 /** As unpacking meant it: 29.189999999999998 is 29.19; digits that no arithmetic left over stay. */
 function readable(text: string): string {
   if (!/^-?\d+\.\d{12,}$/.test(text)) return text;
@@ -328,7 +324,7 @@ function Caption({ reading, session }: { reading: ReadingModel; session: Explore
     `${shape.map(count).join(" × ") || "one value"} of ${dtype}`,
     extremes ? `${extremes.map(readable).map(grouped).join(" to ")}${units && !times ? ` ${units}` : ""}` : "",
     ...["-inf", "inf"].map((sign, i) => (infinite[i]! > 0 ? `${count(infinite[i]!)} ${sign}` : "")),
-    missing > 0 ? `${count(missing)} missing${isBoolean(dtype) ? FALSE_IS_MISSING : ""}` : "",
+    missing > 0 ? `${count(missing)} missing${dtype === "bool" ? FALSE_IS_MISSING : ""}` : "",
     `${seconds.toFixed(seconds < 1 ? 2 : 1)} s`,
   ];
   return (

@@ -208,7 +208,7 @@ class KeyDetails:
 
     def _size(self, key: str, reference: Url) -> int:
         """Ask how large a whole file is."""
-        place = self._targets.wanted(key, reference).place
+        place = self._targets.range_of(key, reference).place
         size = wait_for(self._targets.facts(place)).size
         if size is None:
             raise RefexplorerError(

@@ -81,6 +81,12 @@ from .spec.references import (
 from .spec.zarr_metadata import ArrayMeta as ArrayMeta
 from .spec.derivation import TraceStep as TraceStep
 from .verbs.opening import Expansion as Expansion
+from .verbs.preflight import (
+    Barrier as Barrier,
+    Era as Era,
+    Preflight as Preflight,
+    preflight as preflight,
+)
 from .spec.codes import schema as schema
 from .hosts.notebook.editor import TemplateEditor as TemplateEditor
 from .hosts.notebook.editor import Exercises as Exercises

@@ -7,7 +7,8 @@ rule can have a gap, so that levels, overpasses and Gaussian latitudes have none
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -101,6 +102,24 @@ class AxisValues:
                 found = found * seconds
         self.is_there = is_there & ~np.isnan(found)
         self.values: np.ndarray = found
+
+    @classmethod
+    def joined(cls, parts: Sequence[AxisValues]) -> AxisValues:
+        """Return the values of several, one after the other, in the units of the first."""
+        found = copy(parts[0])  # nothing is known of it yet
+        found.__dict__ = {n: v for n, v in vars(found).items() if n not in _DERIVED}
+        found.values = np.concatenate([each.values + each.offset_to(found) for each in parts])
+        found.is_there = np.concatenate([each.is_there for each in parts])
+        return found
+
+    @property
+    def since(self) -> float:
+        """The seconds from 1970 to its epoch; 0 of what has no dates, or of another calendar."""
+        return float(self._epoch) if np.isfinite(self._epoch) else 0.0
+
+    def offset_to(self, other: AxisValues) -> float:
+        """Return what makes its times those of another axis, whose epoch may be another."""
+        return self.since - other.since
 
     @cached_property
     def kept(self) -> np.ndarray:
@@ -218,6 +237,9 @@ class AxisValues:
             if count >= 1 and abs(count - round(count)) < _SAME_STEP:
                 return counted(round(count), unit)
         return f"{abs(step):.6g} seconds"
+
+
+_DERIVED = {"kept", "index", "steps", "step", "months"}
 
 
 def _even_step(steps: np.ndarray) -> float | None:

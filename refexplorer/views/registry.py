@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 from refexplorer.views.advice.cost_view import CostView
 from refexplorer.views.compare.beside import BesideController
 from refexplorer.views.compare.compare_controller import CompareController
+from refexplorer.views.compare.repairs import Repairing
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.geo.map_controller import MapController
@@ -66,7 +67,7 @@ PARTS: list[ExplorerPart] = [
     ExplorerPart("key", "Key", "One key", (KeyDetails,), look=False),
     ExplorerPart(
         "set", "The set", "The set",
-        (HealthTable, FilesCompared, Overview, VersionPicker), look=False, alone=False,
+        (HealthTable, FilesCompared, Repairing, Overview, VersionPicker), look=False, alone=False,
     ),
 ]  # fmt: skip
 """In the order of the switch; the first one has no name in an address."""

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import details, looked_at, open_in_host, open_on_page, show, violations
+import refexplorer as rx
+from refexplorer import demo
+from tests.helpers.browsing import (
+    details,
+    looked_at,
+    open_in_host,
+    open_on_page,
+    show,
+    violations,
+    violations_in_both_colours,
+)
 from tests.helpers.hosts import PanelPage
 
 BROKEN = """
 import refexplorer as rx
+from refexplorer import demo
 from refexplorer import demo
 rx.explore(demo.path("broken.json"))
 """
@@ -79,7 +92,7 @@ def test_the_set_is_compared_with_its_files(broken: Locator) -> None:
     about.get_by_role("button", name="Compare with the files").click()
     found = about.get_by_role("list", name="What differs from the files")
     expect(found).to_be_visible()
-    expect(broken.get_by_text("What to do: refexplorer repair SET --dry-run")).to_be_visible()
+    expect(about.get_by_role("button", name="Repair …")).to_be_visible()
     expect(heads.filter(has_text="Differs from file")).to_have_count(1)
     expect(about.get_by_role("button", name="Compare again")).to_be_visible()
     expect(broken.get_by_text("Not compared: ")).to_be_visible()
@@ -87,6 +100,25 @@ def test_the_set_is_compared_with_its_files(broken: Locator) -> None:
     assert violations(broken.page, within=".jp-OutputArea-output" if lab else None) == []
     found.get_by_title("Show the array").first.click()
     expect(details(broken, "Key")).to_be_visible()
+
+
+def test_repairing_shows_what_would_change_first(
+    panel_page: PanelPage, page: Page, tmp_path: Path
+) -> None:
+    page.goto(f"{panel_page.owned}&source=demo/broken.json")
+    page.get_by_role("button", name="Repair …").first.click()
+    repair = page.get_by_role("region", name="Repair")
+    expect(repair.get_by_role("status")).to_have_text(
+        "9 keys changed; the repaired set: the same as its files."
+    )
+    changes = repair.get_by_role("list", name="Keys that would change")
+    expect(changes.get_by_role("listitem")).to_have_count(9)
+    assert violations_in_both_colours(page) == []
+    output = tmp_path / "new.json"
+    repair.get_by_role("textbox", name="New file").fill(str(output))
+    repair.get_by_role("button", name="Write").click()
+    expect(repair).to_contain_text("✓ 60 keys written to")
+    assert rx.open_references(output).allowing(demo.path("sst.v1.json").parent).verify().good
 
 
 def test_the_table_sorts_by_keyboard(broken: Locator) -> None:

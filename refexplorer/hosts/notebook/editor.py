@@ -116,8 +116,8 @@ class TemplateEditor(StaticWidget):
             self.send(reply, attached)
         self._take()
 
-    def _show(self, references: ReferenceSet) -> None:
-        self.explore()
+    def _show(self, references: ReferenceSet, key: str) -> None:
+        self.explore().selection = key
 
     def _take(self) -> None:
         """Let the traits say what the controller holds."""

@@ -92,5 +92,5 @@ def _editor(tab: OpenTab) -> tuple[EditorController, Message]:
     return controller, {"document": tab.document}
 
 
-def _refuse(references: ReferenceSet) -> None:
+def _refuse(references: ReferenceSet, key: str) -> None:
     raise RefexplorerError("Save the file, then press “Open as reference set” above.")

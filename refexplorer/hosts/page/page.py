@@ -30,7 +30,7 @@ from refexplorer.hosts.page.openings import OpeningWatch
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
-from refexplorer.views.registry import EXPLORER, SCREENS, addressed, described, screens
+from refexplorer.views.registry import EDITOR, EXPLORER, SCREENS, addressed, described, screens
 from refexplorer.views.wire.messages import Bytes, Event
 from refexplorer.views.wire.requests import (
     Buffers,
@@ -178,10 +178,22 @@ class EditorView(View):
     # Not `document`, as in a notebook: Bokeh's models have another use for that name.
     text = param.String(doc="The text as it is in the editor.")
 
-    def __init__(self, editor: EditorController, explore: Callable[[ReferenceSet], None]) -> None:
+    def __init__(
+        self, editor: EditorController, explore: Callable[[ReferenceSet, str], None]
+    ) -> None:
         # what concerns the page is done in a turn of it
-        editor.show = lambda references: self._turns.soon(explore, references)
+        editor.show = lambda references, key: self._turns.soon(explore, references, key)
         super().__init__(editor, text=editor.document)
+        self._editor = editor
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether the text is another one than at first."""
+        return self._editor.is_edited
+
+    def choose(self, key: str) -> None:
+        """Show where a key comes from."""
+        self._editor.choose(key)
 
 
 class PieceWanted(Event, frozen=True, tag="piece"):
@@ -298,6 +310,7 @@ class ServedPage:
         self._threads = ThreadPoolExecutor(OPENINGS, thread_name_prefix="refexplorer-opening")
         self._begun = 0
         self._editor_notice = ""
+        self._chosen = ""  # The key that the editor shows when it is made
         self._made: dict[str, View] = {}
         self._making: dict[str, object] = {}
         self._explorer: ExplorerView | None = None
@@ -336,6 +349,7 @@ class ServedPage:
         """Put a set into the explorer, whatever is shown."""
         self._references = references
         self._source = source if is_shareable(source) else ""
+        self._chosen = ""
         self._making.pop("editor", None)
         if (editor := self._made.pop("editor", None)) is not None:
             editor.close()  # its text is that of the set before; exercises stay
@@ -355,6 +369,8 @@ class ServedPage:
                 grants=lambda other: self._library.grants(other),
             ),
             versions=library.versions(references),
+            can_write=self._is_owner,
+            edit=lambda key: self._turns.soon(self._edit, key),
             show=lambda version: self._turns.soon(self._show_version, explorer, version),
         )
         explorer.param.watch(lambda _: self._turns.soon(self._tell), "here")
@@ -392,16 +408,34 @@ class ServedPage:
         else:
             self._turn(self._frame.view)
 
-    def _explore_edited(self, name: str, asker: View, references: ReferenceSet) -> None:
-        """Explore what the text of a view makes.
+    def _edit(self, key: str) -> None:
+        """Show in the editor where a key comes from."""
+        self._chosen = key
+        self._turn(EDITOR.name)
+        if isinstance(view := self._made.get(EDITOR.name), EditorView):
+            view.choose(key)
+
+    def _select(self, key: str) -> None:
+        if key and self._explorer is not None:
+            self._explorer.selection = key
+
+    def _explore_edited(self, name: str, asker: View, references: ReferenceSet, key: str) -> None:
+        """Explore what the text of a view makes; what is explored already, if it was not changed.
 
         Who turned to another view meanwhile stays there; a set that was opened meanwhile, too.
         """
-        if asker is not self._made.get(name):
+        if not isinstance(asker, EditorView) or asker is not self._made.get(name):
+            return
+        is_shown = self._explorer is not None and name == EDITOR.name and not self._editor_notice
+        if is_shown and not asker.is_edited:
+            self._select(key)
+            if self._frame.view == name:
+                self._turn(EXPLORER)
             return
         references.source = replace(references.source, name=_EDITED)
         self._source = ""
         self._explore(references)
+        self._select(key)
         self._frame.title = _EDITED
         self._turn(EXPLORER if self._frame.view == name else self._frame.view)
 
@@ -575,7 +609,11 @@ class ServedPage:
                 return
             if name == "editor":
                 self._editor_notice = notice
-            view = EditorView(controller, lambda edited: self._explore_edited(name, view, edited))
+            view = EditorView(
+                controller, lambda edited, key: self._explore_edited(name, view, edited, key)
+            )
+            if name == EDITOR.name and self._chosen:
+                controller.choose(self._chosen)
             self._made[name] = view
             self._views.append(view)
             self._see(self._frame.view)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,7 @@ from refexplorer.core.limits import check_expandable
 from refexplorer.core.masking import KEYS, masked
 from refexplorer.core.text import array_text, counted, escape, items, shown
 from refexplorer.formats.columns.table import Table
-from refexplorer.io.access import AccessPolicy, allowed_names
-from refexplorer.io.fetch.targets import Targets
+from refexplorer.io.access import allowed_names
 from refexplorer.refset.contents import Contents, internals
 from refexplorer.refset.opened_set import OpenedSet, table_of
 from refexplorer.refset.writing.json import Renames, retargeted
@@ -44,21 +43,22 @@ _CHARS = 500  # characters of a sentence: a file may hold any text
 class RepairContext:
     """How the set and what is made of it are verified: all on the same terms."""
 
-    original: ReferenceSet  # The set; what may be read of it may be read of all
-    # values, allow, storage_options: As `repair` takes them
-    values: str
-    allow: tuple[str, ...]
-    storage_options: Mapping[str, Any] = field(repr=False)
+    original: ReferenceSet
+    reading: ReadTerms  # What may be read of it, and of all that is made of it
+    values: str  # As `repair` takes it
+
+    def reads(self, refs: ReferenceSet) -> ReadTerms:
+        """Return what may be read of one of them."""
+        source, terms = self.original.source, self.reading
+        location = refs.source.location
+        if source.location is not None and location != source.location:
+            terms = replace(terms, allow=(*terms.allow, source.location))
+        base = "/refs" if refs.source.form == "V1" else ""
+        return replace(terms.of(source), location=location, base=base, recorded={})
 
     def verify(self, refs: ReferenceSet, watch: AuditWatch) -> Report:
         """Verify one of them."""
-        source, allow = self.original.source, self.allow
-        if source.location is not None and refs.source.location != source.location:
-            allow = (*allow, source.location)
-        location, limits = refs.source.location, self.original.limits
-        reading = ReadTerms(location, allow, limits, self.storage_options).of(source)
-        base = "/refs" if refs.source.form == "V1" else ""
-        reading = replace(reading, base=base, recorded={})
+        source, reading = self.original.source, self.reads(refs)
         terms = CheckTerms.of_verb("verify" if self.values == "none" else "verify --values")
         inside = internals(refs)
         look = FilesLook(inside.opened, reading, terms, self.values, remake=True)
@@ -331,14 +331,25 @@ def repair(
         check_output(refs, Path(output), None, Conversion(form=form, overwrite=overwrite))
     check_expandable(refs.count, refs.limits)
     options = refs.storage_options if storage_options is None else storage_options
-    context = RepairContext(refs, values, (*refs.allowed, *allowed_names(allow)), options)
-    result = _repair_in_rounds(_rename_targets(refs, renames), context, watch)
+    names = (*refs.allowed, *allowed_names(allow))
+    reading = ReadTerms(refs.source.location, names, refs.limits, options)
+    result = repair_on(reading, refs, renames=renames, values=values, watch=watch)
     if output is not None:
         result.write(output, form=form, overwrite=overwrite)
     return result
 
 
-def _repair_in_rounds(refs: ReferenceSet, context: RepairContext, watch: AuditWatch) -> Repair:
+def repair_on(
+    reading: ReadTerms,
+    refs: ReferenceSet,
+    *,
+    renames: Sequence[tuple[str, str]] = (),
+    values: str = "none",
+    watch: AuditWatch = lambda progress: True,
+) -> Repair:
+    """Repair a set with what may be read on given terms; nothing is written."""
+    context = RepairContext(refs, reading, values)
+    refs = _rename_targets(refs, renames)
     before = after = context.verify(refs, watch)
     reasons: dict[tuple[str, str], None] = {}
     refused: dict[str, str] = {}
@@ -365,9 +376,7 @@ def _improve(
     opened = internals(refs).opened
     table = table_of(opened.parts)
     arrays = {path: meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))}
-    policy = AccessPolicy(refs.source.location, context.allow)
-    targets = Targets(policy, context.storage_options, refs.limits)
-    law = RepairLaw(report, opened, targets, refs.limits)
+    law = RepairLaw(report, opened, context.reads(refs).targets(), refs.limits)
     patch = plan(report, table, arrays).without(refused)
     reasons |= dict.fromkeys(patch.reasons)
     while True:

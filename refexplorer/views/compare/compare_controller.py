@@ -192,7 +192,7 @@ class CompareController:
         numbers = found.tree.numbers(folder, change)
         start = max(start, 0)
         shown: np.ndarray = numbers[start : start + min(max(n, 0), ROWS)]
-        rows = tuple(map(_row, found.rows_at(shown)))
+        rows = tuple(map(change_row, found.rows_at(shown)))
         return ChangePage(start, len(numbers), rows)
 
     @job(
@@ -228,7 +228,8 @@ def _form(refs: ReferenceSet, path: str) -> str | None:
     return f"{lengths} {array.dtype}".strip()
 
 
-def _row(change: KeyChange) -> ChangeRow:
+def change_row(change: KeyChange) -> ChangeRow:
+    """Show a key that differs in a few words."""
     mark = MARKS[change.change]
     return ChangeRow(mark, change.change, change.key, _cut(change.before), _cut(change.after))
 

@@ -108,11 +108,17 @@ class DocumentChanged(Event, frozen=True, tag="document"):
     document: str
 
 
+class KeyChosen(Event, frozen=True, tag="chosen"):
+    """Another view shows where a key comes from."""
+
+    key: str
+
+
 class TemplatesTried(Event, frozen=True, tag="tried"):
     """Python tries other templates."""
 
 
-def _show_nowhere(references: ReferenceSet) -> None:
+def _show_nowhere(references: ReferenceSet, key: str) -> None:
     raise RefexplorerError("An explorer cannot be opened here.")
 
 
@@ -123,7 +129,7 @@ class EditorController:
     goes blank under the hands.
     """
 
-    events = (SourceChanged, DocumentChanged, TemplatesTried, RowsChanged)
+    events = (SourceChanged, DocumentChanged, KeyChosen, TemplatesTried, RowsChanged)
 
     def __init__(
         self,
@@ -133,7 +139,9 @@ class EditorController:
         limits: Limits | None = None,
     ) -> None:
         self.post: Post = nowhere
-        self.show: Callable[[ReferenceSet], None] = _show_nowhere  # Opens an explorer
+        # Opens an explorer, at a key unless that is empty
+        self.show: Callable[[ReferenceSet, str], None] = _show_nowhere
+        self._chosen = ""
         self.version = 0
         self._limits = limits
         self._lock = threading.RLock()
@@ -217,7 +225,10 @@ class EditorController:
     def hello(self) -> Welcome:
         """Begin."""
         return self._shown_as(
-            Welcome, help=Help(PART_HELP, FILTER_HELP), examples=tuple(example_sets())
+            Welcome,
+            help=Help(PART_HELP, FILTER_HELP),
+            examples=tuple(example_sets()),
+            chosen=self._chosen,
         )
 
     @request("window")
@@ -286,9 +297,19 @@ class EditorController:
             raise RefexplorerError(f"`{key}` is not a key of the last valid text.") from None
 
     @request("explore")
-    def explore(self) -> None:
+    def explore(self, key: str = "") -> None:
         """Open the last good set: the page turns to its explorer, a notebook shows one below."""
-        self.show(self.opened())
+        self.show(self.opened(), key)
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether the text is another one than at first."""
+        return self.document != self._start
+
+    def choose(self, key: str) -> None:
+        """Show where a key comes from."""
+        self._chosen = key
+        self.post(*event(KeyChosen(key)))
 
     @request("format")
     def format(self) -> None:

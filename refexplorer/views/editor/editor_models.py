@@ -96,6 +96,7 @@ class Welcome(Replaced, frozen=True, kw_only=True):
     help: Help
     examples: tuple[str, ...]  # The titles of the texts that can be put into the editor
     exercises: tuple[ListedExercise, ...] | UnsetType = UNSET  # All of them, with exercises only
+    chosen: str = ""  # The key whose derivation is shown; empty for none
 
 
 class Remarks(Struct, frozen=True):

@@ -22,6 +22,7 @@ from refexplorer.views.code.cells import code
 from refexplorer.views.compared import Comparison, OtherSets
 from refexplorer.views.editor.specification import CodePage, code_page
 from refexplorer.views.key.inspector import KeyShown, absent_item, item, surroundings
+from refexplorer.views.key.key_details import KeyDetails
 from refexplorer.views.maps.chunk_map import ARRAYS_LISTED
 from refexplorer.views.registry import PARTS
 from refexplorer.views.tree.order import data_variables
@@ -111,6 +112,7 @@ class Hello(Struct, frozen=True):
     variables: tuple[str, ...] = ()
     # Whether other versions of it may be listed, as of an Icechunk repository
     has_versions: bool = False
+    has_editor: bool = False  # Whether its text is one click away
 
 
 class Notes(Struct, frozen=True):
@@ -166,6 +168,8 @@ class ExplorerController:
         at_once: bool = False,
         show: Callable[[ReferenceSet], None] | None = None,
         versions: RepositoryVersions | None = None,
+        can_write: bool | None = None,
+        edit: Callable[[str], None] | None = None,
     ) -> None:
         self.references = refs
         self.policy = AccessPolicy(
@@ -194,6 +198,8 @@ class ExplorerController:
             self._did,
             show=show,
             versions=own_versions(refs) if versions is None and not served else versions,
+            can_write=not served if can_write is None else can_write,
+            edit=edit if refs.source.form in ("V0", "V1") else None,
         )
         self._parts = [make(context) for part in PARTS for make in part.controllers]
         self.answers = bound([self, self._jobs, *self._parts])
@@ -268,6 +274,7 @@ class ExplorerController:
             tuple(refs.arrays()[:ARRAYS_LISTED]),
             tuple(data_variables(refs, VARIABLES_SHOWN)),
             self.part(VersionPicker).is_possible,
+            self.part(KeyDetails).is_editable,
         )
 
     def _noted(self) -> Notes:

@@ -26,7 +26,7 @@ from refexplorer.views.wire.messages import Count
 from refexplorer.views.wire.requests import job, request
 
 if TYPE_CHECKING:
-    from refexplorer.checks.engine import AuditProgress
+    from refexplorer.checks.engine import AuditProgress, AuditWatch
     from refexplorer.checks.report import Report
     from refexplorer.io.fetch.targets import Targets
     from refexplorer.spec.findings import Finding
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 SHOWN = 200
 """Findings that one answer carries."""
 _FILES = 5  # files that a finding names
-_GRANTS = 8  # places to allow that an answer names
+GRANTS = 8  # places to allow that an answer names
 WORKERS = 2
 """Threads, each with a process that reads files; the page answers others meanwhile."""
 _ORDER = list(Severity)
@@ -46,6 +46,18 @@ def reading_of(refs: ReferenceSet, targets: Targets) -> ReadTerms:
     policy, options = targets.policy, targets.storage_options
     reading = ReadTerms(policy.location, policy.names, refs.limits, options, served=policy.served)
     return reading.of(refs.source)
+
+
+def watched(report: JobReport) -> AuditWatch:
+    """Return what tells a job how far a run is."""
+
+    def watch(progress: AuditProgress) -> bool:
+        done, of = progress.audited, progress.total
+        if of is None:
+            return report(None, None, f"Listing references: {progress.listed:,}")
+        return report(done, of, f"{done:,} of {of:,} references")
+
+    return watch
 
 
 class VerifiedFinding(Struct, frozen=True):
@@ -101,18 +113,11 @@ class FilesCompared:
     ) -> SetVerified:
         """Compare the set with what its files say; then `health.rows` knows what differs."""
         self._did(code_of_verify(values, self._targets.policy.granted))
-
-        def watch(progress: AuditProgress) -> bool:
-            done, of = progress.audited, progress.total
-            if of is None:
-                return report(None, None, f"Listing references: {progress.listed:,}")
-            return report(done, of, f"{done:,} of {of:,} references")
-
         refs, inside = self._refs, internals(self._refs)
         reading = replace(reading_of(refs, self._targets), left_out=())
         terms = CheckTerms.of_verb("verify --values" if values else "verify")
         look = FilesLook(inside.opened, reading, terms, "sample" if values else "none")
-        manner = Manner(workers=WORKERS, watch=watch)
+        manner = Manner(workers=WORKERS, watch=watched(report))
         name = refs.source.name
         found = run(name, inside.opened, inside.findings, reading, terms, look, manner)
         if found.counts.stopped:
@@ -128,7 +133,7 @@ class FilesCompared:
             found.summary,
             tuple(map(self._finding, ordered[:SHOWN])),
             len(ordered),
-            found.counts.grants[:_GRANTS],
+            found.counts.grants[:GRANTS],
         )
 
     def _finding(self, found: Finding) -> VerifiedFinding:

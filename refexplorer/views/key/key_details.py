@@ -24,7 +24,7 @@ from refexplorer.views.preview.values import load_array_libraries
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.messages import Count, ReadOutcome, Real
-from refexplorer.views.wire.requests import Buffers, floats, job
+from refexplorer.views.wire.requests import Buffers, floats, job, request
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -107,6 +107,19 @@ class KeyDetails:
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
         self._targets = context.targets
+        self._edit = context.edit
+
+    @property
+    def is_editable(self) -> bool:
+        """Whether the text of the set can be shown in an editor."""
+        return self._edit is not None
+
+    @request("key.edit")
+    def edit(self, path: str) -> None:
+        """Show in the editor where a key comes from."""
+        if self._edit is None:
+            raise RefexplorerError("There is no editor beside this explorer.")
+        self._edit(self._key(path))
 
     @job("key.explain")
     def explain(self, path: str) -> KeyExplained:

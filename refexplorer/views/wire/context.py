@@ -132,6 +132,10 @@ class ViewContext:
     versions
         Reads the versions of the repository that the set is one of; None where there are none, or
         whoever looks may not read them.
+    can_write
+        Whether who looks may write files on this machine.
+    edit
+        Shows where a key comes from in an editor; None where there is none beside the explorer.
     """
 
     references: ReferenceSet
@@ -143,3 +147,5 @@ class ViewContext:
     did: Callable[[str], None] = _nothing
     show: Callable[[ReferenceSet], None] | None = None
     versions: RepositoryVersions | None = None
+    can_write: bool = True
+    edit: Callable[[str], None] | None = None

@@ -29,6 +29,8 @@ def shown(page: ServedPage) -> list[type]:
 
 def explore_edited(editor: View) -> None:
     """Let Python come to it now, whatever the page shows."""
+    controller = editor._controller
+    controller.handle({"id": "t:0", "op": "edit", "document": '{"a": "text"}'}, [])
     ((answer, _),) = editor._controller.handle({"id": "t:1", "op": "explore"}, [])
     assert "error" not in answer
 

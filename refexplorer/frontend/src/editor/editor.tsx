@@ -98,7 +98,7 @@ export function Editor({ host, root }: ViewProps) {
         <Code session={session} help={help} root={root} view={view} />
         <div class="results">
           <Table session={session} stale={reply?.good === false} />
-          <DerivationPanel tracing={session.tracing} jump={jump} />
+          <DerivationPanel tracing={session.tracing} jump={jump} explore={(key) => void session.explore(key)} />
           {side === "readers" && <Readers session={session} />}
           {side === "trying" && <Trying session={session} />}
           {side === "shorter" && <ShorterPanel shortening={session.shortening} />}

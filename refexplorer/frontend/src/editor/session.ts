@@ -110,6 +110,7 @@ export class EditorSession extends Store<EditorState> {
       this.wire.on("document", ({ document }) => this.follow(document)),
       this.wire.on("changed", ({ version, total }) => this.show(version, total)),
       this.wire.on("opened", () => void this.open()),
+      this.wire.on("chosen", ({ key }) => void this.goTo(key)),
       this.wire.on("tried", () => this.edited(this.text)),
       this.onLink(() => void this.open()),
     ];
@@ -138,6 +139,7 @@ export class EditorSession extends Store<EditorState> {
       this.tasks.list(hello.exercises ?? []);
       await this.begunBy(hello);
       this.set({ help: hello.help, examples: hello.examples });
+      if (hello.chosen !== "") await this.goTo(hello.chosen);
     } catch (error) {
       this.set({ failure: (error as Error).message });
     }
@@ -284,10 +286,10 @@ export class EditorSession extends Store<EditorState> {
     this.rows.reset(this.rows.total, true);
   }
 
-  /** Opens the last good set in the explorer. */
-  async explore(): Promise<void> {
+  /** Opens the last good set in the explorer, at a key unless that is empty. */
+  async explore(key = ""): Promise<void> {
     try {
-      await this.wire.request("explore");
+      await this.wire.request("explore", { key });
       this.set({ failure: null });
     } catch (error) {
       this.set({ failure: (error as Error).message });

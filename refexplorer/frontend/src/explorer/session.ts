@@ -9,6 +9,7 @@ import { Costs } from "../advice/costs.ts";
 import { Besides } from "../beside/besides.ts";
 import { Health, type ChunkState } from "../health/health.ts";
 import { Comparing } from "../compare/comparing.ts";
+import { Repairing } from "../health/repairing.ts";
 import { Verifying } from "../health/verifying.ts";
 import { Earth } from "../geo/earth.ts";
 import { KeyDetails } from "../key/keydetails.ts";
@@ -31,6 +32,7 @@ export class ExplorerSession extends Views<ExplorerState> {
   readonly health = this.view(new Health(this.wire, () => this.counted()));
   readonly costs = this.view(new Costs(this.wire));
   readonly verifying = this.view(new Verifying(this.wire, () => this.health.load()));
+  readonly repairing = this.view(new Repairing(this.wire));
   readonly details = this.view(new KeyDetails(this.wire));
   readonly comparing = this.view(new Comparing(this.wire, () => this.marked()));
   readonly thumbnails = this.view(new Thumbnails(this.wire));
@@ -193,6 +195,17 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** Shows what is known of the selection, or of the set, on the right. */
   showDetails(aboutSet = false): void {
     this.set({ aboutSet, isAside: true });
+  }
+
+  /** Shows in the template editor where a key comes from. */
+  async edit(path: string): Promise<void> {
+    await this.wire.request("key.edit", { path });
+  }
+
+  /** Shows what repairing would change. */
+  repair(): void {
+    this.showDetails(true);
+    void this.repairing.plan();
   }
 
   get looks(): PartRecord[] {

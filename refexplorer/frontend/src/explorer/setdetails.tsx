@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { count, counted, KIND_NAMES, KINDS } from "../shared/format.ts";
 import { Files } from "../health/files.tsx";
+import { Repair } from "../health/repair.tsx";
 import { Verified } from "../health/verified.tsx";
 import { Badge, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
@@ -22,6 +23,7 @@ export function SetDetails({ session, hello }: Props) {
   const { facts } = hello;
   return (
     <>
+      <Repair session={session} />
       <SetNotes session={session} hello={hello} />
       <Files session={session} />
       <Verified session={session} />

@@ -105,16 +105,16 @@ function Said({ hello, session }: { hello: Hello; session: ExplorerSession }) {
   const { page } = useStore(session.health);
   const errors = Number(hello.severities?.error ?? 0);
   const warnings = Number(hello.severities?.warning ?? 0);
+  const files = Number(hello.facts.targets) > 0;
   const wrong = page === null ? [] : troubles(page.sums);
   if (hello.notes === null) return <span class="quiet">Checking the references …</span>;
   if (found !== null && !found.good)
-    return <Line mark="✕" tone="bad" text={`${capital(found.verdict)}.`} session={session} />;
+    return <Line mark="✕" tone="bad" text={`${capital(found.verdict)}.`} session={session} isRepairable />;
   if (errors > 0 || wrong.length > 0) {
     const list = wrong.length > 0 ? wrong.join(", ") : counted(errors, "error");
-    return <Line mark="✕" tone="bad" text={`${capital(list)}.`} session={session} />;
+    return <Line mark="✕" tone="bad" text={`${capital(list)}.`} session={session} isRepairable={files} />;
   }
   if (found !== null) return <Line mark="✓" tone="good" text={`${capital(found.verdict)}.`} />;
-  const files = Number(hello.facts.targets) > 0;
   if (warnings > 0) {
     const text = `${counted(warnings, "warning")}${files ? "; the files were not compared" : ""}.`;
     return <Line mark="▲" tone="warn" text={text} session={session} />;
@@ -139,10 +139,11 @@ interface LineProps {
   tone: string;
   text: string;
   session?: ExplorerSession;
+  isRepairable?: boolean;
 }
 
 /** The sentence; where something is wrong, the way to it. */
-function Line({ mark, tone, text, session }: LineProps) {
+function Line({ mark, tone, text, session, isRepairable = false }: LineProps) {
   return (
     <>
       <span class={`verdict-mark ${tone}`} aria-hidden="true">
@@ -152,6 +153,11 @@ function Line({ mark, tone, text, session }: LineProps) {
       {session && (
         <button type="button" class="button" onClick={() => session.run(session.showTrouble())}>
           Show
+        </button>
+      )}{" "}
+      {session && isRepairable && (
+        <button type="button" class="button" onClick={() => session.repair()}>
+          Repair …
         </button>
       )}
     </>

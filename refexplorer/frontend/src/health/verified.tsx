@@ -81,6 +81,11 @@ function Found({ found, session }: { found: SetVerified; session: ExplorerSessio
           <Sentence text={remedy(found)!} />
         </p>
       )}
+      {found.findings.length > 0 && (
+        <button type="button" class="button" onClick={() => session.repair()}>
+          Repair …
+        </button>
+      )}
       <ul class="prose quiet">
         {found.summary.map((sentence) => (
           <li key={sentence}>
@@ -92,12 +97,10 @@ function Found({ found, session }: { found: SetVerified; session: ExplorerSessio
   );
 }
 
-/** What to do about what was found; null where nothing is wrong, or where it must be allowed first. */
+/** What to do where files are missing rather than different; null elsewhere. */
 function remedy({ good, findings, grants }: SetVerified): string | null {
-  if (good || grants.length > 0) return null;
-  if (findings.length === 0)
-    return "What to do: if files were moved, `refexplorer repair SET --rename OLD=NEW` writes a set that names their new place.";
-  return "What to do: `refexplorer repair SET --dry-run` shows which references can be made anew from the files, and what is left to you; `-o NEW` writes them.";
+  if (good || grants.length > 0 || findings.length > 0) return null;
+  return "What to do: if files were moved, `refexplorer repair SET --rename OLD=NEW` writes a set that names their new place.";
 }
 
 /** A finding with the array, the key and the files that it names, each a link. */

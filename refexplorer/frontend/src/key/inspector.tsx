@@ -52,6 +52,7 @@ function Shown({ session, item }: { session: ExplorerSession; item: PathItem }) 
 
 function Reference({ item, session }: { item: PathItem; session: ExplorerSession }) {
   const { details } = session;
+  const { hello } = useStore(session);
   const whole = session.part === "explorer";
   return (
     <section>
@@ -84,7 +85,9 @@ function Reference({ item, session }: { item: PathItem; session: ExplorerSession
         {item.raw !== null && item.url !== null && <Line name="reference">{item.raw}</Line>}
         {item.origin !== null && <Line name="from">{item.origin}</Line>}
       </dl>
-      {item.kind !== null && <Derivation details={details} />}
+      {item.kind !== null && (
+        <Derivation details={details} edit={hello?.has_editor ? () => session.run(session.edit(item.path)) : null} />
+      )}
     </section>
   );
 }
@@ -119,13 +122,16 @@ function isWeb(url: string): boolean {
 }
 
 /** How the key came about, one click away: as it is written, each template, the reference. */
-function Derivation({ details }: { details: KeyDetails }) {
+function Derivation({ details, edit }: { details: KeyDetails; edit: (() => void) | null }) {
   const { explained } = useStore(details);
   if (explained === null) {
     return (
-      <button type="button" class="button" onClick={() => details.explain()}>
-        Show derivation
-      </button>
+      <div class="offer">
+        <button type="button" class="button" onClick={() => details.explain()}>
+          Show derivation
+        </button>
+        {edit !== null && <Go name="in the template editor" go={edit} />}
+      </div>
     );
   }
   if (explained.error !== null) return <Failure sentence={explained.error} />;
@@ -139,6 +145,7 @@ function Derivation({ details }: { details: KeyDetails }) {
     <section class="came" aria-label="Derivation of this key">
       <h3>Derivation, from {explained.answer.origin}</h3>
       <DerivationSteps steps={explained.answer.steps} />
+      {edit !== null && <Go name="Show in the template editor" go={edit} />}
     </section>
   );
 }

@@ -10,14 +10,19 @@ import type { Tracing } from "./tracing.ts";
 interface Props {
   tracing: Tracing;
   jump(place: Place): void;
+  explore(key: string): void;
 }
 
-export function DerivationPanel({ tracing, jump }: Props) {
+export function DerivationPanel({ tracing, jump, explore }: Props) {
   const { derivation, trouble, active } = useStore(tracing);
   if (active < 0 || (derivation === null && trouble === null)) return null;
   return (
     <section class="derivation" aria-label="Derivation of this key">
-      {derivation === null ? <Blank sentence={trouble!} /> : <Steps derivation={derivation} jump={jump} />}
+      {derivation === null ? (
+        <Blank sentence={trouble!} />
+      ) : (
+        <Steps derivation={derivation} jump={jump} explore={explore} />
+      )}
       <button type="button" class="button close" aria-label="Close" onClick={() => tracing.close()}>
         ✕
       </button>
@@ -25,7 +30,7 @@ export function DerivationPanel({ tracing, jump }: Props) {
   );
 }
 
-function Steps({ derivation, jump }: { derivation: Derivation; jump: Props["jump"] }) {
+function Steps({ derivation, jump, explore }: { derivation: Derivation } & Pick<Props, "jump" | "explore">) {
   const { key, number, origin, steps } = derivation;
   return (
     <>
@@ -33,7 +38,10 @@ function Steps({ derivation, jump }: { derivation: Derivation; jump: Props["jump
         <b class="mono">{key}</b>{" "}
         <span class="quiet">
           comes from <code>{origin}</code>; key number {count(number)}, from 0
-        </span>
+        </span>{" "}
+        <button type="button" class="link" onClick={() => explore(key)}>
+          Show in the explorer
+        </button>
       </p>
       <DerivationSteps steps={steps} jump={jump} />
     </>

@@ -1,0 +1,116 @@
+/** Repairing the set: what would change is shown first, then a new file is written. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import type { ExplorerSession } from "../explorer/session.ts";
+import { Failure, Working } from "../shared/asking.tsx";
+import { capital, count, counted } from "../shared/format.ts";
+import { Sentence } from "../shared/parts.tsx";
+import { useStore } from "../shared/store.ts";
+import type { RepairShown } from "../shared/wire.ts";
+
+/** What repairing would change, with the button that writes it; nothing before it is asked for. */
+export function Repair({ session }: { session: ExplorerSession }) {
+  const { repairing } = session;
+  const { id, progress, found, written, error } = useStore(repairing);
+  const section = useRef<HTMLElement>(null);
+  const isShown = id !== null || found !== null || error !== null;
+  useEffect(() => {
+    section.current?.closest(".pane")?.scrollTo({ top: 0 });
+  }, [isShown]);
+  if (!isShown) return null;
+  return (
+    <section class="repair" aria-label="Repair" ref={section}>
+      <h3>Repair</h3>
+      {found !== null && <Found found={found} session={session} />}
+      {id !== null && <Working progress={progress} cancel={() => repairing.stop()} />}
+      {id === null && error !== null && <Failure sentence={error} />}
+      {id === null && found !== null && written === null && found.output !== null && (
+        <Write output={found.output} write={(path) => void repairing.write(path)} />
+      )}
+      {written !== null && (
+        <p class="prose" role="status">
+          ✓ {counted(written.keys, "key")} written to <code>{written.path}</code>, read back and compared with the
+          files.
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Found({ found, session }: { found: RepairShown; session: ExplorerSession }) {
+  const { verdict, repaired, left, notes, changes, change_count: total, grants, obstacle } = found;
+  const more = Number(total) - changes.length;
+  return (
+    <>
+      <p class="prose" role="status">
+        <b>
+          <Sentence text={`${capital(verdict)}.`} />
+        </b>
+      </p>
+      {grants.map((grant) => (
+        <button type="button" key={grant} class="button main-button" onClick={() => void session.repairing.plan(grant)}>
+          Allow {grant}
+        </button>
+      ))}
+      <Sentences title="Would be repaired" sentences={repaired} />
+      <Sentences title="Left as it is" sentences={left} />
+      <Sentences title="Good to know" sentences={notes} />
+      {changes.length > 0 && (
+        <ul class="repair-changes" aria-label="Keys that would change">
+          {changes.map(({ key, mark, before, after }) => (
+            <li key={key}>
+              <button type="button" class="link" onClick={() => session.run(session.reveal(key))}>
+                <span aria-hidden="true">{mark}</span> {key}
+              </button>
+              <del>{before}</del>
+              <ins>{after}</ins>
+            </li>
+          ))}
+          {more > 0 && <li class="quiet">and {count(more)} more</li>}
+        </ul>
+      )}
+      {obstacle !== null && (
+        <p class="prose">
+          <Sentence text={obstacle} />
+        </p>
+      )}
+    </>
+  );
+}
+
+function Sentences({ title, sentences }: { title: string; sentences: readonly string[] }) {
+  if (sentences.length === 0) return null;
+  return (
+    <>
+      <h4>{title}</h4>
+      <ul class="prose">
+        {sentences.map((each) => (
+          <li key={each}>
+            <Sentence text={each} />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Write({ output, write }: { output: string; write(path: string): void }) {
+  const [path, setPath] = useState(output);
+  return (
+    <form
+      class="offer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (path.trim() !== "") write(path.trim());
+      }}
+    >
+      <label class="repair-path">
+        New file <input value={path} onInput={(event) => setPath(event.currentTarget.value)} spellcheck={false} />
+      </label>
+      <button type="submit" class="button main-button">
+        Write
+      </button>
+    </form>
+  );
+}

@@ -6,12 +6,11 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import pyarrow as pa
 
-from refexplorer.checks.axes import NO_VALUES
 from refexplorer.checks.executors import (
     ClusterTerms,
     Doing,
@@ -20,9 +19,8 @@ from refexplorer.checks.executors import (
     do_parts,
     thread_executor,
 )
-from refexplorer.checks.expectations import CheckedFacts, Expectations
 from refexplorer.checks.ledger import Counts, Ledger
-from refexplorer.checks.look.coordinates import ReadArray, look_at_coordinates
+from refexplorer.checks.look.coordinates import AxesLook
 from refexplorer.checks.look.sets import (
     left_out_findings,
     note_references,
@@ -45,7 +43,7 @@ from refexplorer.core.text import counted
 from refexplorer.io.fetch.background import Stopped
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.findings import Finding, Findings, in_order
+from refexplorer.spec.findings import Finding, Findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,36 +248,18 @@ def check(
     opened: OpenedSet,
     findings: Findings,
     diagnostics: tuple[Finding, ...],
-    reading: ReadTerms,
-    read: ReadArray | None,
-    expected: Expected | None,
+    look: AxesLook,
 ) -> Report:
     """Return what is known of a set by itself; its references are not listed.
 
-    `findings` are those of opening, `diagnostics` all; `read` reads coordinates that are in files;
-    `expected` has what must be so.
+    `findings` are those of opening, `diagnostics` all.
     """
     metas = [meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))]
     ledger = Ledger({meta.path: meta.grid for meta in metas})
     note_rejected(ledger, opened, findings, 0)
-    axes, odd, values = look_at_coordinates(opened, reading.limits, reading.base, read)
-    unread = sum(each.why not in ("", NO_VALUES) for each in axes)
-    unknown = [f"{counted(unread, 'coordinate')} could not be read"] if unread and read else []
-    if expected is not None:
-        known = {each.path: each for each in axes}
-        facts = expected.facts(axes=known, values=values, arrays={m.path: m for m in metas})
-        odd += tuple(expected.promises.findings(facts, reading.base))
-        unknown += expected.promises.unknown
-    counts = Counts(opened.count, (), False, LostFiles(), axes=axes, unknown=tuple(unknown))
-    terms = replace(CheckTerms.of_verb("check"), reads_coordinates=read is not None)
-    return Report(source, in_order((*diagnostics, *odd)), ledger, terms, counts, None)
-
-
-class Expected(NamedTuple):
-    """What must be so of a set, and what makes the facts that this is compared with."""
-
-    promises: Expectations
-    facts: Callable[..., CheckedFacts]
+    counts = Counts(opened.count, (), False, LostFiles())
+    terms = CheckTerms.of_verb("check")
+    return Report(source, diagnostics, ledger, terms, counts, None).with_look(look)
 
 
 def _check_count(opened: OpenedSet, limits: Limits) -> None:

@@ -308,8 +308,9 @@ def files_fitting(pattern: str, location: str | None, options: Mapping[str, Any]
     return found
 
 
-def plain_path(url: str) -> str:
-    """Return a URL as it is, a path without detours."""
+def plain_path(url: str, location: str | None = None) -> str:
+    """Return an absolute URL, or a path without detours."""
+    url = resolve(url, location)
     if protocol_of(url) not in (None, "file"):
         return url
     return os.path.normpath(url.removeprefix("file://"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from refexplorer.checks.axes import IN_FILES, NO_VALUES
 from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline, unknowns
 from refexplorer.checks.ledger import CheckedArray, Counts, Ledger
+from refexplorer.checks.look.coordinates import AxesLook
 from refexplorer.checks.look.targets import RESULTS as REFERENCES
 from refexplorer.checks.records import RESULTS
 from refexplorer.checks.report_html import ReportHtml, write_report
@@ -29,7 +30,7 @@ from refexplorer.core.files import write_blocks, writing
 from refexplorer.core.masking import KEYS, masked
 from refexplorer.core.text import array_text, counted, escape, file_text
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.findings import Finding, grouped
+from refexplorer.spec.findings import Finding, grouped, in_order
 
 SCHEMA = 1
 """Of the JSON document; a change that a reader must know of takes the next number."""
@@ -106,6 +107,13 @@ class Report:
         terms = self.terms.judging(fail_on, accept)
         findings = self.findings + self.accepted
         return Report(self.source, findings, self.ledger, terms, self.counts, self._store)
+
+    def with_look(self, look: AxesLook) -> Report:
+        """Return it with what a look at coordinates gave."""
+        terms = replace(self.terms, reads_coordinates=look.has_read)
+        counts = replace(self.counts, axes=look.axes, unknown=look.unknown)
+        findings = in_order((*self.findings, *self.accepted, *look.findings))
+        return Report(self.source, findings, self.ledger, terms, counts, self._store)
 
     @property
     def status(self) -> int:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from refexplorer.checks.advice.connections import Connection
     from refexplorer.checks.advice.selections import Access
     from refexplorer.checks.engine import AuditWatch, Manner, PartsLook
+    from refexplorer.checks.look.coordinates import AxesLook
     from refexplorer.checks.report import Report
     from refexplorer.checks.sorting import Decode
     from refexplorer.checks.terms import CheckTerms, ReadTerms
@@ -511,30 +512,33 @@ class ReferenceSet(Mapping[str, Reference]):
         Report
             ``findings`` are those of `diagnostics`; headline and status as for all checks.
         """
-        from refexplorer.checks.engine import Expected, check
-        from refexplorer.checks.expectations import CheckedFacts, Expectations
+        from refexplorer.checks.engine import check
 
+        look = self._look_at_coordinates(read_coordinates, expect)
         opened, found = self._opened, self._internals.findings
+        return check(self.source.name, opened, found, self.diagnostics, look)
+
+    def _look_at_coordinates(
+        self, read_coordinates: bool, expect: str | os.PathLike[str] | None
+    ) -> AxesLook:
+        from refexplorer.checks.expectations import (
+            CheckedFacts,
+            Expectations,
+            files_fitting,
+            plain_path,
+        )
+        from refexplorer.checks.look.coordinates import Expected, look_at_coordinates
+
+        location, terms = self.source.location, self._reading
+        facts = partial(
+            CheckedFacts,
+            missing=lambda path: self.summary(path).missing or 0,
+            targets=lambda: (plain_path(each.url, location) for each in self.targets() if each.url),
+            listing=lambda pattern: files_fitting(pattern, location, self.storage_options),
+        )
+        expected = None if expect is None else Expected(Expectations.read(Path(expect)), facts)
         read = partial(self.read, failed="keep") if read_coordinates else None
-        name, terms = self.source.name, self._reading
-        expected = None if expect is None else Expected(
-            Expectations.read(Path(expect)), partial(CheckedFacts, **self._facts())
-        )  # fmt: skip
-        return check(name, opened, found, self.diagnostics, terms, read, expected)
-
-    def _facts(self) -> dict[str, Any]:
-        """Return what tells expectations of references and files."""
-        from refexplorer.checks.expectations import files_fitting, plain_path
-        from refexplorer.io.access import resolve
-
-        location = self.source.location
-        return {
-            "missing": lambda path: self.summary(path).missing or 0,
-            "targets": lambda: (
-                plain_path(resolve(each.url, location)) for each in self.targets() if each.url
-            ),
-            "listing": lambda pattern: files_fitting(pattern, location, self.storage_options),
-        }
+        return look_at_coordinates(self._opened, self.limits, terms.base, read, expected)
 
     def check_targets(
         self,
@@ -546,6 +550,8 @@ class ReferenceSet(Mapping[str, Reference]):
         watch: AuditWatch = lambda progress: True,
         only: str | None = None,
         within: float | str | None = None,
+        read_coordinates: bool = False,
+        expect: str | os.PathLike[str] | None = None,
     ) -> Report:
         """Ask every target for its size and version, and compare the sizes with the byte ranges.
 
@@ -557,6 +563,8 @@ class ReferenceSet(Mapping[str, Reference]):
         scheduler, workers, results, resume, watch, only, within
             As `audit` has them. With `results` and `resume` every target is asked again, and one
             whose version is not the one of the earlier run is called changed.
+        read_coordinates, expect
+            As `check` has them.
 
         Returns
         -------
@@ -568,9 +576,10 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.checks.terms import CheckTerms
 
         terms = CheckTerms.of_verb("check --targets", only, within)
+        axes = self._look_at_coordinates(read_coordinates, expect)
         look = TargetsLook(self._reading, "none", is_check=True)
         manner = Manner(scheduler, workers, results, resume, watch)
-        return self._run(terms, look, manner)
+        return self._run(terms, look, manner).with_look(axes)
 
     def audit(
         self,

@@ -97,16 +97,14 @@ def check(
     """List what is wrong or odd, with the place and what to do.
 
     Of many findings of one kind the first are listed. Coordinates that the set holds are checked
-    for gaps, duplicates, order and missing values; with --allow those that are in files, too.
-    Targets are not asked without --targets; `refexplorer audit` decodes. Exit status 2 if some may
-    not be asked yet.
+    for gaps, duplicates, order and missing values; with --allow those that are in files, too, but
+    with --targets only where --expect names a file. Targets are not asked without --targets;
+    `refexplorer audit` decodes. Exit status 2 if some may not be asked yet.
     """
     if any((scheduler, workers, results, resume, only, within)) and not targets:
         raise typer.BadParameter(
             "--scheduler, --workers, --results, --resume, --only and --within require --targets."
         )
-    if expect is not None and targets:
-        raise typer.BadParameter("--expect and --targets are two runs; pass one of them.")
     check_resume(resume, results)
     refs = open_set(source)
     if not targets:
@@ -120,6 +118,8 @@ def check(
             watch=watch,
             only=only,
             within=within,
+            read_coordinates=bool(allow) and expect is not None,
+            expect=expect,
         )
 
 

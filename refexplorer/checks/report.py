@@ -20,6 +20,7 @@ from refexplorer.checks.look.coordinates import AxesLook
 from refexplorer.checks.look.targets import RESULTS as REFERENCES
 from refexplorer.checks.records import RESULTS
 from refexplorer.checks.report_html import ReportHtml, write_report
+from refexplorer.checks.report_timeline import of_rows, of_targets
 from refexplorer.checks.results import PARQUET as RANGES_PARQUET
 from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
@@ -282,7 +283,8 @@ class Report:
             If it cannot be written.
         """
         targets = None if self.terms.asks(CheckLook.FILES) else self.files()
-        write_report(path, self._html.document(self.tables(), targets))
+        strip = of_rows(self.tables()) if targets is None else of_targets(targets)
+        write_report(path, self._html.document(self.tables(), targets, strip))
 
     def __repr__(self) -> str:
         return f"<Report on {self.source!r}: {self.headline.text}>"

@@ -45,6 +45,7 @@ from .formats.icechunk.history import (
     RepositoryHistory as RepositoryHistory,
     RepositorySnapshot as RepositorySnapshot,
 )
+from .verbs.logins import Login as Login
 from .verbs.opening import history as history
 from .verbs.inferring import Inference as Inference, infer as infer
 from .core.limits import Limits as Limits

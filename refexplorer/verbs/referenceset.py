@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from refexplorer.io.reading.selection import ArrayReading, Estimate, SelectionPart
     from refexplorer.io.reading.trace import Trace
     from refexplorer.spec.findings import Locator
+    from refexplorer.verbs.logins import Login
 
 PAGE_KEYS = 10_000
 """Rows of the tree that a saved page has."""
@@ -539,6 +540,20 @@ class ReferenceSet(Mapping[str, Reference]):
         expected = None if expect is None else Expected(Expectations.read(Path(expect)), facts)
         read = partial(self.read, failed="keep") if read_coordinates else None
         return look_at_coordinates(self._opened, self.limits, terms.base, read, expected)
+
+    def logins(self) -> tuple[Login, ...]:
+        """Ask each bucket and host for one file: without credentials, then with the options.
+
+        Returns
+        -------
+        tuple[Login, ...]
+            Which login each needs, its region, and the code that reads from it.
+        """
+        from refexplorer.verbs.logins import logins
+
+        urls = (target.url for target in self.targets())
+        given = self.source.location, self.allowed, self.storage_options, self.limits
+        return tuple(logins(urls, *given))
 
     def check_targets(
         self,

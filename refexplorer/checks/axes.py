@@ -7,7 +7,7 @@ rule can have a gap, so that levels, overpasses and Gaussian latitudes have none
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,6 +39,8 @@ IN_FILES = "it is in files."
 """Why a coordinate is not read unless that is asked for."""
 NO_VALUES = "it has no values."
 _SHORTEST_MONTH = 27 * 86_400
+_LAST_DATE = 1e14
+"""Seconds that are shown as a date: three million years."""
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
@@ -80,6 +82,7 @@ class CheckedAxis:
 class AxisValues:
     """The values of a coordinate, as CF has them: numbers, times in seconds."""
 
+    @np.errstate(all="ignore")  # a file may hold any number
     def __init__(self, ours: SetArray, stored: np.ndarray, is_there: np.ndarray) -> None:
         self.ours = ours
         units = ours.attribute("units")
@@ -100,7 +103,7 @@ class AxisValues:
                 self.unit = word.removesuffix("s")
             else:
                 found = found * seconds
-        self.is_there = is_there & ~np.isnan(found)
+        self.is_there = is_there & np.isfinite(found)
         self.values: np.ndarray = found
 
     @classmethod
@@ -167,6 +170,8 @@ class AxisValues:
         if not self.is_time:
             return None
         if self._is_standard:
+            if np.abs(self.kept).max() > _LAST_DATE:
+                return None
             stamps = (self.kept + self._epoch).astype("datetime64[s]")
             return stamps.astype("datetime64[M]").astype(np.int64)
         dates = self._dates(self.kept)
@@ -210,7 +215,7 @@ class AxisValues:
         """Return a value as people write it: dates in ISO 8601."""
         if not self.is_time:
             return f"{value:.10g}"
-        if self._is_standard:
+        if self._is_standard and abs(value) < _LAST_DATE:
             stamp = str(np.datetime64(round(value + self._epoch), "s"))
         elif dates := self._dates(np.array([value])):
             stamp = dates[0].isoformat()
@@ -259,6 +264,7 @@ def _alike(steps: np.ndarray, step: float) -> np.ndarray:
     return alike
 
 
+@np.errstate(all="ignore")
 def look_at(values: AxisValues) -> CheckedAxis:
     """Return what there is to know of a coordinate."""
     kept, path, size = values.kept, values.ours.meta.path, len(values.values)
@@ -269,8 +275,10 @@ def look_at(values: AxisValues) -> CheckedAxis:
     return CheckedAxis(path, size, *ends, None if step is None else values.step_text(step))
 
 
-def axis_findings(values: AxisValues, base: str) -> Iterator[Finding]:
-    """Yield what is odd in a coordinate; `base` is what pointers of keys start with."""
+@np.errstate(all="ignore")
+def axis_findings(values: AxisValues, base: str) -> list[Finding]:
+    """Return what is odd in a coordinate; `base` is what pointers of keys start with."""
+    findings = []
     for code, rule in _RULES.items():
         found = rule(values)
         if found is not None:
@@ -278,10 +286,10 @@ def axis_findings(values: AxisValues, base: str) -> Iterator[Finding]:
             meta = values.ours.meta
             key = meta.chunk_key(meta.chunk_at((int(where),)))
             message = f"{array_text(meta.path)}: {sentence}"
-            yield Finding(
-                code, CODES[code].severity, base + pointer(key), message, key=key,
-                array=meta.path, keys=(key,),
-            )  # fmt: skip
+            severity = CODES[code].severity
+            findings.append(Finding(code, severity, base + pointer(key), message, key=key,
+                                    array=meta.path, keys=(key,)))  # fmt: skip
+    return findings
 
 
 _OddPlace = tuple[int, str] | None

@@ -29,7 +29,7 @@ from refexplorer.spec.findings import Finding
 from refexplorer.spec.references import Base64, Inline
 
 AXIS_CHUNKS = 100_000
-"""Chunks of one coordinate that are looked up."""
+"""Chunks of all coordinates that are looked up: 25 microseconds each."""
 ReadArray = Callable[[str], ArrayReading]
 """Reads a whole array of a path, as far as its chunks can be read."""
 
@@ -47,12 +47,17 @@ def coordinates(
     opened: OpenedSet, limits: Limits, read: ReadArray | None
 ) -> Iterator[StoredCoordinate]:
     """Yield the coordinates of dimensions; without `read` only what the set holds has values."""
+    n_values, n_chunks = 2 * INLINE_ELEMENTS, AXIS_CHUNKS
     for path in opened.arrays.paths:
         meta = opened.arrays.get(path)
         if meta is None or not is_axis(ours := SetArray(meta)):
             continue
-        if meta.shape[0] > INLINE_ELEMENTS or meta.chunk_count > AXIS_CHUNKS:
-            yield StoredCoordinate(ours, why="it has too many values or chunks.")
+        n_values -= meta.shape[0]
+        n_chunks -= meta.chunk_count
+        if n_values < 0 or n_chunks < 0:
+            n_values += meta.shape[0]
+            n_chunks += meta.chunk_count
+            yield StoredCoordinate(ours, why="it has too many values or chunks for this check.")
             continue
         found = _held(opened, limits, ours)
         if found.stored is None and read is not None:

@@ -1,4 +1,4 @@
-"""What a publisher promises of a set, in a TOML file: axes, arrays, and files that must be there.
+"""The expectations of a publisher, in a TOML file: axes, arrays, and files that must be there.
 
 [axes.time]
 from = "2020-01-01"
@@ -128,7 +128,7 @@ class Expectations:
         return found
 
     def findings(self, facts: CheckedFacts, base: str) -> Iterator[Finding]:
-        """Yield what is not as it is expected to be; `base` is what pointers start with."""
+        """Yield what differs from the expectations; `base` is what pointers start with."""
         for path, wanted in self.arrays.items():
             for code, sentence in self._of_array(path, wanted, facts):
                 yield _finding(code, path, sentence, base)

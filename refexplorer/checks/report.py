@@ -91,7 +91,7 @@ class Report:
         self._store = store
 
     def judged(self, fail_on: Severity | str = "error", accept: Sequence[str] = ()) -> Report:
-        """Return it as it is if other findings fail.
+        """Return the report with another threshold, and with findings that are accepted.
 
         Parameters
         ----------

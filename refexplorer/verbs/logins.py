@@ -87,7 +87,7 @@ class Login:
     def __str__(self) -> str:
         facts = [f"region {self.region}"] if self.region else []
         if self.requester_pays is not None:
-            facts.append("requester pays" if self.requester_pays else "the reader pays nothing")
+            facts.append(f"requester pays: {'yes' if self.requester_pays else 'no'}")
         answers = f"{'was' if self.answers == 'not asked' else 'answers'} {self.answers}"
         answers = "does not answer" if self.answers == "not" else answers
         head = f"{escape(self.place, 200)} {answers}{''.join(f', {fact}' for fact in facts)}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from refexplorer.checks.axes import AxisValues, axis_findings
+from refexplorer.checks.axes import NO_VALUES, AxisValues, axis_findings
 from refexplorer.checks.look.coordinates import coordinates
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.files import FileCount, Progress
@@ -37,18 +37,18 @@ _VALUES = 2**22
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """What some files have otherwise than most, so that they cannot be joined with these.
+    """A difference between some files and most, which keeps them from being joined.
 
     Attributes
     ----------
     variable
-        The array; empty for the file itself.
+        The path of the array; empty for the file itself.
     what
         ``"scale_factor"``, ``"chunks"``, ``"dimensions"``, ``"values"``, …
     usual, other
-        What most files have, and what these have.
+        The value in most files, and in these.
     files
-        The names of these.
+        Their names.
     """
 
     variable: str
@@ -77,7 +77,7 @@ class Era:
 
 @dataclass(frozen=True)
 class Preflight:
-    """What hinders files from being joined, and which of them can be.
+    """The barriers between files, and which files can be joined.
 
     Attributes
     ----------
@@ -112,11 +112,11 @@ class Preflight:
     def headline(self) -> str:
         """One line, without a full stop."""
         count = counted(self.files, "file")
-        along = f" along {escape(self.dimension)}" if self.dimension else ""
+        along = f" along {escape(self.dimension)}" if self.dimension else " along a new dimension"
         if len(self.eras) > 1:
             return f"{count} can be joined{along} in {len(self.eras):,} parts, not as one set"
         if self.unread:
-            return f"not known: {counted(len(self.unread), 'file')} could not be read as a whole"
+            return f"not known: {counted(len(self.unread), 'file')} could not be read completely"
         if self.status:
             return f"{count} can be joined{along}, but values of the coordinate repeat"
         return f"{count} can be joined{along}"
@@ -192,7 +192,7 @@ def preflight(
     Returns
     -------
     Preflight
-        What differs as a table, and the smallest division into files that can be joined.
+        A table of differences, and the smallest division into files that can be joined.
 
     Raises
     ------
@@ -232,6 +232,8 @@ class _JoinTerms:
         opened = internals(refs).contents.opened
         for each in coordinates(opened, refs.limits, lambda path: refs.read(path, failed="keep")):
             path = each.array.meta.path
+            if each.why == NO_VALUES:
+                continue
             if each.stored is None or each.is_there is None:
                 self.unread = f"{array_text(path)} was not read: {each.why}"
             else:

@@ -505,8 +505,8 @@ class ReferenceSet(Mapping[str, Reference]):
             Read the coordinates of dimensions that are in files, where they may be read; else only
             those that the set holds are checked, and no file is opened.
         expect
-            A TOML file of what must be so: ends and step of coordinates, arrays, files that must
-            be there. What is otherwise is an error, what cannot be told is unknown.
+            A TOML file of expectations: ends and step of coordinates, arrays, files that must be
+            there. A difference is an error; what cannot be checked is unknown.
 
         Returns
         -------

@@ -94,7 +94,7 @@ def test_a_web_server(server: RangeServer, tmp_path: Path) -> None:
     source.write_text(json.dumps({"a": [f"{server.url}/f"], "b": "text"}))
     ran = run("info", source, "--logins", "--allow", server.url)
     assert (ran.status, ran.err) == (0, "")
-    assert f"{server.url} answers without credentials, the reader pays nothing" in ran.out
+    assert f"{server.url} answers without credentials, requester pays: no" in ran.out
     assert 'fsspec: fsspec.filesystem("http")' in ran.out
     found = json.loads(run("info", source, "--logins", "--allow", server.url, "--json").out)
     assert found["logins"][0]["answers"] == "without credentials"

@@ -131,7 +131,7 @@ def test_a_file_that_cannot_be_read_is_unknown(tmp_path: Path) -> None:
     (tmp_path / "f009.nc").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(40))
     ran = run("preflight", str(tmp_path / "f*.nc"))
     assert ran.status == 2
-    assert ran.out.startswith("not known: 1 file could not be read as a whole\n")
+    assert ran.out.startswith("not known: 1 file could not be read completely\n")
     assert "f009.nc: " in ran.out
     assert run("preflight", str(tmp_path / "g*.nc")).status == 2
 
@@ -148,3 +148,14 @@ def test_the_command_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert document == json.loads(json.dumps(rx.preflight("f*.nc").to_dict()))
     assert (document["status"], document["dimension"]) == (1, "time")
     assert "scale_factor" in rx.preflight("f*.nc")._repr_html_()
+
+
+def test_files_without_a_coordinate_that_differs_get_a_new_dimension(tmp_path: Path) -> None:
+    for number in range(2):
+        write(tmp_path, number, start=0)
+    found = rx.preflight(str(tmp_path / "f*.nc"))
+    assert (found.dimension, found.barriers, found.findings) == (None, (), ())
+    assert found.headline == "2 files can be joined along a new dimension"
+    found = rx.preflight(str(tmp_path / "f*.nc"), concat_dim="time")
+    assert {each.code for each in found.findings} == {"axis-duplicate", "axis-order"}
+    assert found.status == 1

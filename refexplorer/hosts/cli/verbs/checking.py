@@ -91,15 +91,15 @@ def check(
     within: Within = None,
     expect: Annotated[
         Path | None,
-        typer.Option(help="A TOML file of what must be so: coordinates, arrays, files."),
+        typer.Option(help="A TOML file of expectations: coordinates, arrays, files."),
     ] = None,
 ) -> Report:
     """List what is wrong or odd, with the place and what to do.
 
-    Of many findings of one kind the first are listed. Coordinates that the set holds are checked
-    for gaps, duplicates, order and missing values; with --allow those that are in files, too, but
-    with --targets only where --expect names a file. Targets are not asked without --targets;
-    `refexplorer audit` decodes. Exit status 2 if some may not be asked yet.
+    Of many findings of one kind the first are listed. Inline coordinates are checked for gaps,
+    duplicates, order and missing values; --allow reads those that are in files, too (with
+    --targets, only for --expect). Targets are not asked without --targets; `refexplorer audit`
+    decodes. Exit status 2 if some may not be asked yet.
     """
     if any((scheduler, workers, results, resume, only, within)) and not targets:
         raise typer.BadParameter(

@@ -213,7 +213,7 @@ def info(
     ] = False,
     logins: Annotated[
         bool,
-        typer.Option("--logins", help="Ask each bucket and host for a file: which login it needs."),
+        typer.Option("--logins", help="Ask each bucket and host whether it needs a login."),
     ] = False,
     allow: Annotated[
         list[str] | None, typer.Option(help="Allow a place to be asked for --logins.")

@@ -6,6 +6,7 @@ Where it is called by hand the types of the messages come first: Python's signat
 Schema, and of that TypeScript.
 
 `python hatch_build.py` builds by hand, `python hatch_build.py --watch` after every change.
+`--check` builds and then checks style and types, `--format` writes it in its style.
 """
 
 from __future__ import annotations
@@ -122,11 +123,11 @@ def install(frontend: Path, *, development: bool = False) -> None:
         _check(ran, "`npm ci` (it needs the network)")
 
 
-def watch(root: Path) -> int:
-    """Rebuild after every change until interrupted; the exit status of the bundler."""
+def run_script(root: Path, name: str, *, development: bool = False) -> int:
+    """Run a script of package.json, whose output is shown; its exit status."""
     frontend = root / "refexplorer" / "frontend"
-    install(frontend)
-    return _run("node", ["build.mjs", "--watch"], frontend, capture_output=False).returncode
+    install(frontend, development=development)
+    return _run("npm", ["run", "--silent", name], frontend, capture_output=False).returncode
 
 
 def _newest(paths: Iterable[Path]) -> float:
@@ -166,7 +167,11 @@ if __name__ == "__main__":
     describe_messages(here)
     if "--watch" in sys.argv[1:]:
         try:
-            sys.exit(watch(here))
+            sys.exit(run_script(here, "watch"))
         except KeyboardInterrupt:
             sys.exit(0)
+    if "--format" in sys.argv[1:]:
+        sys.exit(run_script(here, "format", development=True))
     build(here)
+    if "--check" in sys.argv[1:]:
+        sys.exit(run_script(here, "check", development=True))

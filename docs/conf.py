@@ -20,14 +20,9 @@ _ROOT = _DOCS.parent
 _MADE = _DOCS / "made"
 sys.path.insert(0, str(_ROOT))  # for `tests`, whose cases the pages show
 
+from refexplorer.hosts.notebook.widgets import ReferencesWidget, StaticWidget  # noqa: E402
 from tests.docs.reference import DIAGNOSTICS, pages  # noqa: E402
 from tests.docs.snippets import SNIPPETS  # noqa: E402
-
-_WIDGETS = (
-    "explore Explorer TemplateEditor Exercises KeyTree KeyInspector ArrayPreview ChunkGrid "
-    "TargetMap"
-)
-"""In the order of the page; `explore` is a function."""
 
 project = "refexplorer"
 author = "the refexplorer developers"
@@ -84,7 +79,10 @@ def _make() -> None:
 
 def _api() -> dict[str, str]:
     """Return the pages of the Python face, by their names."""
-    widgets = _WIDGETS.split()
+    classes = [value for name in rx.__all__ if inspect.isclass(value := getattr(rx, name))]
+    shown = [each for each in classes if issubclass(each, StaticWidget)]
+    shown.sort(key=lambda each: (not issubclass(each, ReferencesWidget), *_place(each)))
+    widgets = ["explore", *(each.__name__ for each in shown)]
     rest = [name for name in sorted(rx.__all__, key=str.lower) if name not in widgets]
     errors = [name for name in rest if name.endswith(("Error", "Warning"))]
     functions = [name for name in rest if inspect.isfunction(getattr(rx, name))]
@@ -96,6 +94,11 @@ def _api() -> dict[str, str]:
         "results": _page("What functions take and return", results),
         "errors": _page("Errors and warnings", errors),
     }
+
+
+def _place(value: type) -> tuple[str, int]:
+    """Return where a class is written."""
+    return value.__module__, inspect.getsourcelines(value)[1]
 
 
 def _page(title: str, names: list[str]) -> str:

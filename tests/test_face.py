@@ -33,7 +33,8 @@ def test_a_type_has_a_name_of_its_own() -> None:
     """A private one, too: `_Reader` beside a `Reader` is read as the same."""
     found = Counter(name.lstrip("_") for text in modules().values() for name in types_of(text))
     assert found["ReferenceSet"] == found["AuditWatch"] == 1  # a class, and an alias
-    assert not {name for name, times in found.items() if times > 1}
+    twice = {name for name, times in found.items() if times > 1}
+    assert not twice, "a class of another module has that name: choose another one"
 
 
 def test_the_docstrings_of_the_public_face_keep_the_rules() -> None:

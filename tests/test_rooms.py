@@ -194,7 +194,9 @@ def test_every_room_is_known(package: str) -> None:
     found = {path.relative_to(folder).parts[0].removesuffix(".py")
              for path in modules() if path.is_relative_to(folder)}  # fmt: skip
     known = set().union(*ROOMS[package])
-    assert found - outside == known, f"ROOMS[{package!r}] has a place for each of them"
+    assert found - outside == known, (
+        f"in tests/test_rooms.py give each a place in ROOMS[{package!r}], right of what it imports"
+    )
 
 
 def test_import_loads_nothing_heavy() -> None:

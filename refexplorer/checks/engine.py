@@ -6,22 +6,28 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import pyarrow as pa
 
-from refexplorer.checks.executors import (
+from refexplorer.checks.ledger import Counts, Ledger
+from refexplorer.checks.locks import Lock, SinceLock
+from refexplorer.checks.look.coordinates import AxesLook, look_at_coordinates
+from refexplorer.checks.parts import (
     ClusterTerms,
     Doing,
     Executor,
+    Part,
     dask_executor,
     do_parts,
+    parts,
     thread_executor,
 )
-from refexplorer.checks.ledger import Counts, Ledger
-from refexplorer.checks.look.coordinates import AxesLook
-from refexplorer.checks.look.sets import (
+from refexplorer.checks.references import AuditedBlock, LostFiles, Unlisted, blocks
+from refexplorer.checks.report import Report
+from refexplorer.checks.results import ResultStore
+from refexplorer.checks.set_lint import (
     left_out_findings,
     note_references,
     note_rejected,
@@ -29,14 +35,10 @@ from refexplorer.checks.look.sets import (
     orphan_findings,
     set_findings,
 )
-from refexplorer.checks.look.targets import TargetVersion
-from refexplorer.checks.parts import Part, parts
-from refexplorer.checks.references import AuditedBlock, LostFiles, Unlisted, blocks
-from refexplorer.checks.report import Report
-from refexplorer.checks.results import ResultStore
 from refexplorer.checks.sorting import PlanSizes, Sample, Sorter
 from refexplorer.checks.states import FileState, KeyState
 from refexplorer.checks.terms import CheckTerms, ReadTerms
+from refexplorer.checks.versions import TargetVersion
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted
@@ -84,6 +86,7 @@ class Manner:
     watch: AuditWatch = lambda progress: True  # Is told how far it is
     sizes: PlanSizes | None = None  # How much is done at once; None: as is best for the look
     cluster: ClusterTerms = field(default_factory=ClusterTerms)  # How long it is waited for
+    against: Lock | None = None  # What the answers of stores are compared with
 
 
 class PartsLook(Protocol):
@@ -121,6 +124,7 @@ class CheckRun:
         self.metas = [a for path in opened.arrays.paths if (a := opened.arrays.get(path))]
         self.ledger = Ledger({meta.path: meta.grid for meta in self.metas})
         self.store = ResultStore(manner.results, manner.resume, look.encoding)
+        self.store.keeps_versions |= manner.against is not None
         sample = Sample(self.metas, look.wanted)
         folder = self.store.sorting()
         self.sorter = Sorter(folder, sample, sizes, terms.share, look.has_keys)
@@ -160,7 +164,7 @@ class CheckRun:
     def _list(self) -> None:
         """Put all references in the order of their targets."""
         unlisted = Unlisted(self._limits.audited_references if self._look.has_unlisted else None)
-        for block in blocks(self._opened, self.lost, unlisted):
+        for block in blocks(self._opened, self.lost, unlisted, self._look.has_keys):
             self._look.see(block)
             note_references(self.ledger, block, self.metas)
             self._put(block)
@@ -226,10 +230,15 @@ def run(
     note_rejected(ledger, opened, findings, mine.sorter.rejected)
     errors = [each for each in findings if each.severity is Severity.ERROR]
     errors = note_unreadable(ledger, mine.lost, errors)
+    ledger.note_listed()
+    is_full = all(ledger.listed[path] == ledger.total(path) for path in ledger.paths)
     of_look, counts = look.gather(mine)
+    if manner.against is not None:
+        of_lock, counts = _since(manner.against, mine, opened, reading, counts)
+        of_look = [*of_look, *of_lock]
     found = (
         *of_look,
-        *set_findings(opened, errors, reading.base),
+        *set_findings(opened, errors, reading.base, is_full),
         *left_out_findings(reading.left_out, reading.base),
         *orphan_findings(opened, ledger, reading.base),
     )
@@ -241,6 +250,26 @@ def run(
             left = ledger.files.total - sum(ledger.files.counts.values())
             ledger.files.counts[FileState.UNTOUCHED] += left
     return Report(source, found, ledger, terms, counts, mine.store)
+
+
+def _since(
+    lock: Lock, run: CheckRun, opened: OpenedSet, reading: ReadTerms, counts: Counts
+) -> tuple[list[Finding], Counts]:
+    """Return what is different since a lock was written; note files that changed."""
+    since = SinceLock(lock)
+    since.take(run.store)
+    found: list[Finding] = []
+    if run.is_listed:
+        axes = look_at_coordinates(opened, reading.limits, reading.base, None).axes
+        found += since.findings(reading.base, run.sorter.urls, run.metas, run.ledger.listed, axes)
+    files = run.ledger.files.counts
+    for url, (state, _) in since.changed.items():
+        if url not in counts.changed and state in (FileState.ASKED, FileState.READ):
+            files[FileState(state)] -= 1
+            files[FileState.CHANGED] += 1
+    unknown = (*counts.unknown, *since.unknown())
+    changed = {url: each.change for url, each in since.changed.items()} | dict(counts.changed)
+    return found, replace(counts, since=since.text(), unknown=unknown, changed=changed)
 
 
 def check(

@@ -16,17 +16,19 @@ from refexplorer.checks.compare.axes import FileAxis, OddSteps, of_files
 from refexplorer.checks.compare.files import ZARR
 from refexplorer.checks.compare.inline import InlineValues
 from refexplorer.checks.compare.set_array import SetArray
-from refexplorer.checks.groups import NAMED_FILES, FindingGroups, Reasons
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.records import (
     DIFFERS,
     FAILED,
     FORBIDDEN,
     HELD,
+    NAMED_FILES,
     NAMED_KEYS,
     UNCOMPARED,
     FileDifference,
     FileObjects,
+    FindingGroups,
+    Reasons,
     numbers_of,
 )
 from refexplorer.checks.states import (
@@ -37,7 +39,7 @@ from refexplorer.checks.states import (
     ObjectState,
     Rank,
 )
-from refexplorer.core.text import array_text, counted
+from refexplorer.core.text import array_text, counted, masked_url
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding, pointer
 
@@ -73,14 +75,16 @@ class _OpenFile:
         self.number = number
         self.state = FileState.READ
         self.objects = FileObjects(0, [])
+        self.change = ""  # What is different, if it changed
 
     def add(self, row: dict[str, Any]) -> None:
         """Take in a row: the worst state counts, and of each object the best."""
         state = FileState(row["file"])
         if FILE_RANKS[state] < FILE_RANKS[self.state]:
             self.state = state
-        if any(found["cause"] == "changed" for found in row["findings"] or ()):
-            self.state = FileState.CHANGED
+        for found in row["findings"] or ():
+            if found["cause"] == "changed":
+                self.state, self.change = FileState.CHANGED, found["message"] or ""
         if row["objects"]:
             found = FileObjects.parse(row["objects"])
             if self.objects.rows:
@@ -105,6 +109,7 @@ class ReportBuilder:
         self.reasons = Reasons()
         self.unchecked: Counter[tuple[str, str]] = Counter()
         self.values = self.false_nan = self.followed = 0
+        self.changed: dict[str, str] = {}
         self.largest: tuple[float, str] | None = None
         self._arrays, self._held, self._ledger, self._base = arrays, held, ledger, base
         self._urls = urls
@@ -226,6 +231,8 @@ class ReportBuilder:
         if file is None:
             return
         self._ledger.files.counts[file.state] += 1
+        if file.state is FileState.CHANGED:
+            self.changed[masked_url(self._urls[file.number] or "")] = file.change
         self._ledger.objects.declared += file.objects.declared
         for name, state, why in file.objects.rows:
             if state is ObjectState.LACKING:

@@ -308,8 +308,8 @@ def coverage(ledger: Ledger, terms: CheckTerms) -> dict[str, dict[str, int]]:
     read = sum(n for state, n in files.items() if FILE_RANKS[FileState(state)] is Rank.GOOD)
     read += files[FileState.CHANGED]
     found = {
-        "files": {"total": sum(files.values()), "read": read}
-        | {state.name.lower(): n for state in FileState if (n := files[state])},
+        "files": {state.name.lower(): n for state in FileState if (n := files[state])}
+        | {"total": sum(files.values()), "read": read},  # which counts those that changed, too
         "chunks": {"total": sum(counts.values()), "inside": to(1) - ledger.decoded_inline,
                    "placed": to(2), "decoded": to(3), "values": to(4)},
         "objects": {"total": objects.declared}

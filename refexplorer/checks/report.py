@@ -18,18 +18,17 @@ from refexplorer.checks.headlines import Headline, coverage, coverage_text, head
 from refexplorer.checks.ledger import CheckedArray, Counts, Ledger
 from refexplorer.checks.look.coordinates import AxesLook
 from refexplorer.checks.look.targets import RESULTS as REFERENCES
+from refexplorer.checks.look.targets import ROW_COLUMNS, target_table
 from refexplorer.checks.records import RESULTS
 from refexplorer.checks.report_html import ReportHtml, write_report
 from refexplorer.checks.report_timeline import of_rows, of_targets
 from refexplorer.checks.results import PARQUET as RANGES_PARQUET
 from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
-from refexplorer.checks.target_table import ROW_COLUMNS, target_table
 from refexplorer.checks.terms import CheckLook, CheckTerms
 from refexplorer.checks.waivers import split
 from refexplorer.core.files import write_blocks, writing
-from refexplorer.core.masking import KEYS, masked
-from refexplorer.core.text import array_text, counted, escape, file_text
+from refexplorer.core.text import KEYS, array_text, counted, escape, file_text, masked
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, grouped, in_order
 
@@ -65,9 +64,6 @@ class Report:
         What the ledger does not have.
     headline
         One line, and the exit status.
-    folder
-        Where the results of parts are, as parquet files that together are the table; it goes away
-        with this object unless it was named. None where no file was asked.
     """
 
     def __init__(
@@ -87,7 +83,6 @@ class Report:
         self.headline: Headline = headline(
             ledger, self.findings, terms, self.accepted, counts.unknown
         )
-        self.folder = None if store is None else store.folder
         self._store = store
 
     def judged(self, fail_on: Severity | str = "error", accept: Sequence[str] = ()) -> Report:
@@ -112,7 +107,8 @@ class Report:
     def with_look(self, look: AxesLook) -> Report:
         """Return it with what a look at coordinates gave."""
         terms = replace(self.terms, reads_coordinates=look.has_read)
-        counts = replace(self.counts, axes=look.axes, unknown=look.unknown)
+        unknown = (*self.counts.unknown, *look.unknown)
+        counts = replace(self.counts, axes=look.axes, unknown=unknown)
         findings = in_order((*self.findings, *self.accepted, *look.findings))
         return Report(self.source, findings, self.ledger, terms, counts, self._store)
 
@@ -334,6 +330,8 @@ class Report:
             forms = ", ".join(f"{n:,} {form}" for form, n in counts.forms.items())
             yield f"Formats of the files: {forms}."
         yield from self._axes_sentences()
+        if counts.since:
+            yield counts.since
         yield from counts.lost.sentences()
         if counts.largest is not None or counts.false_nan:
             yield self._values_sentence()

@@ -152,6 +152,7 @@ class ReadTerms:
     unlisted: str | None = None
     # The objects of data files that opening could not make references to
     left_out: tuple[LeftOut, ...] = ()
+    endpoints: Mapping[str, str] = field(default_factory=dict)  # As `AccessPolicy` has them
 
     def of(self, source: Source) -> ReadTerms:
         """Return them with what a source knows of itself."""
@@ -161,6 +162,7 @@ class ReadTerms:
             recorded=source.recorded() if source.recorded else {},
             unlisted=source.unlisted,
             left_out=source.left_out,
+            endpoints=source.endpoints,
         )
 
     def sent(self, **changes: Any) -> ReadTerms:
@@ -169,5 +171,7 @@ class ReadTerms:
 
     def targets(self) -> Targets:
         """Return what reads the targets."""
-        policy = AccessPolicy(self.location, tuple(self.allow), served=self.served)
+        policy = AccessPolicy(
+            self.location, tuple(self.allow), served=self.served, endpoints=self.endpoints
+        )
         return Targets(policy, self.storage_options, self.limits)

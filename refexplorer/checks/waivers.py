@@ -54,8 +54,9 @@ class Waiver(NamedTuple):
         """
         code, colon, array = text.partition(":")
         if code not in CODES:
+            near = suggest(code, CODES, len(CODES))
             raise RefexplorerError(
-                f"{escape(code, 100)!r} is no code that a check has.{suggest(code, CODES)} "
+                f"{escape(code, 100)!r} is no code that a check has.{near} "
                 "Write CODE or CODE:ARRAY, such as no-reference:sst."
             )
         return cls(code, array.strip("/") if colon else None)

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
 from itertools import islice
 
-from refexplorer.core.errors import PickledError, shorten
-from refexplorer.core.masking import masked_text
+from refexplorer.core.errors import PickledError
+from refexplorer.core.text import masked_text, shorten
 from refexplorer.spec.codes import CODES, Severity
 
 SHOWN_PER_CODE = 1_000
@@ -32,10 +32,11 @@ Locator = Callable[[str], tuple[int, int] | None]
 class Problem(PickledError):
     """The error that keeps one value from being read; it becomes a finding."""
 
-    def __init__(self, code: str, message: str, hint: Hint = "") -> None:
+    def __init__(self, code: str, message: str, hint: Hint = "", line: int | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.late_hint = hint
+        self.line = line
 
     @property
     def hint(self) -> str:
@@ -58,7 +59,7 @@ class Finding:
     message, hint
         One sentence each; `hint` says what to write instead and may be empty.
     line, column
-        Counted from 1; None where no text was given.
+        Counted from 1; None where no text was given, the column also of a row of a table.
     count
         How many findings of this code stand behind this one; `pointer` is the first of them.
     key
@@ -125,7 +126,8 @@ class Finding:
     def place(self) -> str:
         """The pointer, after line and column where these help to find it."""
         is_one_line = self.line == 1 and (self.column or 0) > _READABLE_COLUMN
-        where = "" if self.line is None or is_one_line else f"line {self.line}:{self.column}, "
+        column = "" if self.column is None else f":{self.column}"
+        where = "" if self.line is None or is_one_line else f"line {self.line}{column}, "
         return f"{where}{shorten(self.pointer) or '/'}"
 
     @property
@@ -143,17 +145,18 @@ class Reason:
     code: str
     message: str
     hint: Hint = ""  # The same, or what finds it out
+    line: int | None = None  # Of the row of a table, from 1
 
     @classmethod
     def of(cls, problem: Problem) -> Reason:
         """Keep what a problem says, without what its traceback holds."""
-        return cls(problem.code, str(problem), problem.late_hint)
+        return cls(problem.code, str(problem), problem.late_hint, problem.line)
 
     def finding(self, pointer: str, key: str) -> Finding:
         """Return the finding for a key whose value is at a pointer."""
         hint = self.hint if isinstance(self.hint, str) else self.hint()
         severity = CODES[self.code].severity
-        return Finding(self.code, severity, pointer, self.message, hint, key=key)
+        return Finding(self.code, severity, pointer, self.message, hint, self.line, key=key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +214,7 @@ class Findings:
         count: int = 1,
         is_error: bool = False,
         together: bool = False,
+        line: int | None = None,
     ) -> None:
         """Note one finding; `code` must be in the catalogue, which gives its severity.
 
@@ -243,6 +247,7 @@ class Findings:
             pointer,
             message,
             hint,
+            line,
             count=count,
             key=key,
             is_spread=is_spread,
@@ -262,6 +267,7 @@ class Findings:
                 count=found.count,
                 is_error=found.severity is Severity.ERROR,
                 together=found.is_spread,
+                line=found.line,
             )
 
     def __iter__(self) -> Iterator[Finding]:
@@ -314,10 +320,10 @@ COMPARED = 100
 _LONGEST = 40  # characters; a longer name is no slip of the pen, and costs too much to compare
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
+def suggest(name: str, known: Iterable[str], most: int = COMPARED) -> str:
     """Return a hint that names the nearest of the first known names; ``""`` if none is near."""
     if len(name) > _LONGEST:
         return ""
-    compared = [other for other in islice(known, COMPARED) if len(other) <= _LONGEST]
+    compared = [other for other in islice(known, most) if len(other) <= _LONGEST]
     near = difflib.get_close_matches(name, compared, 1)
     return f"Did you mean `{near[0]}`?" if near else ""

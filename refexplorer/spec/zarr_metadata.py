@@ -45,6 +45,15 @@ def itemsize(dtype: object) -> int | None:
     return int(size) or None
 
 
+def type_name(dtype: str | np.dtype[np.generic]) -> str:
+    """Return a data type as people write it: ``int16`` for ``<i2``; texts and others as it is."""
+    try:
+        found = np.dtype(dtype)
+    except (TypeError, ValueError):
+        return str(dtype)
+    return found.newbyteorder("=").name if found.kind in "biufcmM" else str(dtype)
+
+
 def _of_object(dtype: Mapping[str, object]) -> int | None:
     """Add up the fields, however deep they lie, of a data type of Zarr v3."""
     waiting: list[object] = [dtype]
@@ -320,6 +329,12 @@ class ArrayMeta(PickledByFields):
         if self.itemsize is None or self.dtype == "|O" or None in added:
             return None
         return sum(filter(None, added))
+
+    @property
+    def form_text(self) -> str:
+        """Shape and data type in a few characters."""
+        lengths = " \N{MULTIPLICATION SIGN} ".join(f"{length:,}" for length in self.shape)
+        return f"{lengths} {type_name(self.dtype)}".strip()
 
     @property
     def folder(self) -> str:

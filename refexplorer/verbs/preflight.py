@@ -17,8 +17,7 @@ from refexplorer.checks.axes import NO_VALUES, AxisValues, axis_findings
 from refexplorer.checks.look.coordinates import coordinates
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.files import FileCount, Progress
-from refexplorer.core.masking import KEYS, masked
-from refexplorer.core.text import array_text, code, counted, escape, shown, table
+from refexplorer.core.text import KEYS, array_text, code, counted, escape, masked, shown, table
 from refexplorer.formats.other_files import sources_of
 from refexplorer.refset.contents import internals
 from refexplorer.spec.codes import Severity

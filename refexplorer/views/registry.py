@@ -41,6 +41,9 @@ class ExplorerPart:
     controllers: tuple[Callable[[ViewContext], object], ...]
     look: bool = True  # Whether the switch offers it; the others have a place of their own
     alone: bool = True  # Whether a widget can show it alone
+    # Requests that a saved page answers: of the set, and of each array where they have that field.
+    # What takes other fields, or a budget, is asked for in `saved/recording.py`.
+    recorded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,13 +64,18 @@ PARTS: list[ExplorerPart] = [
     ExplorerPart("beside", "Side by side", "Side by side", (BesideController,), alone=False),
     ExplorerPart("chunks", "Chunks", "Chunks", (ChunkMap, ChangesOfChunks)),
     ExplorerPart("targets", "Files", "Files", (TargetMapView,)),
-    ExplorerPart("cost", "Cost", "Cost of reading", (CostView,), alone=False),
-    ExplorerPart("compare", "Compare", "Comparison", (CompareController,)),
+    ExplorerPart(
+        "cost", "Cost", "Cost of reading", (CostView,), alone=False, recorded=("cost.show",)
+    ),
+    ExplorerPart(
+        "compare", "Compare", "Comparison", (CompareController,), recorded=("compare.summary",)
+    ),
     ExplorerPart("tree", "Keys", "Keys", (TreeController,), look=False),
     ExplorerPart("key", "Key", "One key", (KeyDetails,), look=False),
     ExplorerPart(
         "set", "The set", "The set",
         (HealthTable, FilesCompared, Repairing, Overview, VersionPicker), look=False, alone=False,
+        recorded=("overview", "verify.last", "versions.list"),
     ),
 ]  # fmt: skip
 """In the order of the switch; the first one has no name in an address."""

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import refexplorer as rx
+from refexplorer.checks.look.targets import TARGETS
 from refexplorer.checks.report_html import ReportHtml
 from refexplorer.checks.report_timeline import of_targets
-from refexplorer.checks.target_table import TARGETS
 
 
 @pytest.fixture

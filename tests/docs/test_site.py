@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from ipywidgets import DOMWidget
 
 import refexplorer as rx
 from refexplorer import demo
@@ -116,6 +117,10 @@ def test_the_site_has_every_public_name_and_types_link(site: Path) -> None:
     text = {path.stem: path.read_text() for path in (site / "made" / "api").glob("*.html")}
     together = "\n".join(text.values())
     assert not [name for name in rx.__all__ if f'id="refexplorer.{name}"' not in together]
+    public = [getattr(rx, name) for name in rx.__all__]
+    widgets = [each for each in public if isinstance(each, type) and issubclass(each, DOMWidget)]
+    lost = [each for each in widgets if f'id="refexplorer.{each.__name__}"' not in text["widgets"]]
+    assert not lost
     assert 'href="referenceset.html#refexplorer.ReferenceSet"' in text["functions"]
 
 

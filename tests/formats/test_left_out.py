@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.views.wire.notes import notes
+from refexplorer.views.wire.context import notes
 from tests.helpers.commands import run
 
 pytest.importorskip("kerchunk")
@@ -41,6 +41,7 @@ def path(tmp_path: Path) -> Path:
 def test_info_counts_them(path: Path) -> None:
     ran = run("info", path, "--json")
     assert json.loads(ran.out)["left_out"] == 2
+    assert (ran.status, "has 2 errors" in ran.err) == (1, True)
 
 
 def test_check_lists_each_with_its_reason(path: Path) -> None:

@@ -42,14 +42,19 @@ PAIRS = '''
             if not file.head.startswith(b"PAIRS\\n"):
                 return None
             with file.content() as stream:
-                rows = [line.split() for line in stream.read().decode().splitlines()[1:]]
+                rows = [line.split() for line in stream.read().decode().splitlines()]
             if terms.progress:
                 terms.progress(1, 2)
-            if any(len(row) != 4 for row in rows):
-                raise SourceError(f"{{file.name}} has a line that is no pair.")
-            keys, urls, offsets, lengths = zip(*rows)
+            if not all(rows):
+                raise SourceError(f"{{file.name}} has a line without a key.")
+            good = [row for row in rows[1:] if len(row) == 4]
+            keys, urls, offsets, lengths = zip(*good)
             builder = EntriesBuilder()
             builder.add_ranges(keys, urls, list(map(int, offsets)), list(map(int, lengths)))
+            for number, row in enumerate(rows[1:], 2):
+                if len(row) != 4:
+                    message = f"The row has {{len(row)}} cells instead of 4."
+                    builder.add_rejected(row[0], message, number)
             builder.add_values({{".zgroup": '{{"zarr_format": 2}}'}})
             return Source(file.name, self.name, file.location, entries=builder.finish())
 '''
@@ -106,7 +111,8 @@ def place(tmp_path: Path) -> Path:
     lines = ["PAIRS", *(f"x/{n} s3://b/f{n} {n * 10} 10" for n in range(3))]
     (tmp_path / "set.pairs").write_text("\n".join(lines))
     (tmp_path / "plain.json").write_text('{"a": "x"}')
-    (tmp_path / "bad.pairs").write_text("PAIRS\nx/0 s3://b/f\n")
+    (tmp_path / "bad.pairs").write_text("\n".join([*lines, "x/3 s3://b/f3 30", "y/0 s3://b/f 0 1"]))
+    (tmp_path / "no.pairs").write_text("PAIRS\n\n")
     return tmp_path
 
 
@@ -135,8 +141,40 @@ def test_a_form_of_another_package_opens_as_columns(installing: Path) -> None:
     assert refs.error_count == 0
     assert f"refexplorer.open_references({str(installing / 'set.pairs')!r})" in refs.code()
     assert len(rx.dialects("set.pairs").verdicts) > 1
-    with pytest.raises(rx.SourceError, match=r"^bad\.pairs has a line that is no pair\.$"):
-        rx.open_references("bad.pairs")
+    with pytest.raises(rx.SourceError, match=r"^no\.pairs has a line without a key\.$"):
+        rx.open_references("no.pairs")
+
+
+def test_a_bad_row_is_rejected_and_the_others_are_read(installing: Path) -> None:
+    install(installing, PAIRS)
+    refs = rx.open_references("bad.pairs")
+    assert [key for key in refs if key != ".zgroup"] == ["x/0", "x/1", "x/2", "y/0"]
+    again = pickle.loads(pickle.dumps(refs))
+    for each in (refs, again):
+        (found,) = [each for each in each.diagnostics if each.code == "bad-row"]
+        assert str(found) == ("error bad-row at line 5, /x~13: The row has 3 cells instead of 4.")
+        assert each.rejection("x/3") == found
+    with pytest.warns(rx.LeftOutWarning, match=r"^bad\.pairs has 1 error\. "):
+        files = refs.filesystem()
+    with pytest.raises(rx.FetchError, match=r"x/3 cannot be used: .*line 5"):
+        files.cat("x/3")
+    ran = run("info", "bad.pairs")
+    assert (ran.status, ran.err) == (
+        1, "bad.pairs has 1 error; `refexplorer check` lists them.\n"
+    )  # fmt: skip
+    assert "line 5, /x~13: The row has 3 cells" in run("check", "bad.pairs").out
+    assert len(rx.dialects("bad.pairs").verdicts) > 1
+
+
+def test_a_row_is_rejected_with_a_code_of_the_catalogue() -> None:
+    builder = EntriesBuilder()
+    builder.add_ranges(["a"], ["u"], [0], [1])
+    builder.add_rejected("a", "The offset is missing.", code="bad-offset")
+    refs = entries_of(builder)
+    assert list(refs) == []  # of equal keys the last one counts
+    assert {found.code for found in refs.diagnostics} >= {"bad-offset", "duplicate-key"}
+    with pytest.raises(ValueError, match="no code 'odd-row'"):
+        builder.add_rejected("b", "It is odd.", code="odd-row")
 
 
 def test_an_exception_of_progress_comes_out_of_a_form(installing: Path) -> None:
@@ -268,7 +306,7 @@ def test_columns_read_whole_are_the_same_document() -> None:
     written, document = read_whole(source, None, Limits(), Findings())
     assert written == {"x/0": ["u", 0, 1], "x/1": ["v", 2**63, 1], ".zgroup": "{}"}
     assert dict(document.entries()).keys() == written.keys()
-    long = read_long(source, None, Limits(), Findings(), False, None)
+    long = read_long(source, None, Limits(), Findings(), None)
     assert long is not None
     assert isinstance(long[1], Entries)
 

@@ -39,6 +39,8 @@ class RangeServer:
     answers
         Status, headers and body by path, sent whatever is asked for; chunked if a header says so.
         A path with the value of ``Range`` after it is for that alone.
+    answer_counts
+        How often such an answer is sent before the file is; without an entry always.
     etags
         ETags by path.
     truncated
@@ -74,6 +76,7 @@ class RangeServer:
     statuses: dict[str, int] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
     answers: dict[str, tuple[int, dict[str, str], bytes]] = field(default_factory=dict)
+    answer_counts: dict[str, int] = field(default_factory=dict)
     etags: dict[str, str] = field(default_factory=dict)
     truncated: set[str] = field(default_factory=set)
     dripping: set[str] = field(default_factory=set)
@@ -154,7 +157,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._reset()
         elif self.path in state.redirects:
             self._answer(302, b"", Location=state.redirects[self.path])
-        elif given := state.answers.get(asked, state.answers.get(self.path)):
+        elif (given := self._given(asked)) is not None:
             status, headers, body = given
             self._answer(status, body, **headers)
         elif self._fails():
@@ -172,6 +175,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self.close_connection = True
         self.connection.close()
+
+    def _given(self, asked: str) -> tuple[int, dict[str, str], bytes] | None:
+        """Return the answer that is sent whatever is asked for, if it is sent still."""
+        state = self.server_state
+        given = state.answers.get(asked, state.answers.get(self.path))
+        left = state.answer_counts.get(self.path)
+        if given is None or left == 0:
+            return None
+        if left is not None:
+            state.answer_counts[self.path] = left - 1
+        return given
 
     def _fails(self) -> bool:
         state = self.server_state

@@ -181,21 +181,21 @@ def parquet(folder: Path) -> str:
     return "a.parq"
 
 
+def stac(folder: Path) -> str:
+    (folder / "d.bin").write_bytes(VALUES[:4, :6].tobytes())
+    array = {"kerchunk:zarray": ARRAY, "kerchunk:value": {"0.0": ["d.bin", 0, 48]}}
+    inside = {"kerchunk:zgroup": GROUP, "cube:variables": {"x": array}}
+    item = {"stac_version": "1.0.0", "type": "Feature", "id": "a", "properties": inside}
+    (folder / "a.json").write_text(json.dumps(item))
+    return "a.json"
+
+
 def lindi(folder: Path) -> str:
     inside = folder / "a.lindi.d"
     inside.mkdir()
     json_v0(inside)
     (inside / "a.json").rename(inside / "lindi.json")
     return "a.lindi.d"
-
-
-def intake(folder: Path) -> str:
-    json_v0(folder)
-    (folder / "a.yaml").write_text(
-        "sources:\n  a:\n    driver: zarr\n    args:\n      urlpath: reference://\n"
-        "      storage_options:\n        fo: '{{ CATALOG_DIR }}/a.json'\n"
-    )
-    return "a.yaml"
 
 
 def zipped(folder: Path) -> str:
@@ -248,7 +248,7 @@ SEEDS: dict[str, Callable[[Path], str]] = {
     made.__name__: made
     for made in (
         hdf5, netcdf4, netcdf3, netcdf3_64, tiff_tiles, tiff_strips, tiff_big, tiff_stack, fits,
-        grib, dmrpp, json_v0, json_v1, json_packed, json_zstd, parquet, lindi, intake, zipped,
+        grib, dmrpp, json_v0, json_v1, json_packed, json_zstd, parquet, stac, lindi, zipped,
         zarr_2, zarr_3, zarr_shards, icechunk,
     )
 }  # fmt: skip

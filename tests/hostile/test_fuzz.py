@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import refexplorer as rx
+from refexplorer.formats.forms import FORMS, LAST
+from refexplorer.formats.source import Source, SourceForm
 from tests.hostile.fuzz import Fuzzer, damaged, fuzzer
 from tests.hostile.seeds import SEEDS
 
@@ -35,6 +40,33 @@ def test_damaged_files(form: str, tried: Fuzzer) -> None:
         pytest.importorskip(NEEDED[form], reason=f"{NEEDED[form]} is not installed")
     faults = [tried.fault(form, seed) for seed in range(CASES)]
     assert not list(filter(None, faults))
+
+
+def test_every_form_of_files_has_a_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A form that no seed opens is fuzzed by nobody: write one in `seeds.py`."""
+    pytest.importorskip("icechunk", reason="icechunk is not installed")
+    answered = set[str]()
+
+    def watch(form: SourceForm, name: str) -> None:
+        ask = getattr(form, name)
+
+        def watched(*given: Any) -> Source | None:
+            found: Source | None = ask(*given)
+            answered.update([form.name] if found is not None else [])
+            return found
+
+        monkeypatch.setattr(form, name, watched)
+
+    for form in (*FORMS, LAST):
+        watch(form, "of_file")
+        watch(form, "of_folder")
+    for name, write in SEEDS.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        with suppress(ImportError, rx.RefexplorerError):
+            rx.open_references(folder / write(folder))
+    objects_alone = {"VirtualiZarr"}
+    assert answered == {form.name for form in (*FORMS, LAST)} - objects_alone
 
 
 @pytest.mark.parametrize(("form", "seed"), FOUND)

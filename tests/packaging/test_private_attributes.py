@@ -10,7 +10,7 @@ ROOT = Path(refexplorer.__file__).parent
 KNOWN = {
     # fsspec names its coroutines so; its documentation ("Async") says that they may be called
     "_cat_file", "_info",
-    # s3fs and gcsfs give ETag and bytes of one request no other way; tests/io/fetch/test_stores.py
+    # s3fs and gcsfs give ETag and bytes of one request no other way; tests/io/fetch/test_s3.py
     "_call_s3", "_call", "_error_wrapper",
     # xarray: `Variable.data` would load what is lazy; tests/formats/test_virtualizarr_form.py
     "_data",

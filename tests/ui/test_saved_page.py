@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 import refexplorer as rx
 from refexplorer import demo
+from refexplorer.views.registry import PARTS
 from tests.helpers.browsing import (
     GOOD,
     details,
@@ -76,6 +77,17 @@ def test_tree_key_values_and_maps_are_there(saved: Path, page: Page) -> None:
     expect(targets).to_contain_text("sst_2025-07.nc")
     expect(targets).to_contain_text("ranges inside")
     expect(targets).to_contain_text("13 ranges")
+
+
+def test_every_look_is_answered(saved: Path, page: Page) -> None:
+    """Those of the registry; a view whose requests nobody recorded says what to do."""
+    opened(page, saved)
+    page.get_by_role("treegrid").get_by_role("row").filter(has_text="sst").first.click()
+    looks = [part.label for part in PARTS if part.look]
+    for _ in range(2):  # by the second time each has its answers
+        for label in looks:
+            expect(show(page, label)).to_be_visible()
+            expect(looked_at(page, label)).not_to_contain_text("Open the set with refexplorer")
 
 
 def test_map_and_side_by_side_are_there(saved: Path, page: Page) -> None:

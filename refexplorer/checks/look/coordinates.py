@@ -115,7 +115,11 @@ class AxesLook(NamedTuple):
 
 
 def look_at_coordinates(
-    opened: OpenedSet, limits: Limits, base: str, read: ReadArray | None, expected: Expected | None
+    opened: OpenedSet,
+    limits: Limits,
+    base: str,
+    read: ReadArray | None,
+    expected: Expected | None = None,
 ) -> AxesLook:
     """Look at all coordinates, and compare the set with what is expected of it."""
     axes: dict[str, CheckedAxis] = {}

@@ -25,6 +25,8 @@ from refexplorer.formats.columns.arrow import (
     text_column,
 )
 from refexplorer.formats.columns.references import Columns, ColumnsBuilder
+from refexplorer.spec.codes import CODES
+from refexplorer.spec.findings import Reason
 from refexplorer.spec.references import Base64, Inline, Reference
 from refexplorer.spec.zarr_metadata import METADATA_NAMES
 
@@ -165,6 +167,14 @@ class EntriesBuilder:
         self._values.update(enumerate(values.values(), len(self._keys)))
         none = np.zeros(len(names), np.int64)
         self._append(names, np.full(len(names), -1, np.int32), none, none)
+
+    def add_rejected(
+        self, key: str, message: str, line: int | None = None, code: str = "bad-row"
+    ) -> None:
+        """Append a key whose reference cannot be read; reading it fails and says the message."""
+        if code not in CODES:
+            raise ValueError(f"refexplorer/spec/codes.toml has no code {code!r}")
+        self.add_values({key: Reason(code, message, line=line)})
 
     def _append(
         self, keys: pa.LargeStringArray, codes: np.ndarray, offsets: np.ndarray, lengths: np.ndarray
@@ -353,8 +363,7 @@ class Table(PickledByFields):
 
     def kinds_at(self, rows: np.ndarray) -> np.ndarray:
         """Return the kinds of some rows as indices into `KINDS`, shape ``(n,)`` uint8."""
-        kinds: np.ndarray = self.columns.kinds[rows]
-        return kinds
+        return self.columns.kinds[rows]
 
     def reference_at(self, row: int) -> Reference:
         """Return a reference by its row."""

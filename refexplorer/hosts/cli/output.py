@@ -18,8 +18,7 @@ from itertools import chain, islice
 from typing import Any, TypeVar
 
 from refexplorer.core.errors import FormWarning, LeftOutWarning, RefexplorerError, SecretsWarning
-from refexplorer.core.masking import KEYS, masked, masked_text
-from refexplorer.core.text import escape
+from refexplorer.core.text import KEYS, escape, masked, masked_text
 
 _ALLOWING = re.compile(r'refs\.allowing\(((?:"[^"]*"(?:, )?)+)\)(?: or allow=\["[^"]*"\])?')
 """How messages of the access policy and of reports advise to allow a place, in Python."""

@@ -212,7 +212,8 @@ def status_of(refs: ReferenceSet) -> int:
     errors = refs.error_count
     if not errors:
         return 0
-    output.say(f"{refs.source.name} has {errors:,} errors; `refexplorer check` lists them.")
+    name = refs.source.name
+    output.say(f"{name} has {counted(errors, 'error')}; `refexplorer check` lists them.")
     return HAS_ERRORS
 
 

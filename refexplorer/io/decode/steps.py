@@ -106,11 +106,11 @@ def _shaped(array: ArrayMeta, data: Any) -> np.ndarray:
     if dtype.kind == "O":
         raise DecodeError("The data type is object, but no filter decodes the bytes to objects.")
     flat = np.frombuffer(as_bytes(data), np.uint8)
-    check_length(flat.size, array.chunks, dtype.itemsize, dtype.str)
+    check_decoded_length(flat.size, array.chunks, dtype.itemsize, dtype.str)
     return flat.view(dtype).reshape(array.chunks, order=order)
 
 
-def check_length(size: int, shape: tuple[int, ...], itemsize: int, dtype: str) -> None:
+def check_decoded_length(size: int, shape: tuple[int, ...], itemsize: int, dtype: str) -> None:
     """Refuse bytes that are not as many as a chunk takes."""
     elements = math.prod(shape)
     if size == elements * itemsize:
@@ -197,7 +197,7 @@ def _decode_v3(codec: Any, data: Any, spec: Any, to_array: bool) -> Any:
         given = prototype.buffer.from_bytes(data)
     if to_array:
         native = spec.dtype.to_native_dtype()
-        check_length(len(data), spec.shape, native.itemsize, native.str)
+        check_decoded_length(len(data), spec.shape, native.itemsize, native.str)
     (decoded,) = sync(codec.decode([(given, spec)]))
     if hasattr(decoded, "as_ndarray_like"):
         return np.asarray(decoded.as_ndarray_like())

@@ -1,4 +1,4 @@
-"""The check of HTTP answers: whether they have the requested bytes, by headers and first bytes.
+"""Answers: bytes in pieces, facts and versions of files, and the checks of those of HTTP.
 
 A server may send a login page, compressed bytes or another range with a status of success; taken
 for data they would be noise, or values of another place.
@@ -7,8 +7,12 @@ for data they would be noise, or values of another place.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from codecs import getincrementaldecoder
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 from refexplorer.core.errors import FetchError
@@ -122,7 +126,7 @@ def check_whole(headers: Mapping[str, str]) -> None:
     header = headers.get("Content-Range")
     if header is None:
         return
-    span = _span(header)
+    span = _range_in(header)
     if span is None or (span.first, span.end) != (0, span.size):
         raise FetchError(
             "the server answered 200, which stands for the whole file, but with the range of a "
@@ -130,10 +134,15 @@ def check_whole(headers: Mapping[str, str]) -> None:
         )
 
 
-def check_length(span: ContentRange, length: int | None) -> None:
+class TruncatedAnswer(FetchError):
+    """Fewer bytes came than an answer announced, and its connection did not break."""
+
+
+def check_body_length(span: ContentRange, length: int | None) -> None:
     """Refuse a body of another length than its Content-Range says; None is not known."""
     if length is not None and length != span.end - span.first:
-        raise FetchError(
+        kind = TruncatedAnswer if length < span.end - span.first else FetchError
+        raise kind(
             f"the server sent {length:,} bytes, but its Content-Range has "
             f"{span.end - span.first:,} ({span.first:,} to {span.end:,})"
         )
@@ -149,7 +158,7 @@ def check_sent(header: str | None, start: int, end: int, length: int) -> int | N
         is_asked = not start and length <= end
     else:
         span = _covering(header, start, end)
-        check_length(span, length)
+        check_body_length(span, length)
         is_asked, size = span.first == start and span.end <= end, span.size
     if not is_asked:
         raise FetchError("the store sent other bytes than the range that was requested")
@@ -157,7 +166,7 @@ def check_sent(header: str | None, start: int, end: int, length: int) -> int | N
 
 
 def _covering(header: str, start: int, end: int | None) -> ContentRange:
-    span = _span(header)
+    span = _range_in(header)
     named = _named("Content-Range", header)
     if span is None:
         raise FetchError(
@@ -173,7 +182,7 @@ def _covering(header: str, start: int, end: int | None) -> ContentRange:
     return span
 
 
-def _span(header: str) -> ContentRange | None:
+def _range_in(header: str) -> ContentRange | None:
     """Parse a Content-Range; None if it cannot be read."""
     found = _SPAN.fullmatch(header.strip())
     if found is None:
@@ -184,3 +193,70 @@ def _span(header: str) -> ContentRange | None:
 
 def _named(header: str, value: str) -> str:
     return f"{header}: {shown(value, _SHOWN)}"
+
+
+_SHOWN_TAG = 60  # characters of an ETag: a server may send any text
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The size and version of a file, as its store reports them."""
+
+    size: int | None  # In bytes; None if it does not say
+    # etag, modified: What changes with the content, as the store writes it
+    etag: str | None = None
+    modified: str | None = None
+    ranges: bool = True  # Whether parts of the file can be asked for
+
+
+class Versions:
+    """The versions of targets that were read; a target that changes in between is an error."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+        self._sizes: dict[str, int] = {}
+
+    def check(self, url: str, tag: str | None, size: int | None = None) -> None:
+        """Compare the version of a target with that of the first read."""
+        known = self._known.setdefault(url, tag) if tag else None
+        if known is not None and known != tag:
+            raise FetchError(
+                f"the file changed since its first read (its version was {_cut(known)} and is "
+                f"{_cut(tag)} now); open the set again to read the new file"
+            )
+        before = size if size is None else self._sizes.setdefault(url, size)
+        if before != size:
+            raise FetchError(
+                f"the file changed since its first read (it had {before:,} bytes and has {size:,} "
+                "now); open the set again to read the new file"
+            )
+
+
+def _cut(tag: str | None) -> str:
+    return shown((tag or "").strip('"'), _SHOWN_TAG)
+
+
+class ByteParts:
+    """Bytes in the pieces in which they came: to join them before cutting is one copy more."""
+
+    def __init__(self, pieces: list[bytes], size: int | None = None) -> None:
+        self._pieces = pieces
+        self.size = size
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return list(accumulate(map(len, self._pieces), initial=0))
+
+    def cut(self, start: int = 0, stop: int | None = None) -> bytes:
+        """Return the bytes from `start` to `stop`, or as many of them as there are."""
+        if len(self._pieces) == 1:
+            return self._pieces[0][start:stop]
+        size = self._starts[-1]
+        stop = size if stop is None else min(stop, size)
+        if start >= stop:
+            return b""
+        first, last = bisect_right(self._starts, start) - 1, bisect_left(self._starts, stop) - 1
+        views = [memoryview(piece) for piece in self._pieces[first : last + 1]]
+        views[-1] = views[-1][: stop - self._starts[last]]
+        views[0] = views[0][start - self._starts[first] :]
+        return b"".join(views)

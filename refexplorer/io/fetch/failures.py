@@ -1,4 +1,4 @@
-"""Failed reads: their errors and sentences, versions of targets, and the time that is left."""
+"""Failed reads: their errors and sentences, and the time that a read may take."""
 
 from __future__ import annotations
 
@@ -7,15 +7,11 @@ import math
 import socket
 import ssl
 import sys
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import cached_property
-from itertools import accumulate
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -30,47 +26,6 @@ if TYPE_CHECKING:
     from refexplorer.refset.contents import SetLike
     from refexplorer.spec.findings import Finding
     from refexplorer.spec.references import Reference
-
-_SHOWN_TAG = 60  # characters of an ETag: a server may send any text
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """The size and version of a file, as its store reports them."""
-
-    size: int | None  # In bytes; None if it does not say
-    # etag, modified: What changes with the content, as the store writes it
-    etag: str | None = None
-    modified: str | None = None
-    ranges: bool = True  # Whether parts of the file can be asked for
-
-
-class Versions:
-    """The versions of targets that were read; a target that changes in between is an error."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, str] = {}
-        self._sizes: dict[str, int] = {}
-
-    def check(self, url: str, tag: str | None, size: int | None = None) -> None:
-        """Compare the version of a target with that of the first read."""
-        known = self._known.setdefault(url, tag) if tag else None
-        if known is not None and known != tag:
-            raise FetchError(
-                f"the file changed while it was read (its version was {_cut(known)} and is "
-                f"{_cut(tag)} now); open the set again to read the new file"
-            )
-        before = size if size is None else self._sizes.setdefault(url, size)
-        if before != size:
-            raise FetchError(
-                f"the file changed while it was read (it had {before:,} bytes and has {size:,} "
-                "now); open the set again to read the new file"
-            )
-
-
-def _cut(tag: str | None) -> str:
-    return shown((tag or "").strip('"'), _SHOWN_TAG)
-
 
 _PACKAGES = {
     "s3": "s3fs",
@@ -317,32 +272,6 @@ def as_internal_error(what: str) -> Iterator[None]:
         raise InternalError(
             f"Reading {what} failed inside refexplorer ({cause}); this is a bug, please report it."
         ) from error
-
-
-class ByteParts:
-    """Bytes in the pieces in which they came: to join them before cutting is one copy more."""
-
-    def __init__(self, pieces: list[bytes], size: int | None = None) -> None:
-        self._pieces = pieces
-        self.size = size
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return list(accumulate(map(len, self._pieces), initial=0))
-
-    def cut(self, start: int = 0, stop: int | None = None) -> bytes:
-        """Return the bytes from `start` to `stop`, or as many of them as there are."""
-        if len(self._pieces) == 1:
-            return self._pieces[0][start:stop]
-        size = self._starts[-1]
-        stop = size if stop is None else min(stop, size)
-        if start >= stop:
-            return b""
-        first, last = bisect_right(self._starts, start) - 1, bisect_left(self._starts, stop) - 1
-        views = [memoryview(piece) for piece in self._pieces[first : last + 1]]
-        views[-1] = views[-1][: stop - self._starts[last]]
-        views[0] = views[0][start - self._starts[first] :]
-        return b"".join(views)
 
 
 class ReadTime:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from refexplorer.core.files import Progress
     from refexplorer.formats.source import Locate, Source
     from refexplorer.io.access import Place
-    from refexplorer.io.fetch.failures import ByteParts
+    from refexplorer.io.fetch.answers import ByteParts
 
 _PIECE = 2**20  # bytes that are copied before the limit is checked
 _BULK = ("chunks",)

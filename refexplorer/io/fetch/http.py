@@ -32,9 +32,13 @@ from refexplorer.io.fetch.answers import (
     SELF_DESCRIBING,
     START,
     TEXT,
+    ByteParts,
     ContentRange,
+    Facts,
+    TruncatedAnswer,
+    Versions,
+    check_body_length,
     check_encoding,
-    check_length,
     check_start,
     check_type,
     check_whole,
@@ -42,11 +46,8 @@ from refexplorer.io.fetch.answers import (
     part_of,
 )
 from refexplorer.io.fetch.failures import (
-    ByteParts,
     DeniedByServer,
-    Facts,
     TransientError,
-    Versions,
     http_failure,
     note_bytes,
     retry_after,
@@ -261,7 +262,7 @@ class HttpReader:
         try:
             self._refuse(response, start, asked, place)
             self._check_form(response, place, pages=self._documents)
-            span = _span(response, start, end)
+            span = _part_sent(response, start, end)
             self._versions.check(place.url, _version(response), span.size)
             data, head = await _body(response, span, start, end, limit)
         finally:
@@ -280,7 +281,7 @@ class HttpReader:
             async with response:
                 self._refuse(response, 0, asked, place)
                 self._check_form(response, place)
-                found = _facts(response, _span(response, 0, count))
+                found = _facts_in(response, _part_sent(response, 0, count))
                 if not self._documents:
                     check_start(await _start(response, count), place)
                 return found
@@ -324,7 +325,7 @@ class HttpReader:
     ) -> None:
         """Raise unless the answer has bytes; say which options would help, and were not sent."""
         try:
-            _refuse(response, start)
+            _check_status(response, start)
         except DeniedByServer as error:
             withheld = self._options.withheld_text(asked, asked.authority != place.authority)
             raise DeniedByServer(f"{error}{withheld}", asked) from None
@@ -336,7 +337,9 @@ class HttpReader:
         name, options = self._options.of(place, redirected)
         if name not in self._sessions:
             client = _CLIENT | options.get("client_kwargs", {})
-            client.setdefault("cookie_jar", aiohttp.DummyCookieJar())
+            # a login by netrc (NASA Earthdata) answers with a cookie, for its own host alone
+            jar = aiohttp.CookieJar if client.get("trust_env") else aiohttp.DummyCookieJar
+            client.setdefault("cookie_jar", jar())
             session = aiohttp.ClientSession(connector=guarded_connector(self._policy), **client)
             # a function of the module: a bound method would keep this reader alive for good
             weakref.finalize(self, _close, session)
@@ -353,9 +356,14 @@ async def _retry(
     ask: Callable[Asked, Awaitable[Answer]], *asked: Asked.args, **named: Asked.kwargs
 ) -> Answer:
     """Ask again, a little later each time, while the failure is one of the moment."""
+    was_truncated = False
     for attempt in range(ATTEMPTS - 1):
         try:
             return await ask(*asked, **named)
+        except TruncatedAnswer:  # asked for once more only: a cache that has it repeats it
+            if was_truncated:
+                raise
+            was_truncated = True
         except _TRANSIENT as error:
             asked_for = error.wait if isinstance(error, TransientError) else 0.0
             if _is_lasting(error) or asked_for > LONGEST_ASKED:
@@ -380,7 +388,7 @@ def _headers(options: dict[str, Any], start: int, end: int | None) -> dict[str, 
     return headers
 
 
-def _refuse(response: aiohttp.ClientResponse, start: int) -> None:
+def _check_status(response: aiohttp.ClientResponse, start: int) -> None:
     """Raise unless the answer has bytes."""
     if response.status in (200, 206):
         return
@@ -401,28 +409,28 @@ def _unsatisfied(response: aiohttp.ClientResponse, start: int) -> FetchError:
     return http_failure(416, response.reason)
 
 
-def _span(response: aiohttp.ClientResponse, start: int, end: int | None) -> ContentRange:
+def _part_sent(response: aiohttp.ClientResponse, start: int, end: int | None) -> ContentRange:
     """Return which part of the file comes: all of it if the server ignores ranges.
 
-    The end of all of it may not be known, and is 0 then.
+    All of it ends at 0 where the server does not say how long it is.
     """
     length = response.content_length
     if response.status == 200:
         check_whole(response.headers)
         return ContentRange(0, length or 0, length)
     span = part_of(response.headers, start, end)
-    check_length(span, length)
+    check_body_length(span, length)
     return span
 
 
-def _facts(response: aiohttp.ClientResponse, span: ContentRange) -> Facts:
+def _facts_in(response: aiohttp.ClientResponse, span: ContentRange) -> Facts:
     """Return the facts in the headers of an answer with one byte."""
     tags = response.headers.get("ETag"), response.headers.get("Last-Modified")
     return Facts(span.size, *tags, ranges=response.status == 206)
 
 
 async def _start(response: aiohttp.ClientResponse, count: int) -> bytes:
-    """Return the first bytes of an answer, and leave the rest."""
+    """Return the first bytes of an answer; the rest is not read."""
     head = b""
     async for piece in response.content.iter_any():
         note_bytes(len(piece))
@@ -439,35 +447,37 @@ def _version(response: aiohttp.ClientResponse) -> str | None:
 async def _body(
     response: aiohttp.ClientResponse, span: ContentRange, start: int, end: int | None, limit: int
 ) -> tuple[ByteParts, bytes]:
-    """Read the bytes from `start` to `end` and leave most of the rest.
+    """Return the bytes from `start` to `end`, and the first ones of the file if they came.
 
-    Returns what the file begins with as well, as far as it came. What comes before `start`, of a
-    server that ignores ranges, is thrown away. A part of no more than was
-    asked for is read to the end of the body, where it shows whether that is as long as it says.
+    Reading stops soon after `end`. Bytes before `start`, which a server sends that ignores ranges,
+    are thrown away. If the server announces no more than was asked for, the body is read to its
+    end, to compare its length with the one announced.
     """
-    skip = start - span.first
-    wanted = None if end is None else end - span.first
+    unwanted = start - span.first
+    needed = None if end is None else end - span.first
     length = response.content_length
-    announced = length or 0 if wanted is None else min(wanted, length or wanted)
-    if announced > limit:
-        raise too_long(announced, limit, ranges=response.status == 206 or not skip)
-    said = span.end - span.first if response.status == 206 else None
-    enough = None if wanted is None or (said is not None and said <= wanted) else wanted
+    expected = length or 0 if needed is None else min(needed, length or needed)
+    if expected > limit:
+        raise too_long(expected, limit, ranges=response.status == 206 or not unwanted)
+    span_size = span.end - span.first if response.status == 206 else None
+    stop_at = None if needed is None or (span_size is not None and span_size <= needed) else needed
     pieces, count, size, head = list[bytes](), 0, span.size, b""
     async for piece in response.content.iter_any():
         note_bytes(len(piece))
         if not span.first and count < HEAD:
             head += piece[:HEAD]
-        pieces.append(piece[max(skip - count, 0) :])
+        pieces.append(piece[max(unwanted - count, 0) :])
         count += len(piece)
-        if (enough is not None and count >= enough) or (said is not None and count > said):
+        if (stop_at is not None and count >= stop_at) or (
+            span_size is not None and count > span_size
+        ):
             break
         if count > limit:
             raise too_long(count, limit)
     else:
-        size = count if said is None else size  # the whole file came
-    if said is not None and (enough is None or count < enough):
-        check_length(span, count)
+        size = count if span_size is None else size  # the whole file came
+    if span_size is not None and (stop_at is None or count < stop_at):
+        check_body_length(span, count)
     return ByteParts(pieces, size), head
 
 

@@ -11,8 +11,8 @@ from time import monotonic
 
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import size_text
+from refexplorer.io.fetch.answers import ByteParts
 from refexplorer.io.fetch.background import POLL, NoLoopError, Stopped, wait_for
-from refexplorer.io.fetch.failures import ByteParts
 from refexplorer.io.fetch.targets import (
     LocalFile,
     RangeOfKey,
@@ -130,7 +130,7 @@ class _FetchRun:
                 self._fail(request, error)
 
     def tell(self) -> None:
-        """Say how far it is; raise `Stopped` if that is far enough."""
+        """Report the progress; raise `Stopped` if who asked wants no more."""
         if not self._goes_on():
             raise Stopped
 

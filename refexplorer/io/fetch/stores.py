@@ -14,18 +14,18 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from refexplorer.core.errors import FetchError
-from refexplorer.io.access import OBJECT_STORES, AccessPolicy, Options, Place
-from refexplorer.io.fetch.answers import HEAD, check_encoding, check_sent, check_start
-from refexplorer.io.fetch.background import start_thread
-from refexplorer.io.fetch.failures import (
+from refexplorer.io.access import OBJECT_STORES, AccessPolicy, Options, Place, parse
+from refexplorer.io.fetch.answers import (
+    HEAD,
     ByteParts,
-    DeniedByServer,
     Facts,
     Versions,
-    http_failure,
-    note_bytes,
-    too_long,
+    check_encoding,
+    check_sent,
+    check_start,
 )
+from refexplorer.io.fetch.background import start_thread
+from refexplorer.io.fetch.failures import DeniedByServer, http_failure, note_bytes, too_long
 from refexplorer.io.fetch.http import (
     check_addresses,
     follow_allowed,
@@ -44,7 +44,7 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(eq=False)
-class _FtpConnection:
+class _StoreConnection:
     """A filesystem, and how many may read with it."""
 
     filesystem: Any
@@ -57,14 +57,15 @@ class RemoteReader:
 
     Each belongs to one authority: it is made with what fsspec takes from the URL, and options can
     name no other. Retries are those of each filesystem. An ``endpoint_url`` comes only from the
-    options, so from who gives them, and no target can change it.
+    options, so from who gives them, and no target can change it; or from an Icechunk repository, if
+    its server is allowed by name.
     """
 
     def __init__(self, policy: AccessPolicy, options: Options) -> None:
         self._policy = policy
         self._options = options
         self._versions = Versions()
-        self._connections: dict[tuple[str, str], _FtpConnection] = {}
+        self._connections: dict[tuple[str, str], _StoreConnection] = {}
         self._making: dict[tuple[str, str], asyncio.Lock] = {}
 
     async def read(self, place: Place, start: int, end: int | None, limit: int) -> ByteParts:
@@ -117,18 +118,21 @@ class RemoteReader:
                         connection.has_answered = True
                         return answer
 
-    def _forget(self, connection: _FtpConnection) -> None:
+    def _forget(self, connection: _StoreConnection) -> None:
         self._connections = {
             key: each for key, each in self._connections.items() if each is not connection
         }
 
-    async def _connect(self, place: Place) -> _FtpConnection:
+    async def _connect(self, place: Place) -> _StoreConnection:
         import fsspec
 
         await asyncio.to_thread(fsspec.get_filesystem_class, place.protocol)
         if place.host:
             await check_addresses(self._policy, place)
         name, options = self._options.of(place)
+        if endpoint := self._options.endpoint_of(place, self._policy):
+            await check_addresses(self._policy, parse(endpoint))
+            name, options = endpoint, options | {"endpoint_url": endpoint}
         key = name, _root(place, options)
         async with self._making.setdefault(key, asyncio.Lock()):
             if key not in self._connections:
@@ -142,7 +146,7 @@ class RemoteReader:
                 turns = (
                     1 if place.protocol == "ftp" else _READS_AT_A_TIME
                 )  # ftplib has one connection
-                connection = _FtpConnection(made, asyncio.Semaphore(turns))
+                connection = _StoreConnection(made, asyncio.Semaphore(turns))
                 session = None if made.async_impl else getattr(made, "session", None)
                 if session is not None:  # of requests, which leaves sockets open
                     weakref.finalize(connection, session.close)

@@ -23,7 +23,7 @@ from refexplorer.io.fetch.targets import Targets, inline_bytes, reference_of
 from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.zarr_refusals import check_array, sentence_of, undecodable
 from refexplorer.io.reading.zarr_store import ReferenceStore
-from refexplorer.refset.contents import SetLike
+from refexplorer.refset.contents import SetLike, internals
 from refexplorer.spec.references import Base64, Inline, Reference
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ class ArrayDecoder:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The data type of the values."""
-        dtype: np.dtype[Any] = self._metadata.dtype.to_native_dtype()
-        return dtype
+        return self._metadata.dtype.to_native_dtype()
 
     @property
     def is_plain(self) -> bool:
@@ -203,13 +202,14 @@ def read_chunk(refs: SetLike, path: str, index: Index, targets: Targets) -> Read
 
 
 def array_at(refs: SetLike, path: str) -> ArrayMeta:
-    """Return the metadata of an array; say what is wrong where there is some that is none."""
-    if path not in refs.arrays():
-        for name in (".zarray", "zarr.json"):
-            key = f"{path}/{name}".lstrip("/")
-            reference = refs.get(key)
-            if isinstance(reference, Inline | Base64):
-                check_array(key, inline_bytes(key, reference))
+    """Return the metadata of an array; name the fault of metadata that cannot be read."""
+    if (array := internals(refs).opened.arrays.get(path)) is not None:  # without all others
+        return array
+    for name in (".zarray", "zarr.json"):
+        key = f"{path}/{name}".lstrip("/")
+        reference = refs.get(key)
+        if isinstance(reference, Inline | Base64):
+            check_array(key, inline_bytes(key, reference))
     return refs.array(path)
 
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refexplorer.core.errors import DecodeError, LimitError, RefexplorerError
-from refexplorer.core.masking import masks_repr
-from refexplorer.core.text import counted, size_text
+from refexplorer.core.text import counted, masks_repr, size_text
 from refexplorer.io.access import Place, protocol_of
 from refexplorer.io.decode.sizes import Index, overlap, place_count
 from refexplorer.io.fetch.many import Advance
@@ -92,13 +91,13 @@ def estimate_keys(refs: SetLike, keys: Iterable[str]) -> Estimate:
     outside = sum(item.size or 0 for item in remote)
     unknown = any(item.size is None for item in remote)
     label = _label(len(references), inside, outside, targets, unknown)
-    requests = sum(1 for _ in merged(map(_span, remote)))
+    requests = sum(1 for _ in merged(map(_range_of, remote)))
     shown = targets[:_NAMED_TARGETS]
     size = None if unknown else inside + outside
     return Estimate(size, requests, shown, label, len(references))
 
 
-def _span(reference: Url | Range) -> RangeOfKey:
+def _range_of(reference: Url | Range) -> RangeOfKey:
     """Return the range to read for a reference, without resolving its URL."""
     place = Place("", "", "", reference.url or "")
     if isinstance(reference, Range):

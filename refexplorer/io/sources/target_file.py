@@ -17,7 +17,7 @@ from refexplorer.io.fetch.targets import Targets, explanation
 from refexplorer.spec.references import Range, Url
 
 if TYPE_CHECKING:
-    from refexplorer.io.fetch.failures import Facts
+    from refexplorer.io.fetch.answers import Facts
     from refexplorer.io.fetch.targets import LocalFile
 
 BLOCK = 2**16

@@ -15,6 +15,7 @@ from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.chunks import ArrayValues
 from refexplorer.io.reading.readings import ChunkState
+from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.verbs.differing import reference_text
 from refexplorer.views.preview.regions import (
     Region,
@@ -33,12 +34,10 @@ from refexplorer.views.preview.values import (
     physical,
     subtract_integers,
     thinning,
-    type_name,
 )
 from refexplorer.views.wire.context import FailureLog, ViewContext
 from refexplorer.views.wire.jobs import JobReport
-from refexplorer.views.wire.messages import Count, ReadOutcome, Real
-from refexplorer.views.wire.requests import Buffers, floats
+from refexplorer.views.wire.requests import Buffers, Count, ReadOutcome, Real, floats
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -127,7 +126,7 @@ def compare_chunk(
     sizes = tuple(map(len, places))
     steps = thinning(sizes)
     thin = tuple(slice(None, None, step) for step in steps)
-    shown = [_shown(each) for each in read]
+    shown = [_numbers_of(each) for each in read]
     numbers = [each for each in shown if each is not None]
     gap, difference = _difference(read)
     low, high = _span(numbers)
@@ -193,13 +192,13 @@ def _reference(refs: ReferenceSet, array: ArrayMeta | None, key: str, places: Re
         keys = [array.chunk_key(index) for index in islice(indices, _CHUNKS_NAMED + 1)]
     if len(keys) > _CHUNKS_NAMED:
         return f"in {', '.join(keys[:_CHUNKS_NAMED])}, …"
-    said = [_said(refs, each) for each in keys]
+    said = [_reference_text(refs, each) for each in keys]
     if keys != [key]:
         said = [f"{each}: {text}" for each, text in zip(keys, said, strict=True)]
     return "; ".join(said)
 
 
-def _said(refs: ReferenceSet, key: str) -> str:
+def _reference_text(refs: ReferenceSet, key: str) -> str:
     """Return the reference of a key in a few words, or that it is rejected."""
     return "rejected" if refs.rejection(key) is not None else reference_text(refs.get(key))[:_TEXT]
 
@@ -209,41 +208,39 @@ def _read(
 ) -> _ReadSide:
     name, reference = side.refs.source.name, _reference(side.refs, array, key, places)
 
-    def told(
-        state: str | None, dtype: str, message: str | None, grant: str | None = None
-    ) -> ComparedSide:
+    dtype = "" if array is None else type_name(array.dtype)
+
+    def told(state: str | None, message: str | None, grant: str | None = None) -> ComparedSide:
         return ComparedSide(name, reference, state, dtype, message, grant)
 
     if array is None:
-        return _ReadSide(told(None, "", "The set has no such array."))
+        return _ReadSide(told(None, "The set has no such array."))
     if len(array.shape) != len(places):
         rank = f"The array has {len(array.shape)} dimensions here, not {len(places)}."
-        return _ReadSide(told(None, array.dtype, rank))
+        return _ReadSide(told(None, rank))
     if not all(map(len, places)):
-        return _ReadSide(
-            told(None, array.dtype, "The arrays have no part of this chunk in common.")
-        )
+        return _ReadSide(told(None, "The arrays have no part of this chunk in common."))
     try:
         found = side.chunks.read(array, places, report)
     except AccessError as error:
         state = "ask" if error.grant else "failed"
-        return _ReadSide(told(state, array.dtype, error.fact, error.grant or None))
+        return _ReadSide(told(state, error.fact, error.grant or None))
     except RefexplorerError as error:
-        return _ReadSide(told("failed", array.dtype, str(error)))
+        return _ReadSide(told("failed", str(error)))
     if found.values is None:
-        return _ReadSide(told("failed", array.dtype, found.message))
+        return _ReadSide(told("failed", found.message))
     fetched = np.zeros(tuple(map(len, places)))
     hide_unread(array, places, found.states, fetched)
     message = found.message
     if found.state is ChunkState.FILL:
         message = f"There is no reference: it reads as the fill value, {found.fill}."
     meant = physical(array, found, Decoding())
-    side_told = told(found.state.value, array.dtype, message)
-    side_told = replace(side_told, value_type=type_name(meant.decoded))
+    side_told = told(found.state.value, message)
+    side_told = replace(side_told, value_type=type_name(meant.decoded.dtype))
     return _ReadSide(side_told, meant, ~np.isnan(fetched))
 
 
-def _shown(read: _ReadSide) -> ArrayValues | None:
+def _numbers_of(read: _ReadSide) -> ArrayValues | None:
     """Return the numbers of a side, NaN where nothing was fetched; None where it has none."""
     if read.meant is None or read.meant.numbers is None or read.fetched is None:
         return None
@@ -305,7 +302,12 @@ class OtherChunks:
         granted = (*other.allowed, *policy.granted, *(() if sets is None else sets.grants(other)))
         kept = self._kept
         if kept is None or kept[0] is not other or kept[1] != granted:
-            own = AccessPolicy(other.source.location, granted, served=policy.served)
+            own = AccessPolicy(
+                other.source.location,
+                granted,
+                served=policy.served,
+                endpoints=other.source.endpoints,
+            )
             targets = Targets(own, other.storage_options, other.limits)
             kept = other, granted, DecodedChunks(other, targets, FailureLog())
             self._kept = kept

@@ -21,8 +21,7 @@ from refexplorer.views.maps.chunk_map import ChangeKind, kinds_of
 from refexplorer.views.preview.values import DecodedChunks, load_array_libraries
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
-from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.requests import Buffers, job
+from refexplorer.views.wire.requests import Buffers, Count, job
 
 if TYPE_CHECKING:
     from refexplorer.refset.differences import KeyChange
@@ -221,11 +220,9 @@ class CompareController:
 def _form(refs: ReferenceSet, path: str) -> str | None:
     """Return shape and data type of an array; None where there is none."""
     try:
-        array = refs.array(path)
+        return refs.array(path).form_text
     except KeyError:
         return None
-    lengths = " \N{MULTIPLICATION SIGN} ".join(f"{length:,}" for length in array.shape)
-    return f"{lengths} {array.dtype}".strip()
 
 
 def change_row(change: KeyChange) -> ChangeRow:

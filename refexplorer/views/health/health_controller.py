@@ -17,13 +17,13 @@ from refexplorer.io.decode.steps import shard_layout
 from refexplorer.refset.chunk_grid import StateCounts
 from refexplorer.refset.contents import internals
 from refexplorer.spec.codes import Severity
+from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.code.cells import code_of_verify
 from refexplorer.views.health.health import ChunkHealth, HealthColumns
 from refexplorer.views.health.time_axes import TimeRange, TimeRanges
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import STOPPED, JobReport, go_on
-from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.requests import job, request
+from refexplorer.views.wire.requests import Count, job, request
 
 if TYPE_CHECKING:
     from refexplorer.checks.engine import AuditProgress, AuditWatch
@@ -252,7 +252,7 @@ class HealthTable:
             array.path,
             array.shape,
             array.chunks,
-            array.dtype,
+            type_name(array.dtype),
             columns.states.sizes[place],
             _counts(columns, place),
             errors,
@@ -295,8 +295,7 @@ def _noted(columns: HealthColumns) -> tuple[Sequence[int] | None, Sequence[int] 
 def _value(columns: HealthColumns, sort: HealthSort, place: int) -> int | None:
     if sort == "bytes":
         return columns.states.sizes[place]
-    counts: int | None = getattr(_counts(columns, place), sort)
-    return counts
+    return getattr(_counts(columns, place), sort)
 
 
 def _counts(columns: HealthColumns, place: int) -> HealthCounts:

@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from refexplorer.core.errors import shorten
-from refexplorer.core.masking import secrets_among, without
+from refexplorer.core.text import secrets_among, shorten, without
 from refexplorer.formats.json.positions import Positions
 from refexplorer.io.access import AccessPolicy
 from refexplorer.io.decode.sizes import is_small, region
 from refexplorer.io.decode.steps import shard_layout
 from refexplorer.refset.contents import internals
-from refexplorer.spec.keys import NodeType
-from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
+from refexplorer.spec.references import Base64, Inline, Kind, NodeType, Range, Reference, Url
+from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.code.cells import code
 from refexplorer.views.preview.regions import ChunkRuns, chunk_runs
-from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.notes import Note, note, notes_about
+from refexplorer.views.wire.context import Note, note, notes_about
+from refexplorer.views.wire.requests import Count
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -135,7 +134,7 @@ def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> ArrayItem:
         meta.shape,
         meta.chunks,
         meta.grid,
-        meta.dtype,
+        type_name(meta.dtype),
         meta.codecs,
         _plain(meta.fill_value),
         meta.dimensions,
@@ -159,7 +158,7 @@ def _array_and_chunk(refs: ReferenceSet, path: str) -> tuple[ArrayMeta | None, C
     """Return the array that a path is or belongs to, and the chunk if it is one."""
     owner = refs.array_of(path)
     if owner is None:
-        return (refs.array(path) if path in refs.arrays() else None), None
+        return internals(refs).opened.arrays.get(path), None
     meta, index = refs.array(owner[0]), owner[1]
     if not meta.contains(index):
         return meta, None

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from refexplorer.io.decode.sizes import Index, overlap, place_count
 from refexplorer.io.reading.readings import ChunkState, Reading, overall
+from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.preview.axes import Coordinate, coordinates_of
 from refexplorer.views.preview.reading_model import ReadingModel, counts_of, lost_of, triples
 from refexplorer.views.preview.regions import (
@@ -30,7 +31,6 @@ from refexplorer.views.preview.values import (
     Physical,
     integers_of,
     physical,
-    type_name,
     value_text,
 )
 from refexplorer.views.wire.jobs import JobReport
@@ -278,7 +278,7 @@ class Picture:
                 meant = self._meant(self._fill)
                 if meant.numbers is not None and meant.numbers.size:
                     self._blocks.fill(float(meant.numbers.flat[0]), meant.decoded.reshape(-1)[0])
-            message = self._failures[min(self._failures)] if self._failures else self._said()
+            message = self._failures[min(self._failures)] if self._failures else self._cell_text()
             reading = replace(self._known(), state=state, message=message)
             if state is ChunkState.FAILED:
                 return reading, []
@@ -290,7 +290,7 @@ class Picture:
 
     def _meant(self, found: Reading) -> Physical:
         meant = physical(self._array, found, self._decoding)
-        self._blank = replace(self._blank, value_type=type_name(meant.decoded))
+        self._blank = replace(self._blank, value_type=type_name(meant.decoded.dtype))
         return meant
 
     def _coordinates(self) -> tuple[Coordinate, ...]:
@@ -367,7 +367,7 @@ class Picture:
         is_there = sides.done() and sides.exception() is None
         return replace(self._known(), coordinates=sides.result() if is_there else ())
 
-    def _said(self) -> str | None:
+    def _cell_text(self) -> str | None:
         """Say what a cell is where it is not one value."""
         if self._blocks.is_whole:
             return None

@@ -10,6 +10,7 @@ from msgspec import Struct
 from refexplorer.core.text import escape
 from refexplorer.io.decode.sizes import Index
 from refexplorer.io.reading.readings import ChunkState
+from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.preview.axes import Coordinate
 from refexplorer.views.preview.regions import (
     ChunkRuns,
@@ -19,7 +20,7 @@ from refexplorer.views.preview.regions import (
     names_of,
     slices,
 )
-from refexplorer.views.wire.messages import Count, ReadOutcome, named
+from refexplorer.views.wire.requests import Count, ReadOutcome, named
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -143,7 +144,7 @@ def blank_reading(array: ArrayMeta, places: Region) -> ReadingModel:
         key_start=array.folder + array.prefix if array.shape else array.chunk_key(()),
         separator=array.separator,
         shape=(),
-        dtype=array.dtype,
+        dtype=type_name(array.dtype),
         dimensions=names_of(array),
         units=units if isinstance(units, str) else None,
         name=name if isinstance(name, str) else array.path,

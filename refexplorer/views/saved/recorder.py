@@ -5,14 +5,13 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, Protocol
 
 import msgspec
 
-from refexplorer.views.wire.messages import to_wire
-from refexplorer.views.wire.requests import Bound, Buffers, Message, question
+from refexplorer.views.wire.requests import Bound, Buffers, Message, question, to_wire
 
 _LEVEL = 6
 """Level 9 takes four times as long for 2.5 % less."""
@@ -92,6 +91,15 @@ class Recorder:
         reply, buffers = self.ask(request, **fields)
         self.answers[self.name_of(request, **fields)] = self.placed(reply, buffers)
         return reply, buffers
+
+    def keep_all(self, request: str, arrays: Iterable[str]) -> None:
+        """Keep an answer about the set, and one about each array where the request has one."""
+        operation, _ = self._controller.answers[request]
+        needs = {each.encode_name: each.required for each in msgspec.structs.fields(operation.asks)}
+        if not needs.get("array"):
+            self.keep(request)
+        for path in arrays if "array" in needs else ():
+            self.keep(request, array=path)
 
     def placed(self, reply: Message, buffers: Buffers) -> Message:
         """Return an answer with the places of its buffers, which are kept."""

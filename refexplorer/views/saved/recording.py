@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from refexplorer.views.health.health import StateName
 from refexplorer.views.health.health_controller import HealthSort
 from refexplorer.views.maps.target_listing import TargetQuery
-from refexplorer.views.registry import described
+from refexplorer.views.registry import PARTS, described
 from refexplorer.views.saved.recorder import Packer, Recorder
 from refexplorer.views.tree.tree_controller import ROWS
 from refexplorer.views.wire.requests import Message
@@ -168,11 +168,8 @@ def record(
     hello, _ = recorder.keep("hello")
     wanted = {path: None if part is None else tuple(part) for path, part in read}
     _record_values(recorder, refs, wanted)
-    recorder.keep("overview")
-    recorder.keep("verify.last")
-    recorder.keep("versions.list")
-    for path in (None, *refs.arrays()[:_GRIDS]):
-        recorder.keep("cost.show", array=path)
+    for name in (name for part in PARTS for name in part.recorded):
+        recorder.keep_all(name, refs.arrays()[:_GRIDS])
     # A set of so many keys has more rows, of groups and arrays.
     most, of_level = (sys.maxsize,) * 2 if refs.count <= keys else (keys, _share(refs, keys))
     recording.tree = record_tree(recorder, most, of_level)
@@ -367,11 +364,11 @@ def _record_items(
             continue
         item = {name: value for name, value in shown["item"].items() if value is not None}
         if item.get("array") is not None:
-            item["array"] = _place(arrays, recording.arrays, item["array"]["path"], item["array"])
+            item["array"] = _code_of(arrays, recording.arrays, item["array"]["path"], item["array"])
         explained = None if item.get("kind") is None else recorder.ask("key.explain", path=path)[0]
         code = recorder.ask("key.code", path=path)[0]
         text = str(code.get("code", "")).replace(repr(path), "\0")
-        told = _place(codes, recording.codes, text, text) if "code" in code else code
+        told = _code_of(codes, recording.codes, text, text) if "code" in code else code
         recording.items.append([path, item, explained, told])
         if item.get("kind") in HELD and recording.packer.size - before < _HELD_BYTES:
             recorder.keep("key.bytes", path=path, start=0, n=_BLOCK)
@@ -381,7 +378,7 @@ def _record_items(
     report(len(paths), len(paths))
 
 
-def _place(places: dict[str, int], kept: list[Any], name: str, value: Any) -> int:
+def _code_of(places: dict[str, int], kept: list[Any], name: str, value: Any) -> int:
     """Return where a value is kept, which is kept once for each name."""
     if name not in places:
         places[name] = len(kept)

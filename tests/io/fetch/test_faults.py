@@ -473,6 +473,26 @@ def test_a_body_of_another_length_than_its_headers_say(
 ) -> None:
     server.answers["/f"] = 206, headers, body
     assert said in refusal(targets(server.url), f"{server.url}/f")
+    announced = int(said.rpartition(" has ")[2].partition(" ")[0])
+    assert len(server.requests) == (2 if len(body) < announced else 1)
+
+
+@pytest.mark.parametrize("headers", [SPAN, SPAN | CHUNKED], ids=["length", "chunked"])
+def test_a_truncated_answer_is_asked_for_once_more(
+    server: RangeServer, file: str, headers: dict[str, str]
+) -> None:
+    server.answers["/f"] = 206, headers, BODY[10:12]
+    server.answer_counts["/f"] = 1
+    assert targets(server.url).fetch("x/0", Range(file, 10, 4)) == BODY[10:14]
+    assert len(server.requests) == 2
+
+
+def test_a_truncated_answer_after_a_failure_of_the_moment(server: RangeServer, file: str) -> None:
+    server.resets["/f"] = 1
+    server.answers["/f"] = 206, SPAN, BODY[10:12]
+    server.answer_counts["/f"] = 1
+    assert targets(server.url).fetch("x/0", Range(file, 10, 4)) == BODY[10:14]
+    assert len(server.requests) == 3
 
 
 def test_a_whole_file_of_which_a_part_comes(server: RangeServer) -> None:
@@ -598,8 +618,9 @@ def test_a_size_that_changes_between_two_reads(server: RangeServer, file: str) -
     reader = targets(server.url)
     assert reader.fetch("x/0", Range(file, 10, 4)) == BODY[10:14]
     server.files["/f"] = BODY * 2
-    assert "the file changed while it was read (it had 2,048 bytes and has 4,096 now)" in refusal(
-        reader, file
+    assert (
+        "the file changed since its first read (it had 2,048 bytes and has 4,096 now)"
+        in refusal(reader, file)
     )
 
 
@@ -754,7 +775,7 @@ def test_a_file_that_changes_between_two_reads(server: RangeServer, file: str) -
     server.etags["/f"] = '"one"'
     assert reader.fetch("x/0", Range(file, 10, 4)) == BODY[10:14]
     server.etags["/f"] = '"two"'
-    assert "the file changed while it was read (its version was one and is two now)" in refusal(
+    assert "the file changed since its first read (its version was one and is two now)" in refusal(
         reader, file
     )
 
@@ -764,7 +785,7 @@ def test_a_local_file_that_changes_between_two_reads(tmp_path: Path) -> None:
     reader = targets(str(tmp_path))
     reader.fetch("x/0", Range(f"{tmp_path}/f", 10, 4))
     (tmp_path / "f").write_bytes(BODY + b"more")
-    assert "the file changed while it was read" in refusal(reader, f"{tmp_path}/f")
+    assert "the file changed since its first read" in refusal(reader, f"{tmp_path}/f")
 
 
 def test_no_connection_and_no_host() -> None:

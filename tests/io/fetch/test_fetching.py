@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import pickle
 import threading
 from pathlib import Path
 from typing import Any
 
 import fsspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,12 +15,13 @@ import refexplorer as rx
 from refexplorer.core.errors import AccessError, DecodeError, FetchError, LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.io.access import AccessPolicy, parse
+from refexplorer.io.fetch.answers import ByteParts
 from refexplorer.io.fetch.background import stoppable
-from refexplorer.io.fetch.failures import ByteParts
 from refexplorer.io.fetch.many import FetchProgress, fetch_many
 from refexplorer.io.fetch.targets import MERGE_BYTES, MERGE_GAP, RangeOfKey, Targets, merged
 from refexplorer.spec.references import Base64, Inline, Range, Reference, Url
 from tests.helpers.servers import RangeServer
+from tests.helpers.sets import bytes_at
 
 BODY = bytes(range(251)) * 4000
 ZARRAY = (
@@ -297,3 +300,42 @@ def test_a_read_by_zarr_can_be_stopped(server: RangeServer) -> None:
     ):
         array[:]
     assert server.hung_up.wait(10)
+
+
+def test_reads_of_one_set_share_connections(server: RangeServer) -> None:
+    server.files["/f"] = BODY
+    refs = rx.open_references(bytes_at(*[f"{server.url}/f"] * 20)).allowing(server.url)
+    ports = set()
+    for index in range(20):
+        values = refs.read("x", slice(index * 4, index * 4 + 4)).values
+        assert values.tobytes() == BODY[index * 4 : index * 4 + 4]
+        ports.add(server.ports["/f"])
+    assert len(ports) == 1
+    pickle.loads(pickle.dumps(refs)).chunk("x", (0,))
+    assert server.ports["/f"] not in ports
+
+
+def test_a_file_that_changes_between_reads_of_one_set_is_an_error(server: RangeServer) -> None:
+    server.files["/f"], server.etags["/f"] = BODY, '"one"'
+    refs = rx.open_references(bytes_at(f"{server.url}/f")).allowing(server.url)
+    refs.read("x")
+    server.etags["/f"] = '"two"'
+    with pytest.raises(rx.RefexplorerError, match=r"changed since its first read .* open the"):
+        refs.read("x")
+    again = rx.open_references(bytes_at(f"{server.url}/f")).allowing(server.url)
+    assert np.asarray(again.read("x")).tobytes() == BODY[:4]
+
+
+def test_a_set_reads_with_its_own_grants_and_options_alone(server: RangeServer) -> None:
+    server.files["/f"] = BODY
+    refs = rx.open_references(bytes_at(f"{server.url}/f"))
+    with pytest.raises(rx.AccessError):
+        refs.read("x")
+    refs.allowing(server.url).read("x")
+    with pytest.raises(rx.AccessError):
+        refs.read("x")
+    named = refs.allowing(server.url, storage_options={"http": {"headers": {"X-Key": "a"}}})
+    named.read("x")
+    named.allowing(storage_options={"http": {"headers": {"X-Key": "b"}}}).read("x")
+    named.read("x")
+    assert [each.get("X-Key") for each in server.seen_headers[-3:]] == ["a", "b", "a"]

@@ -128,7 +128,7 @@ def test_an_object_that_changes_between_two_reads(store: GcsServer) -> None:
     reader = targets(store)
     reader.fetch("x/0", Range(OPEN, 10, 4))
     store.objects["open-bucket", "a/f.nc"] = BODY[::-1]
-    with pytest.raises(FetchError, match="the file changed while it was read"):
+    with pytest.raises(FetchError, match="the file changed since its first read"):
         reader.fetch("x/0", Range(OPEN, 20, 4))
 
 

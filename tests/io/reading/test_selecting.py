@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 import threading
 import zlib
 from pathlib import Path
@@ -18,7 +19,7 @@ from refexplorer.io.fetch.many import FetchProgress
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.selection import read_selection
 from tests.helpers.servers import RangeServer
-from tests.helpers.sets import DEMO, raw_set
+from tests.helpers.sets import DEMO, metadata, raw_set
 
 
 def packed(values: np.ndarray, chunk: int, **written: Any) -> tuple[dict[str, Any], bytes]:
@@ -200,3 +201,28 @@ def test_it_can_be_stopped_while_a_server_says_nothing(server: RangeServer) -> N
         if thread.name == "refexplorer-fetch":
             thread.join(30)
             assert not thread.is_alive(), names
+
+
+def test_reading_one_array_parses_no_other() -> None:
+    def calls(count: int) -> int:
+        names = [f"a{number:03}" for number in range(count)]
+        document: dict[str, Any] = {".zgroup": {"zarr_format": 2}}
+        for length, name in enumerate(names, 1):
+            document |= {f"{name}/.zarray": metadata([length]), f"{name}/0": "base64:AAAAAA=="}
+        refs, found = rx.open_references(document), 0
+
+        def count_call(frame: object, event: str, argument: object) -> None:
+            nonlocal found
+            found += event == "call"
+
+        refs.children()  # makes the tree, which has all of them
+        before = sys.getprofile()
+        sys.setprofile(count_call)
+        try:
+            refs.read(names[0])
+        finally:
+            sys.setprofile(before)
+        return found
+
+    calls(1)  # imports
+    assert calls(200) < 1.5 * calls(2)

@@ -244,7 +244,7 @@ def test_a_file_that_changes_meanwhile_is_a_failure(tmp_path: Path) -> None:
     path.write_bytes(made())
     file = at(path)
     os.utime(path, (1, 1))
-    with pytest.raises(FetchError, match="changed while it was read"):
+    with pytest.raises(FetchError, match="changed since its first read"):
         file.values("time", (slice(0, 1),))
 
 

@@ -55,7 +55,7 @@ def test_arrays_have_their_changes(host: Host) -> None:
     assert names == ["same", "removed", "added", "moved"]
     (sst,) = found["arrays"]
     assert sst["path"] == "sst"
-    assert sst["before"].endswith("192 <i2")
+    assert sst["before"].endswith("192 int16")
     assert sst["before"] == sst["after"]
     told = dict(zip(names, sst["counts"], strict=True))
     assert told["removed"] == 1

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from refexplorer.views.wire.requests import Buffers, Message
-from tests.helpers.explorer import Host
+from tests.helpers.explorer import Host, later
 from tests.helpers.servers import RangeServer, range_server
 from tests.helpers.sets import DEMO, GEN, raw_set
 
@@ -232,3 +233,20 @@ def test_the_page_of_the_code_of_each_note() -> None:
         assert page["cause"]
         assert page["mend"]
     assert "no-such" in host.ask("notes.code", code="no-such")["error"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"),
+    [("<i2", "int16"), (">i2", "int16"), ("|u1", "uint8"), ("|b1", "bool"), ("|S2", "|S2")],
+)
+def test_a_data_type_has_one_name(dtype: str, name: str) -> None:
+    chunk = "base64:" + base64.b64encode(np.zeros(4, dtype).tobytes()).decode()
+    host = Host(raw_set(chunk, shape=[4], chunks=[4], dtype=dtype, fill_value=None))
+    rows = host.ask("tree.rows", start=0, n=9)["rows"]
+    assert [row["form"] for row in rows if row["path"] == "x"] == [f"4 {name}"]
+    assert host.ask("key.show", path="x")["item"]["array"]["dtype"] == name
+    reading, _ = host.read("x", None, slices=[":"])
+    assert reading["dtype"] == name
+    assert reading["value_type"] in (name, "")
+    (row,) = later(host, "health.rows", start=0, n=9)[0]["rows"]
+    assert row["dtype"] == name

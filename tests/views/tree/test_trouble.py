@@ -89,7 +89,7 @@ def test_what_failed_is_marked_where_it_failed(demo: Path) -> None:
 def test_arrays_say_their_form(demo: Path) -> None:
     host = Host(demo / "broken.json")
     forms = {row["path"]: row["form"] for row in rows(host)}
-    assert forms["sst"] == "18 \N{MULTIPLICATION SIGN} 96 \N{MULTIPLICATION SIGN} 192 <i2"
+    assert forms["sst"] == "18 \N{MULTIPLICATION SIGN} 96 \N{MULTIPLICATION SIGN} 192 int16"
     assert forms[".zgroup"] is None
 
 

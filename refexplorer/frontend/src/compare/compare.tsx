@@ -41,7 +41,7 @@ function Nothing({ comparable }: { comparable: boolean }) {
     <p class="prose quiet">
       {comparable
         ? "This set is compared with nothing yet. Name the set as it was before, or another form of it: references are compared by what they mean, and no target is read."
-        : "Another set cannot be named here."}
+        : "Another set cannot be named here. Open this one with refexplorer to compare it."}
     </p>
   );
 }

@@ -3,7 +3,7 @@
 import type { App, Kernel } from "./jupyter.ts";
 import { Tab } from "./tab.ts";
 
-/** What `refexplorer/display/html.py` writes; JupyterLab takes it out of outputs that it does not trust. */
+/** What `refexplorer/verbs/display.py` writes; JupyterLab takes it out of outputs that it does not trust. */
 const BUTTON = "button[data-refexplorer-set]";
 /** Where nothing answers the button, it is not shown. */
 const STYLE = `${BUTTON}[hidden] { display: inline-block; cursor: pointer; }`;

@@ -1,4 +1,4 @@
-/** The difference of two parts, as `refexplorer/views/beside/gaps.py` makes it with Python. */
+/** The difference of two parts, as `refexplorer/views/compare/beside.py` makes it with Python. */
 
 import type { ReadingModel } from "../shared/wire.ts";
 import type { ReadPart } from "./parts.ts";

@@ -8,7 +8,6 @@ import type {
   EarthMap,
   Grid,
   HealthCounts,
-  Kind,
   PathItem,
   Plan,
   ReadingModel,
@@ -16,6 +15,7 @@ import type {
   TargetQuery,
   ValuePlace,
 } from "../shared/wire.ts";
+import { EMPTY_ROW } from "../shared/wire.ts";
 import type { FoundRow, ItemRecord, Saved, SavedRow } from "./content.ts";
 import { obstacle, subtract } from "./gap.ts";
 import { cut } from "./grid.ts";
@@ -72,7 +72,7 @@ const ABSENT: Record<string, string> = {
   "tree.state": `These chunks were not listed when the page was saved, ${KERNEL}`,
   allow: `To read from a target, it is fetched, ${KERNEL}`,
 };
-const OTHERS = `This was not recorded when the page was saved; it is answered by Python, ${KERNEL}`;
+const OTHERS = "This was not recorded when the page was saved. Open the set with refexplorer for it.";
 
 export class Replay {
   private readonly saved: Saved;
@@ -458,20 +458,13 @@ function placed(row: FoundRow, at: number, siblings: number): Row {
 function rowOf(path: string, item: PathItem | string): FoundRow {
   const known = typeof item === "string" ? null : item;
   return {
+    ...EMPTY_ROW,
     path,
     name: path,
-    type: "key",
-    kind: known?.kind ?? (null as Kind | null),
+    kind: known?.kind ?? null,
     size: known?.size ?? null,
     target: known?.url ?? null,
     origin: known?.origin ?? null,
-    children: 0,
-    form: null,
-    label: null,
-    strip: null,
-    badges: null,
-    cause: null,
-    changes: null,
   };
 }
 

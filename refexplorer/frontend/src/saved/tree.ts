@@ -1,7 +1,7 @@
-/** The rows of a tree whose levels are all here; `views/tree/visible_rows.py` is the one with Python. */
+/** The rows of a tree whose levels are all here; `views/tree/rows.py` is the one with Python. */
 
 import { count } from "../shared/format.ts";
-import type { Row } from "../shared/wire.ts";
+import { EMPTY_ROW, type Row } from "../shared/wire.ts";
 import type { Levels, SavedRow } from "./content.ts";
 
 export class SavedTree {
@@ -85,22 +85,12 @@ export class SavedTree {
 function others(path: string, left: number, folder: SavedRow | undefined, before: number): SavedRow {
   const name = `… ${count(left)} more`;
   return {
+    ...EMPTY_ROW,
     path: path === "" ? name : `${path}/${name}`,
     name,
     depth: folder ? folder.depth + 1 : 0,
-    type: "key",
-    kind: null,
-    size: null,
-    target: null,
-    origin: null,
-    children: 0,
     position: before + 1,
     siblings: before + left,
     form: "not in this page",
-    label: null,
-    strip: null,
-    badges: null,
-    cause: null,
-    changes: null,
   };
 }

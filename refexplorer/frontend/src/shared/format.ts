@@ -205,15 +205,6 @@ export function capital(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
-const TYPE_KINDS: Record<string, string> = { i: "int", u: "uint", f: "float", c: "complex" };
-
-/** A data type as numpy names it: `<i2` is int16; others stay as they are. */
-export function typeName(dtype: string): string {
-  const [, kind, bytes] = /^[<>|=]([iufc])(\d+)$/.exec(dtype) ?? [];
-  if (kind !== undefined) return `${TYPE_KINDS[kind]}${8 * Number(bytes)}`;
-  return /^[<>|=]b1$/.test(dtype) ? "bool" : dtype;
-}
-
 /** "time 18 × lat 96 × lon 192, int16" */
 export function shapeText({
   shape,
@@ -225,5 +216,5 @@ export function shapeText({
   dtype: string;
 }): string {
   const sides = shape.map((size, i) => [dimensions?.[i], count(size)].filter(Boolean).join(" "));
-  return [sides.join(" × "), typeName(dtype)].filter(Boolean).join(", ");
+  return [sides.join(" × "), dtype].filter(Boolean).join(", ");
 }

@@ -1,6 +1,12 @@
 /** Requests and answers between a view and its controller; the documentation page PROTOCOL lists them. */
 
-import type { EditorEvents, EditorOperations, ExplorerEvents, ExplorerOperations } from "../../generated/protocol.ts";
+import type {
+  EditorEvents,
+  EditorOperations,
+  ExplorerEvents,
+  ExplorerOperations,
+  Row,
+} from "../../generated/protocol.ts";
 import type { Host, Message, Off } from "./host.ts";
 
 export type * from "../../generated/protocol.ts";
@@ -122,3 +128,25 @@ export class Wire<O extends Table<O>, E extends object> {
     return asked;
   }
 }
+
+/** A row of the tree without anything: those that Python does not give begin with it. */
+export const EMPTY_ROW: Row = {
+  path: "",
+  name: "",
+  depth: 0,
+  type: "key",
+  kind: null,
+  size: null,
+  target: null,
+  origin: null,
+  children: 0,
+  open: false,
+  position: 0,
+  siblings: 0,
+  form: null,
+  label: null,
+  strip: null,
+  badges: null,
+  cause: null,
+  changes: null,
+};

@@ -8,7 +8,7 @@ import { Badge, Blank, Cut } from "../shared/parts.tsx";
 import { ChunkStrip } from "../shared/strip.tsx";
 import { Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Row } from "../shared/wire.ts";
+import { EMPTY_ROW, type Row } from "../shared/wire.ts";
 import { Badges, ChangeMarks } from "./badges.tsx";
 import { CopyMenu, copyKey, type Place } from "./copymenu.tsx";
 import { SHORTCUTS } from "../explorer/keys.tsx";
@@ -22,26 +22,7 @@ const ABSENT = "absent";
 /** That of one whose reference cannot be used. */
 const REJECTED = "rejected";
 /** Stands for a row that is waited for, in the same elements. */
-const WAITING: Row = {
-  path: "",
-  name: "…",
-  depth: 0,
-  type: "key",
-  kind: null,
-  size: null,
-  target: null,
-  origin: null,
-  children: 0,
-  open: false,
-  position: 0,
-  siblings: 0,
-  form: null,
-  label: null,
-  strip: null,
-  badges: null,
-  cause: null,
-  changes: null,
-};
+const WAITING: Row = { ...EMPTY_ROW, name: "…" };
 
 export function Tree({ session, label }: { session: ExplorerSession; label: string }) {
   const { active, selection, searching, revealed } = useStore(session);

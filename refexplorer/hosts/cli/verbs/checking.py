@@ -39,6 +39,10 @@ Resume = Annotated[
 Only = Annotated[
     str | None, typer.Option(help="A share of the files: 3/30 is the third of thirty.")
 ]
+Against = Annotated[
+    Path | None,
+    typer.Option(help="Compare with what `refexplorer lock` wrote: changed, gone, new files."),
+]
 Within = Annotated[str | None, typer.Option(help="Begin nothing after this time, such as 30m.")]
 
 
@@ -89,6 +93,7 @@ def check(
     resume: Resume = False,
     only: Only = None,
     within: Within = None,
+    against: Against = None,
     expect: Annotated[
         Path | None,
         typer.Option(help="A TOML file of expectations: coordinates, arrays, files."),
@@ -98,9 +103,10 @@ def check(
 
     Of many findings of one kind the first are listed. Inline coordinates are checked for gaps,
     duplicates, order and missing values; --allow reads those that are in files, too (with
-    --targets, only for --expect). Targets are not asked without --targets; `refexplorer audit`
-    decodes. Exit status 2 if some may not be asked yet.
+    --targets, only for --expect). Targets are not asked without --targets or --against;
+    `refexplorer audit` decodes. Exit status 2 if some may not be asked yet.
     """
+    targets = targets or against is not None
     if any((scheduler, workers, results, resume, only, within)) and not targets:
         raise typer.BadParameter(
             "--scheduler, --workers, --results, --resume, --only and --within require --targets."
@@ -120,6 +126,7 @@ def check(
             within=within,
             read_coordinates=bool(allow) and expect is not None,
             expect=expect,
+            against=against,
         )
 
 
@@ -138,6 +145,7 @@ def audit(
     resume: Resume = False,
     only: Only = None,
     within: Within = None,
+    against: Against = None,
 ) -> Report:
     """Ask targets, compare ranges with their sizes, decode chunks. Exit status 1 if any is wrong.
 
@@ -156,6 +164,7 @@ def audit(
             watch=watch,
             only=only,
             within=within,
+            against=against,
         )
 
 
@@ -182,6 +191,7 @@ def verify(
     resume: Resume = False,
     only: Only = None,
     within: Within = None,
+    against: Against = None,
 ) -> Report:
     """Compare the set with the files' own metadata. Exit status 1 if they differ.
 
@@ -202,7 +212,53 @@ def verify(
             watch=watch,
             only=only,
             within=within,
+            against=against,
         )
+
+
+@app.command()
+def lock(
+    source: SourceArgument,
+    target: Annotated[Path, typer.Option("--output", "-o", help="The file to write (parquet).")],
+    checksums: Annotated[
+        str,
+        typer.Option(
+            help="Chunks of each array to read for a checksum: a number, sample (10), all or none."
+        ),
+    ] = "none",
+    allow: Allow = None,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    only: Only = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> int:
+    """Write the versions of all files, to compare with later.
+
+    The lock has size, ETag and time of each file, shapes and ends of axes. `refexplorer check SET
+    --against FILE` names what changed, went away or came back. With --only
+    the answers of the other files stay in the lock, with their time. The exit status is that of
+    `check --targets`: the lock is written, whatever it is.
+    """
+    from refexplorer.checks.locks import Lock
+
+    refs = open_set(source).allowing(*allow or ())
+    with watching("Asking targets", None) as watch:
+        report = refs.lock(
+            target,
+            checksums=checksums,
+            overwrite=overwrite,
+            scheduler=scheduler,
+            workers=workers,
+            watch=watch,
+            only=only,
+        )
+    if as_json:
+        output.write_object((report.to_dict() | {"output": str(target)}).items())
+    else:
+        output.write_text(report.to_text())
+        output.write_line(f"{target}: {Lock.read(target).text()}")
+    return report.status
 
 
 @app.command()

@@ -29,6 +29,7 @@ from refexplorer.hosts.cli.program import (
 )
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.tree import Node
+from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.verbs.display import beside_text, tree_text
 from refexplorer.verbs.opening import history
 from refexplorer.verbs.referenceset import ReferenceSet
@@ -358,9 +359,10 @@ def _shards_line(array: dict[str, Any]) -> str:
 
 def _array_row(array: dict[str, object]) -> tuple[object, ...]:
     names = ("path", "shape", "chunks", "dtype", "codecs", "missing", "left_out")
+    shown = {**array, "dtype": type_name(str(array["dtype"]))}
     return tuple(
         ", ".join(map(str, value)) if isinstance(value, tuple) else value
-        for value in (array[name] for name in names)
+        for value in (shown[name] for name in names)
     )
 
 

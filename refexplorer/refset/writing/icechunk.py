@@ -93,13 +93,11 @@ def _bytes(key: str, reference: object) -> bytes:
 
 def _write(writer: RepositoryWriter, found: InOrder) -> None:
     columns, array = found.columns, found.array
-    odd = np.flatnonzero(
-        (columns.kinds == URL) | np.isin(np.arange(len(columns)), [*columns.large])
-    )
+    odd = np.flatnonzero(columns.kinds == URL)
     if len(odd):
         raise RefexplorerError(
-            f"`{array.chunk_key(array.index_at(int(found.numbers[odd[0]])))}` is a whole file or "
-            "an enormous range, and Icechunk wants an offset and a length of 64 bits."
+            f"`{array.chunk_key(array.index_at(int(found.numbers[odd[0]])))}` is a whole file, "
+            "and Icechunk wants an offset and a length."
         )
     rows = np.flatnonzero(columns.kinds == RANGE)
     if len(rows):

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.core.errors import LeftOutWarning, RefexplorerError
+from refexplorer.core.errors import LeftOutWarning, RefexplorerError, SourceError
 from refexplorer.core.files import write_blocks
 from refexplorer.core.limits import Limits, check_expandable
 from refexplorer.core.text import counted
@@ -760,9 +760,14 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.checks.locks import Lock
         from refexplorer.checks.look.coordinates import look_at_coordinates
-        from refexplorer.checks.terms import Share
         from refexplorer.core.files import check_free
 
+        written = Path(path).with_suffix("")
+        if Path(path).suffix == ".lock" and written.suffix:
+            raise SourceError(
+                f"{os.fspath(path)!r} is what refexplorer itself uses while it writes "
+                f"{str(written)!r}; name the lock {written.with_suffix('.lock').name!r}."
+            )
         if not overwrite and only is None:
             check_free(Path(path))
         earlier = Lock.read(path) if only is not None and Path(path).exists() else None
@@ -778,8 +783,8 @@ class ReferenceSet(Mapping[str, Reference]):
             meta for each in self._opened.arrays.paths if (meta := self._opened.arrays.get(each))
         ]
         made = Lock.of(report, metas, axes, reading.recorded)
-        if earlier is not None and only is not None:
-            made = made.joined(earlier, Share.parse(only))
+        if earlier is not None:
+            made = made.joined(earlier, [each.url for each in self.targets()])
         made.write(path, overwrite or earlier is not None)
         return report
 

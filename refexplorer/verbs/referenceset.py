@@ -605,7 +605,8 @@ class ReferenceSet(Mapping[str, Reference]):
             report is of what was finished.
         only
             A share of the files, such as ``"3/30"`` for the third of thirty: the same files for
-            the same set, so that thirty runs cover all of it.
+            the same set, so that thirty runs cover all of it. With `results` and `resume` the
+            report takes in the other shares that runs before have done, with their age.
         within
             A time such as ``"30m"``, or seconds, after which no further part is begun. What is
             left is unknown; with `results` and `resume` the next run goes on there.

@@ -43,6 +43,7 @@ def write_icechunk(
     check: Callable[[object], object],
     overwrite: bool = False,
     options: Mapping[str, Any] | None = None,
+    endpoints: Mapping[str, str] | None = None,
 ) -> int:
     """Write references as virtual chunks, inline data as chunks; return how many keys."""
     for array in arrays.values():
@@ -58,7 +59,7 @@ def write_icechunk(
                 document = dict(array.metadata) | {"chunk_grid": written_grid(array.axes)}
                 metadata[array.metadata_key] = json.dumps(document).encode()
         with writing_repository(
-            place, targets, message, overwrite=overwrite, options=options
+            place, targets, message, overwrite=overwrite, options=options, endpoints=endpoints
         ) as writer:
             writer.add_values(metadata.items())
             for found in chunks:

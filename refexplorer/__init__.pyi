@@ -66,7 +66,7 @@ from .refset.target_layout import (
     TargetSummary as TargetSummary,
 )
 from .refset.tree import Node as Node, Page as Page
-from .spec.keys import NodeType as NodeType
+from .spec.references import NodeType as NodeType
 from .verbs.repair.repairing import Repair as Repair, repair as repair
 from .spec.codes import Severity as Severity
 from .spec.findings import Finding as Finding

@@ -1,8 +1,10 @@
 """Run what depends on versions on the newest Python found: ``python3 -m tests.newest [FOLDERS]``.
 
 Makes ``.venv-newest`` with the newest of all packages, runs the tests of formats, of references and
-of reading there, and writes the versions of both environments into ``docs/reference/versions.md``.
-Needs the standard library only, a Python of 3.12 or newer, and pip's index.
+of reading there, and writes the versions of both environments into ``docs/reference/versions.md``,
+and those of the readers that were run into ``features.json``, from where `dialects` has them.
+Needs the standard library only, a Python of 3.12 or newer, and pip's index; says so where it has
+none, and is no failure.
 """
 
 # ruff: noqa: T201
@@ -16,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from datetime import date
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,6 +31,7 @@ PACKAGES = (
     "zarr", "numcodecs", "icechunk", "virtualizarr", "kerchunk", "xarray", "fsspec", "numpy",
     "pyarrow", "h5py", "imagecodecs", "cfgrib", "eccodes",
 )  # fmt: skip
+READERS = ROOT / "refexplorer" / "readers" / "features.json"
 TABLE = ROOT / "docs" / "reference" / "versions.md"
 ASKED = """
 import json, platform, sys
@@ -52,15 +56,30 @@ def main(folders: list[str]) -> int:
     steps = [] if own.exists() else [[python, "-m", "venv", str(NEWEST)]]
     pip = [str(own), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     steps.append([*pip, "--upgrade", "--upgrade-strategy", "eager", "-e", ".[dev]"])
+    if any(subprocess.run(step, cwd=ROOT).returncode for step in steps):
+        print("Not run: the newest packages could not be installed (no index of packages?).")
+        return 0
     tests = folders or [f"tests/{each}" for each in FOLDERS]
-    steps.append([str(own), "-m", "pytest", "-p", "no:cacheprovider", "-q", "-n", "2", *tests])
-    for step in steps:
-        if status := subprocess.run(step, cwd=ROOT).returncode:
-            return status
+    command = [str(own), "-m", "pytest", "-p", "no:cacheprovider", "-q", "-n", "2", *tests]
+    if status := subprocess.run(command, cwd=ROOT).returncode:
+        return status
     if not folders:
-        here = HERE / own.relative_to(NEWEST)
-        TABLE.write_text(table(versions(str(here)), versions(str(own))))
+        here, newest = HERE / own.relative_to(NEWEST), versions(str(own))
+        TABLE.write_text(table(versions(str(here)), newest))
+        date_readers(newest)
     return 0
+
+
+def date_readers(newest: dict[str, str | None]) -> None:
+    """Write the version and the day into the table of readers, of those that were run."""
+    text = READERS.read_text()
+    for name, label in (("fsspec", "fsspec"), ("virtualizarr", "VirtualiZarr"), ("icechunk",) * 2):
+        version = ".".join((newest[name] or "").split(".")[:2])
+        dated = (
+            f'"version": "{label} {version}", "date": "{date.today().isoformat()}", "how": "seen"'
+        )
+        text = re.sub(rf'"version": "{label} [\d.]+", "date": "[\d-]+", "how": "seen"', dated, text)
+    READERS.write_text(text)
 
 
 def newest_python() -> str | None:

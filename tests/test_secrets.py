@@ -23,7 +23,7 @@ from refexplorer.checks.look.targets import Auditor
 from refexplorer.checks.terms import ReadTerms
 from refexplorer.core.errors import SecretsWarning
 from refexplorer.core.limits import DEFAULT_LIMITS
-from refexplorer.core.masking import masked_options, masked_text
+from refexplorer.core.text import masked_options, masked_text
 from refexplorer.hosts.page.page import is_shareable
 from refexplorer.hosts.page.server import mask_logs
 from refexplorer.views.explorer.explorer_controller import ExplorerController

@@ -6,21 +6,30 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from refexplorer.checks.executors import (
+from refexplorer.checks.axes import NO_VALUES
+from refexplorer.checks.expectations import CheckedFacts, Expectations
+from refexplorer.checks.ledger import Counts, Ledger
+from refexplorer.checks.locks import Lock, SinceLock
+from refexplorer.checks.look.coordinates import ReadArray, look_at_coordinates
+from refexplorer.checks.parts import (
     ClusterTerms,
     Doing,
     Executor,
+    Part,
     dask_executor,
     do_parts,
+    parts,
     thread_executor,
 )
-from refexplorer.checks.ledger import Counts, Ledger
-from refexplorer.checks.look.sets import (
+from refexplorer.checks.references import AuditedBlock, LostFiles, Unlisted, blocks
+from refexplorer.checks.report import Report
+from refexplorer.checks.results import ResultStore
+from refexplorer.checks.set_lint import (
     left_out_findings,
     note_references,
     note_rejected,
@@ -28,21 +37,17 @@ from refexplorer.checks.look.sets import (
     orphan_findings,
     set_findings,
 )
-from refexplorer.checks.look.targets import TargetVersion
-from refexplorer.checks.parts import Part, parts
-from refexplorer.checks.references import AuditedBlock, LostFiles, Unlisted, blocks
-from refexplorer.checks.report import Report
-from refexplorer.checks.results import ResultStore
 from refexplorer.checks.sorting import PlanSizes, Sample, Sorter
 from refexplorer.checks.states import FileState, KeyState
 from refexplorer.checks.terms import CheckTerms, ReadTerms
+from refexplorer.checks.versions import TargetVersion
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted
 from refexplorer.io.fetch.background import Stopped
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.findings import Finding, Findings
+from refexplorer.spec.findings import Finding, Findings, in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,7 @@ class Manner:
     watch: AuditWatch = lambda progress: True  # Is told how far it is
     sizes: PlanSizes | None = None  # How much is done at once; None: as is best for the look
     cluster: ClusterTerms = field(default_factory=ClusterTerms)  # How long it is waited for
+    against: Lock | None = None  # What the answers of stores are compared with
 
 
 class PartsLook(Protocol):
@@ -120,6 +126,7 @@ class CheckRun:
         self.metas = [a for path in opened.arrays.paths if (a := opened.arrays.get(path))]
         self.ledger = Ledger({meta.path: meta.grid for meta in self.metas})
         self.store = ResultStore(manner.results, manner.resume, look.encoding)
+        self.store.keeps_versions |= manner.against is not None
         sample = Sample(self.metas, look.wanted)
         folder = self.store.sorting()
         self.sorter = Sorter(folder, sample, sizes, terms.share, look.has_keys)
@@ -159,7 +166,7 @@ class CheckRun:
     def _list(self) -> None:
         """Put all references in the order of their targets."""
         unlisted = Unlisted(self._limits.audited_references if self._look.has_unlisted else None)
-        for block in blocks(self._opened, self.lost, unlisted):
+        for block in blocks(self._opened, self.lost, unlisted, self._look.has_keys):
             self._look.see(block)
             note_references(self.ledger, block, self.metas)
             self._put(block)
@@ -225,10 +232,15 @@ def run(
     note_rejected(ledger, opened, findings, mine.sorter.rejected)
     errors = [each for each in findings if each.severity is Severity.ERROR]
     errors = note_unreadable(ledger, mine.lost, errors)
+    ledger.note_listed()
+    is_full = all(ledger.listed[path] == ledger.total(path) for path in ledger.paths)
     of_look, counts = look.gather(mine)
+    if manner.against is not None:
+        of_lock, counts = _since(manner.against, mine, opened, reading, counts)
+        of_look = [*of_look, *of_lock]
     found = (
         *of_look,
-        *set_findings(opened, errors, reading.base),
+        *set_findings(opened, errors, reading.base, is_full),
         *left_out_findings(reading.left_out, reading.base),
         *orphan_findings(opened, ledger, reading.base),
     )
@@ -242,21 +254,61 @@ def run(
     return Report(source, found, ledger, terms, counts, mine.store)
 
 
+def _since(
+    lock: Lock, run: CheckRun, opened: OpenedSet, reading: ReadTerms, counts: Counts
+) -> tuple[list[Finding], Counts]:
+    """Return what is different since a lock was written; note files that changed."""
+    since = SinceLock(lock)
+    since.take(run.store)
+    found: list[Finding] = []
+    if run.is_listed:
+        axes, _, _ = look_at_coordinates(opened, reading.limits, reading.base, None)
+        found += since.findings(reading.base, run.sorter.urls, run.metas, run.ledger.listed, axes)
+    files = run.ledger.files.counts
+    for url, (state, _) in since.changed.items():
+        if url not in counts.changed and state in (FileState.ASKED, FileState.READ):
+            files[FileState(state)] -= 1
+            files[FileState.CHANGED] += 1
+    unknown = (*counts.unknown, *since.unknown())
+    changed = {url: each.change for url, each in since.changed.items()} | dict(counts.changed)
+    return found, replace(counts, since=since.text(), unknown=unknown, changed=changed)
+
+
 def check(
     source: str,
     opened: OpenedSet,
     findings: Findings,
     diagnostics: tuple[Finding, ...],
+    reading: ReadTerms,
+    read: ReadArray | None,
+    expected: Expected | None,
 ) -> Report:
-    """Return what is known of a set by itself; its references are not listed, its files not opened.
+    """Return what is known of a set by itself; its references are not listed.
 
-    `findings` are those of opening, `diagnostics` all.
+    `findings` are those of opening, `diagnostics` all; `read` reads coordinates that are in files;
+    `expected` has what must be so.
     """
     metas = [meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))]
     ledger = Ledger({meta.path: meta.grid for meta in metas})
     note_rejected(ledger, opened, findings, 0)
-    counts = Counts(opened.count, (), False, LostFiles())
-    return Report(source, diagnostics, ledger, CheckTerms.of_verb("check"), counts, None)
+    axes, odd, values = look_at_coordinates(opened, reading.limits, reading.base, read)
+    unread = sum(each.why not in ("", NO_VALUES) for each in axes)
+    unknown = [f"{counted(unread, 'coordinate')} could not be read"] if unread and read else []
+    if expected is not None:
+        known = {each.path: each for each in axes}
+        facts = expected.facts(axes=known, values=values, arrays={m.path: m for m in metas})
+        odd += tuple(expected.promises.findings(facts, reading.base))
+        unknown += expected.promises.unknown
+    counts = Counts(opened.count, (), False, LostFiles(), axes=axes, unknown=tuple(unknown))
+    terms = replace(CheckTerms.of_verb("check"), reads_coordinates=read is not None)
+    return Report(source, in_order((*diagnostics, *odd)), ledger, terms, counts, None)
+
+
+class Expected(NamedTuple):
+    """What must be so of a set, and what makes the facts that this is compared with."""
+
+    promises: Expectations
+    facts: Callable[..., CheckedFacts]
 
 
 def _check_count(opened: OpenedSet, limits: Limits) -> None:

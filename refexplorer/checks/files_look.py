@@ -14,11 +14,10 @@ import numpy as np
 from refexplorer.checks.compare.inline import INLINE_ELEMENTS, InlineValues
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.engine import CheckRun, VersionsNow
-from refexplorer.checks.executors import Doing
 from refexplorer.checks.gathering import ReportBuilder
 from refexplorer.checks.ledger import Counts
 from refexplorer.checks.look.files import Verifier
-from refexplorer.checks.parts import DECODING_COST
+from refexplorer.checks.parts import DECODING_COST, Doing
 from refexplorer.checks.references import AuditedBlock
 from refexplorer.checks.results import ResultStore
 from refexplorer.checks.sorting import PlanSizes, wanted_of
@@ -43,15 +42,7 @@ _FORM = 6
 
 
 class FilesLook:
-    """Compares the references of each file with what the file has.
-
-    Parameters
-    ----------
-    values
-        Chunks of each array whose values are compared: ``"none"``, ``"sample"`` (ten), ``"all"``.
-    remake
-        Say of what is wrong how it should be, which `repair` asks for.
-    """
+    """Compares the references of each file with what the file has."""
 
     sizes = VERIFY_SIZES
     has_keys = True
@@ -89,7 +80,7 @@ class FilesLook:
         self._lent.read(opened, self._reading, self._held)
         how = (_FORM, self._values, self._remake)
         store.manner = _fingerprint(self._ours, self._held, how, self._reading.recorded)
-        keeps = store.is_kept
+        keeps = store.keeps_versions
         reading, bare = self._reading.sent(), self._lent.bare
         verifier = Verifier(reading, self._arrays, self._held, bare, self._remake, keeps)
         return verifier.verify, verifier.versions
@@ -109,6 +100,7 @@ class FilesLook:
             reasons=builder.reasons.ordered,
             unchecked=tuple((path, what, n) for (path, what), n in builder.unchecked.items()),
             failures=builder.reasons.failures,
+            changed=builder.changed,
             grants=tuple(builder.reasons.grants),
             values=builder.values,
             largest=None if builder.largest is None else builder.largest[0],

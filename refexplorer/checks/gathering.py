@@ -11,21 +11,24 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.compare.axes import FileAxis, OddSteps, of_files, of_held
+from refexplorer.checks.axes import AxisValues, axis_findings, is_axis
+from refexplorer.checks.compare.axes import FileAxis, OddSteps, of_files
 from refexplorer.checks.compare.files import ZARR
 from refexplorer.checks.compare.inline import InlineValues
 from refexplorer.checks.compare.set_array import SetArray
-from refexplorer.checks.groups import NAMED_FILES, FindingGroups, Reasons
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.records import (
     DIFFERS,
     FAILED,
     FORBIDDEN,
     HELD,
+    NAMED_FILES,
     NAMED_KEYS,
     UNCOMPARED,
     FileDifference,
     FileObjects,
+    FindingGroups,
+    Reasons,
     numbers_of,
 )
 from refexplorer.checks.states import (
@@ -36,7 +39,7 @@ from refexplorer.checks.states import (
     ObjectState,
     Rank,
 )
-from refexplorer.core.text import array_text, counted
+from refexplorer.core.text import array_text, counted, masked_url
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding, pointer
 
@@ -72,14 +75,16 @@ class _OpenFile:
         self.number = number
         self.state = FileState.READ
         self.objects = FileObjects(0, [])
+        self.change = ""  # What is different, if it changed
 
     def add(self, row: dict[str, Any]) -> None:
         """Take in a row: the worst state counts, and of each object the best."""
         state = FileState(row["file"])
         if FILE_RANKS[state] < FILE_RANKS[self.state]:
             self.state = state
-        if any(found["cause"] == "changed" for found in row["findings"] or ()):
-            self.state = FileState.CHANGED
+        for found in row["findings"] or ():
+            if found["cause"] == "changed":
+                self.state, self.change = FileState.CHANGED, found["message"] or ""
         if row["objects"]:
             found = FileObjects.parse(row["objects"])
             if self.objects.rows:
@@ -104,6 +109,7 @@ class ReportBuilder:
         self.reasons = Reasons()
         self.unchecked: Counter[tuple[str, str]] = Counter()
         self.values = self.false_nan = self.followed = 0
+        self.changed: dict[str, str] = {}
         self.largest: tuple[float, str] | None = None
         self._arrays, self._held, self._ledger, self._base = arrays, held, ledger, base
         self._urls = urls
@@ -225,6 +231,8 @@ class ReportBuilder:
         if file is None:
             return
         self._ledger.files.counts[file.state] += 1
+        if file.state is FileState.CHANGED:
+            self.changed[masked_url(self._urls[file.number] or "")] = file.change
         self._ledger.objects.declared += file.objects.declared
         for name, state, why in file.objects.rows:
             if state is ObjectState.LACKING:
@@ -377,8 +385,11 @@ class ReportBuilder:
     def _odd(self) -> Iterator[Finding]:
         for path, ours in self._arrays.items():
             if path in self._held.arrays:
-                for odd in of_held(ours, self._held.arrays[path]):
-                    yield self._of_coordinate(ours, odd, ())
+                held = self._held.arrays[path]
+                if is_axis(ours) and held.known.all():
+                    there = np.ones(held.values.shape, np.bool_)
+                    values = AxisValues(ours, held.values, there)
+                    yield from axis_findings(values, self._base)
             elif (axis := self._joined[path].axis).starts:
                 for odd in of_files(ours, axis):
                     numbers = axis.files_at(odd.index)[:NAMED_FILES]
@@ -401,9 +412,9 @@ class ReportBuilder:
     def _of_coordinate(self, ours: SetArray, odd: OddSteps, files: Any) -> Finding:
         meta = ours.meta
         what = {
-            "duplicates": "the same value stands at two places",
-            "not-monotonic": "values go back",
-            "gap": "there is a gap",
+            "axis-duplicate": "the same value stands at two places",
+            "axis-order": "values go back",
+            "axis-gap": "there is a gap",
         }[odd.cause]
         times = "" if odd.count == 1 else f", and {odd.count - 1:,} more"
         at = f"between elements {odd.index:,} and {odd.index + 1:,}"

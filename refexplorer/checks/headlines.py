@@ -20,8 +20,10 @@ from refexplorer.checks.states import (
     Rank,
 )
 from refexplorer.checks.terms import CheckLook, CheckTerms
+from refexplorer.checks.waivers import Excused, accepted_text
 from refexplorer.core.text import counted, escape
 from refexplorer.spec.codes import CODES, Severity
+from refexplorer.spec.findings import Finding
 
 LACKING_CODES = frozenset({"no-reference", "lacking-object", "left-out"})
 """Findings of what the files hold and the set has not; what is there may be right all the same."""
@@ -48,6 +50,13 @@ class Claim(StrEnum):
     SAME = "same"
     AUDITED = "audited"
     CHECKED = "checked"
+    NOTED = "noted"
+    ACCEPTED = "accepted"
+
+
+_GOOD_CLAIMS = frozenset(
+    {Claim.SAME_IN_PART, Claim.SAME_BUT_OWN, Claim.SAME, Claim.AUDITED, Claim.CHECKED}
+)
 
 
 class CodedFinding(Protocol):
@@ -82,18 +91,42 @@ class Headline:
     status: int
 
 
-def headline(ledger: Ledger, findings: Sequence[CodedFinding], terms: CheckTerms) -> Headline:
-    """Return the first headline that fits."""
+def headline(
+    ledger: Ledger,
+    findings: Sequence[CodedFinding],
+    terms: CheckTerms,
+    accepted: Sequence[Finding] = (),
+    more_unknown: Sequence[str] = (),
+) -> Headline:
+    """Return the first headline that fits; what is accepted is named, and does not fail.
+
+    `more_unknown` is what else was asked for and is not known.
+    """
     if faults := ledger.faults():
         return Headline(
             Claim.UNBALANCED, f"internal fault: the counts do not add up ({faults[0]})", 2
         )
-    unknown = unknowns(ledger, terms)
-    fails = any(reaches(found.severity, terms.threshold) for found in findings)
-    fails |= any(CHUNK_TERMS[state].rank is Rank.BAD for state in ledger.all_counts())
-    fails |= any(FILE_RANKS[FileState(state)] is Rank.BAD for state in ledger.files.counts)
-    kind, text = _kind_and_text(ledger, findings, terms, unknown)
-    return Headline(kind, text, 1 if fails else 2 if unknown else 0)
+    unknown = [*more_unknown, *unknowns(ledger, terms)]
+    excused = Excused(ledger, accepted)
+    failing = [each for each in findings if reaches(each.severity, terms.threshold)]
+    kind, text = _kind_and_text(ledger, findings, terms, unknown, excused)
+    is_good = kind in _GOOD_CLAIMS
+    if is_good and failing:
+        kind, text = Claim.NOTED, f"has {_severities_text(failing)}; {text}"
+    elif is_good and any(each.severity is Severity.ERROR for each in accepted):
+        kind, text = Claim.ACCEPTED, "has no errors but those that are accepted"
+    if accepted:
+        text += f" (accepted: {accepted_text(accepted)})"
+    status = 1 if failing or excused.has_faults else 2 if unknown else 0
+    return Headline(kind, text, status)
+
+
+def _severities_text(findings: Sequence[CodedFinding]) -> str:
+    """Return how many findings of each severity there are."""
+    counts = Counter(each.severity for each in findings)
+    words = {Severity.ERROR: ("error", "errors"), Severity.WARNING: ("warning", "warnings"),
+             Severity.INFO: ("note", "notes")}  # fmt: skip
+    return " and ".join(counted(counts[s], *words[s]) for s in Severity if counts[s])
 
 
 def reaches(severity: Severity, threshold: Severity) -> bool:
@@ -106,24 +139,29 @@ def _is_of_files(code: str) -> bool:
 
 
 def _kind_and_text(
-    ledger: Ledger, findings: Sequence[CodedFinding], terms: CheckTerms, unknown: Sequence[str]
+    ledger: Ledger,
+    findings: Sequence[CodedFinding],
+    terms: CheckTerms,
+    unknown: Sequence[str],
+    excused: Excused,
 ) -> tuple[Claim, str]:
     errors = {found.code for found in findings if found.severity is Severity.ERROR}
-    counts = ledger.all_counts()
+    counts = excused.chunks
     wrong = {state for state in counts if CHUNK_TERMS[state].rank is Rank.BAD}
     wrong -= {LedgerState.LACKING}
     if errors & UNOPENABLE_CODES:
         return Claim.UNOPENABLE, "xarray cannot open it"
     differs = {code for code in errors if _is_of_files(code)} - LACKING_CODES - UNREAD_CODES
-    if (changed := _files(ledger, FileState.CHANGED)) and errors <= STALE_CODES:
+    if (changed := _files(excused, FileState.CHANGED)) and errors <= STALE_CODES:
         return Claim.STALE, f"is stale: {changed} changed"
     if terms.asks(CheckLook.FILES) and (differs or wrong & DIFFERENT):
         return Claim.DIFFERS, "differs from its files"
-    if unread := _files(ledger, FileState.DAMAGED, FileState.UNREACHABLE):
+    if unread := _files(excused, FileState.DAMAGED, FileState.UNREACHABLE):
         return Claim.ERRORS, f"has errors: {unread} cannot be read"
     if errors - LACKING_CODES or wrong:
         return Claim.ERRORS, "has errors"
-    if lacking := _lacking_text(ledger, counts, errors):
+    is_accepted = excused.codes & LACKING_CODES and not errors & LACKING_CODES
+    if (lacking := _lacking_text(ledger, counts, errors)) and not is_accepted:
         return Claim.INCOMPLETE, f"incomplete: its files hold {lacking} that it lacks"
     if unknown:
         return Claim.UNKNOWN, f"not known: {', '.join(unknown)}"
@@ -131,12 +169,15 @@ def _kind_and_text(
         return _same(ledger, counts, terms)
     if terms.asks(CheckLook.TARGETS):
         return Claim.AUDITED, _audited_text(ledger, counts, terms)
-    return Claim.CHECKED, "no errors in the set itself; its files were not opened"
+    files = "only coordinates of its files were read" if terms.reads_coordinates else (
+        "its files were not opened"
+    )  # fmt: skip
+    return Claim.CHECKED, f"no errors in the set itself; {files}"
 
 
-def _files(ledger: Ledger, *states: FileState) -> str:
+def _files(excused: Excused, *states: FileState) -> str:
     """Return how many files are in some states; empty if none is."""
-    number = sum(ledger.files.counts[state] for state in states)
+    number = sum(excused.files[state] for state in states)
     return counted(number, "file") if number else ""
 
 
@@ -267,8 +308,8 @@ def coverage(ledger: Ledger, terms: CheckTerms) -> dict[str, dict[str, int]]:
     read = sum(n for state, n in files.items() if FILE_RANKS[FileState(state)] is Rank.GOOD)
     read += files[FileState.CHANGED]
     found = {
-        "files": {"total": sum(files.values()), "read": read}
-        | {state.name.lower(): n for state in FileState if (n := files[state])},
+        "files": {state.name.lower(): n for state in FileState if (n := files[state])}
+        | {"total": sum(files.values()), "read": read},  # which counts those that changed, too
         "chunks": {"total": sum(counts.values()), "inside": to(1) - ledger.decoded_inline,
                    "placed": to(2), "decoded": to(3), "values": to(4)},
         "objects": {"total": objects.declared}
@@ -285,7 +326,8 @@ def coverage_text(ledger: Ledger, terms: CheckTerms) -> str:
     files, chunks = found["files"], found["chunks"]
     total = counted(chunks["total"], "chunk")
     if not terms.asks(CheckLook.TARGETS):
-        return f"Looked at: the set itself, {total}. No file was opened."
+        files = "Coordinates were read" if terms.reads_coordinates else "No file was opened"
+        return f"Looked at: the set itself, {total}. {files}."
     verb = "Read" if terms.asks(CheckLook.FILES) else "Asked"
     parts = [f"{verb}: {files['read']:,} of {counted(files['total'], 'file')}."]
     if terms.asks(CheckLook.FILES):

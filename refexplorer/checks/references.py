@@ -8,10 +8,10 @@ from itertools import islice, pairwise
 from math import prod
 
 import numpy as np
+import pyarrow as pa
 
-from refexplorer.core.masking import masks_repr
-from refexplorer.core.text import counted, escape
-from refexplorer.formats.columns.arrow import text_column
+from refexplorer.core.text import counted, escape, masks_repr
+from refexplorer.formats.columns.arrow import text_column, text_scalar
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
 from refexplorer.formats.columns.references import RANGE, URL, Columns, UrlColumn
 from refexplorer.formats.columns.table import Table
@@ -22,7 +22,7 @@ from refexplorer.refset.parquet_segment import RecordPart, Records
 from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment
 from refexplorer.refset.targets import further_targets
 from refexplorer.spec.findings import Findings
-from refexplorer.spec.keys import prefix
+from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 KEPT_FILES = 1000  # record files that are named; the rest are counted
@@ -208,14 +208,17 @@ class Unlisted:
             yield f"Up to {counted(self._n_more_files, 'file')} of theirs were not asked."
 
 
-def blocks(opened: OpenedSet, lost: LostFiles, unlisted: Unlisted) -> Iterator[AuditedBlock]:
-    """Yield all references of a set, some 10^5 at a time."""
+def blocks(
+    opened: OpenedSet, lost: LostFiles, unlisted: Unlisted, has_keys: bool
+) -> Iterator[AuditedBlock]:
+    """Yield all references of a set, some 10^5 at a time; those of record files without keys."""
     stores: dict[int, ParquetStore] = {}
     for part in opened.parts:
         if isinstance(part, Records):
             # read apart from the set, which would keep it and note what is odd once more
             apart = replace(part.store, findings=Findings())
-            yield from _of_records(opened, part, stores.setdefault(id(part.store), apart), lost)
+            store = stores.setdefault(id(part.store), apart)
+            yield from _of_records(opened, part, store, lost, has_keys)
         elif isinstance(part, Generated):
             if not unlisted.takes(part):
                 yield from _of_generated(opened, part)
@@ -237,7 +240,7 @@ def _of_table(opened: OpenedSet) -> Iterator[AuditedBlock]:
 
 
 def _of_records(
-    opened: OpenedSet, part: Records, store: ParquetStore, lost: LostFiles
+    opened: OpenedSet, part: Records, store: ParquetStore, lost: LostFiles, has_keys: bool
 ) -> Iterator[AuditedBlock]:
     place = opened.arrays.paths.index(part.array.path)
     lost.note_missing(store, part.array)
@@ -251,7 +254,9 @@ def _of_records(
             stop = min(start + BLOCK, record.count)
             rows = record.usable(np.arange(start, stop))
             chunks = record.start + record.held.rows_at(rows)
-            table = Table(chunk_keys(part.array, chunks), record.columns.select(rows))
+            none = pa.repeat(text_scalar(""), len(chunks))
+            keys = chunk_keys(part.array, chunks) if has_keys else none
+            table = Table(keys, record.columns.select(rows))
             arrays = np.full(len(chunks), place, np.int32)
             yield AuditedBlock(table, arrays, chunks, stop - start - len(chunks))
 

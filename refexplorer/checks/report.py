@@ -13,19 +13,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline
+from refexplorer.checks.axes import IN_FILES, NO_VALUES
+from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline, unknowns
 from refexplorer.checks.ledger import CheckedArray, Counts, Ledger
 from refexplorer.checks.look.targets import RESULTS as REFERENCES
+from refexplorer.checks.look.targets import ROW_COLUMNS, target_table
 from refexplorer.checks.records import RESULTS
 from refexplorer.checks.report_html import ReportHtml, write_report
 from refexplorer.checks.results import PARQUET as RANGES_PARQUET
 from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
-from refexplorer.checks.target_table import ROW_COLUMNS, target_table
 from refexplorer.checks.terms import CheckLook, CheckTerms
+from refexplorer.checks.waivers import split
 from refexplorer.core.files import write_blocks, writing
-from refexplorer.core.masking import KEYS, masked
-from refexplorer.core.text import array_text, counted, escape, file_text
+from refexplorer.core.text import KEYS, array_text, counted, escape, file_text, masked
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, grouped
 
 SCHEMA = 1
@@ -54,13 +56,12 @@ class Report:
         The state of every chunk, key, object and file.
     findings
         What differs or is odd, grouped by cause, by array and gravity.
+    accepted
+        Findings that `judged` accepted; they do not fail.
     counts
         What the ledger does not have.
     headline
         One line, and the exit status.
-    folder
-        Where the results of parts are, as parquet files that together are the table; it goes away
-        with this object unless it was named. None where no file was asked.
     """
 
     def __init__(
@@ -75,11 +76,31 @@ class Report:
         self.source = source
         self.terms = terms
         self.ledger = ledger
-        self.findings = findings
+        self.findings, self.accepted = split(findings, terms.accept)
         self.counts = counts
-        self.headline: Headline = headline(ledger, findings, terms)
-        self.folder = None if store is None else store.folder
+        self.headline: Headline = headline(
+            ledger, self.findings, terms, self.accepted, counts.unknown
+        )
         self._store = store
+
+    def judged(self, fail_on: Severity | str = "error", accept: Sequence[str] = ()) -> Report:
+        """Return it as it is if other findings fail.
+
+        Parameters
+        ----------
+        fail_on
+            The least severity that fails: ``"error"``, ``"warning"`` or ``"info"``.
+        accept
+            Findings that do not fail, as ``"CODE"`` or ``"CODE:ARRAY"``. The headline names them.
+
+        Raises
+        ------
+        RefexplorerError
+            If there is no such severity or code.
+        """
+        terms = self.terms.judging(fail_on, accept)
+        findings = self.findings + self.accepted
+        return Report(self.source, findings, self.ledger, terms, self.counts, self._store)
 
     @property
     def status(self) -> int:
@@ -95,6 +116,11 @@ class Report:
     def has_errors(self) -> bool:
         """Whether a finding fails."""
         return self.status == 1
+
+    @property
+    def unknowns(self) -> list[str]:
+        """What was asked for and is not known."""
+        return [*self.counts.unknown, *unknowns(self.ledger, self.terms)]
 
     @property
     def coverage(self) -> dict[str, dict[str, int]]:
@@ -216,6 +242,7 @@ class Report:
                 for each in self.arrays
             ],
             "findings": [found.to_dict() for found in self.findings],
+            "accepted": [found.to_dict() for found in self.accepted],
             "objects": self.objects().to_pylist(),
             "stopped": self.counts.stopped,
             **counts,
@@ -291,6 +318,9 @@ class Report:
         if counts.forms:
             forms = ", ".join(f"{n:,} {form}" for form, n in counts.forms.items())
             yield f"Formats of the files: {forms}."
+        yield from self._axes_sentences()
+        if counts.since:
+            yield counts.since
         yield from counts.lost.sentences()
         if counts.largest is not None or counts.false_nan:
             yield self._values_sentence()
@@ -304,6 +334,21 @@ class Report:
             verb = "verify" if self.terms.asks(CheckLook.FILES) else "check"
             yield f"Use refs.allowing({names}) to {verb} the rest."
         yield from self._not_looked_at()
+        unused = [each for each in self.terms.accept if not any(map(each.has, self.accepted))]
+        if unused:
+            yield f"Accepted, but not found: {', '.join(map(str, unused))}."
+
+    def _axes_sentences(self) -> Iterator[str]:
+        """Yield the coordinates that were read with their ends and steps, and the others."""
+        axes = [each for each in self.counts.axes if each.why != NO_VALUES]
+        in_files = [each.path for each in axes if each.why == IN_FILES]
+        parts = [each.sentence for each in axes if each.why != IN_FILES]
+        more = f"; {len(parts) - _FEW:,} more" if len(parts) > _FEW else ""
+        if parts:
+            yield f"Coordinates: {'; '.join(parts[:_FEW])}{more}."
+        if in_files:
+            verb = "is in files and was" if len(in_files) == 1 else "are in files and were"
+            yield f"Not checked: {_names(in_files)} {verb} not read."
 
     def _values_sentence(self) -> str:
         counts = self.counts

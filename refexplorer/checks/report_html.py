@@ -18,8 +18,7 @@ from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, UNCOMPARED
 from refexplorer.checks.states import CHUNK_TERMS, FileState
 from refexplorer.core.errors import SecretsWarning
 from refexplorer.core.files import write_blocks
-from refexplorer.core.masking import has_mask
-from refexplorer.core.text import code, counted, items, shown, size_text, table
+from refexplorer.core.text import code, counted, has_mask, items, shown, size_text, table
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding
 

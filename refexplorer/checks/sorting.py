@@ -1,4 +1,4 @@
-"""References put in the order of their targets, on disk: memory does not grow with the set."""
+"""References put in the order of their targets: in memory while they are few, then on disk."""
 
 from __future__ import annotations
 
@@ -83,7 +83,8 @@ class PlanSizes:
     # How much a part has to do: each reference counts one, what is asked or decoded more
     part_cost: int = 100_000
     asking_cost: int = 100  # What a target takes beside its references, in references
-    sorted_rows: int = 1_000_000  # References that are sorted together, and written
+    sorted_rows: int = 1_000_000  # References that are sorted together
+    kept_bytes: int = 2**27  # Bytes of sorted references that stay in memory; others are written
     # References that are read back at once; of each sorted million one batch may be held
     batch_rows: int = 2048
     interval_batches: int = 200  # Batches that are read together
@@ -136,9 +137,11 @@ def ranges_of(rows: pa.Table) -> np.ndarray:
     it comes before the byte ranges of its target.
     """
     numbers, starts, lengths = (rows[name].to_numpy() for name in ("number", "offset", "length"))
-    apart = (numbers < 0) | (lengths == 0)
-    ends = starts + np.minimum(lengths, LARGEST - starts)
-    return np.stack([numbers, np.where(apart, -1, starts), np.where(apart, -1, ends)])
+    ranges = np.stack([numbers, starts, LARGEST - starts])
+    np.minimum(lengths, ranges[2], out=ranges[2])
+    ranges[2] += starts
+    ranges[1:, (numbers < 0) | (lengths == 0)] = -1
+    return ranges
 
 
 def in_order(rows: pa.Table) -> tuple[pa.Table, np.ndarray]:
@@ -243,6 +246,8 @@ class Sorter:
         self._held: list[pa.Table] = []
         self._held_rows = 0
         self._batches = Batches(sizes.batch_rows)
+        self._room = sizes.kept_bytes
+        self._kept: list[pa.RecordBatch] = []
         with self._writing():
             # as bytes: Arrow takes a name such as `s3:x` for a URL, and UTF-8 alone as text
             self._file = pa.OSFile(os.fsencode(self._path), "wb")
@@ -270,21 +275,30 @@ class Sorter:
             self._write()
 
     def intervals(self) -> Iterator[Interval]:
-        """Yield all references in order, some 10^5 at a time; no more can be put in."""
+        """Yield all references in order, some 10^5 at a time, once; no more can be put in."""
         self._write()
         with self._writing():
             self._writer.close()
             self._file.close()
         with pa.OSFile(os.fsencode(self._path)) as file:
             reader = pa.ipc.open_file(file)
-            together = self._sizes.interval_batches
-            yield from merged(reader.get_batch, self._batches, SORTED, together)
+            together, kept = self._sizes.interval_batches, dict(enumerate(self._kept))
+            n_kept, self._kept = len(kept), []
+
+            def read(number: int) -> pa.RecordBatch:
+                return kept.pop(number) if number < n_kept else reader.get_batch(number - n_kept)
+
+            yield from merged(read, self._batches, SORTED, together)
 
     def _write(self) -> None:
-        """Write what is held, in order."""
+        """Keep what is held, in order, or write it."""
         rows, ranges = in_order(pa.concat_tables([SORTED.empty_table(), *self._held]))
         self._held, self._held_rows = [], 0
         self._batches.add(ranges)
+        self._room -= rows.nbytes
+        if self._room >= 0:
+            self._kept += rows.to_batches(max_chunksize=self._batches.size)
+            return
         with self._writing():
             self._writer.write_table(rows, self._batches.size)
 

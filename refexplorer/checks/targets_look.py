@@ -12,12 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.engine import CheckRun, VersionsNow
-from refexplorer.checks.executors import Doing
-from refexplorer.checks.groups import FindingGroups, Reasons
 from refexplorer.checks.ledger import Counts
-from refexplorer.checks.look.targets import NO_SIZE, Auditor, TargetVersion, difference
-from refexplorer.checks.parts import OVERLAPS, PARTLY, coded, places_of
-from refexplorer.checks.records import NAMED_KEYS, FileDifference
+from refexplorer.checks.look.targets import NO_SIZE, Auditor
+from refexplorer.checks.parts import OVERLAPS, PARTLY, Doing, coded, places_of
+from refexplorer.checks.records import NAMED_KEYS, FileDifference, FindingGroups, Reasons
 from refexplorer.checks.references import AuditedBlock
 from refexplorer.checks.results import PARQUET, ResultStore
 from refexplorer.checks.sorting import Decode, PlanSizes, wanted_of
@@ -30,7 +28,8 @@ from refexplorer.checks.states import (
     Rank,
 )
 from refexplorer.checks.terms import ReadTerms
-from refexplorer.core.masking import masked_url
+from refexplorer.checks.versions import TargetVersion, difference
+from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import LARGEST
 from refexplorer.io.access import protocol_of
 from refexplorer.io.fetch.answers import Facts
@@ -38,7 +37,7 @@ from refexplorer.io.sources.opening import installed_packages
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Finding
 
-ASKING_SIZES = PlanSizes(asking_cost=1_000)
+ASKING_SIZES = PlanSizes(asking_cost=1_000, kept_bytes=2**29)
 """Where nothing is decoded a part has a hundred files: a stop loses little."""
 COLUMNS = ("array", "chunk", "number", "target", "state", "file", "overlap", "message",
            "target_size", "etag", "modified", "grant")  # fmt: skip
@@ -55,16 +54,7 @@ _MEANWHILE = "It changed while it was looked at."
 
 
 class TargetsLook:
-    """Asks each target for its size and version, and decodes chunks.
-
-    Parameters
-    ----------
-    decode
-        Chunks of each array that are decoded: a number, ``"sample"`` (ten), ``"all"``, ``"none"``.
-    is_check
-        Whether this is no audit: generated keys that are too many stay unlisted, and a target is
-        compared with the version that it had in an earlier run.
-    """
+    """Asks each target for its size and version, and decodes chunks."""
 
     encoding: Mapping[str, Any] = PARQUET
 
@@ -85,7 +75,7 @@ class TargetsLook:
         store.manner = repr(installed_packages())
         if self.has_unlisted:
             self._earlier = store.earlier_versions()
-        auditor = Auditor(self._reading.sent(recorded={}))
+        auditor = Auditor(self._reading.sent(recorded={}), store.keeps_versions)
         return auditor.audit, auditor.versions
 
     def gather(self, run: CheckRun) -> tuple[Sequence[Finding], Counts]:

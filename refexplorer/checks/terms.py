@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Any
 
+from refexplorer.checks.waivers import Waiver
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
+from refexplorer.core.text import escape
 from refexplorer.formats.icechunk.history import Recorded
 from refexplorer.formats.source import LeftOut, Source
 from refexplorer.io.access import AccessPolicy
@@ -92,6 +94,10 @@ class CheckTerms:
         After which no further part is begun; None: no limit.
     threshold
         The least severity of findings that fails.
+    accept
+        Findings that do not fail.
+    reads_coordinates
+        Whether coordinates that are in files are read.
     """
 
     verb: str
@@ -99,6 +105,8 @@ class CheckTerms:
     share: Share | None = None
     seconds: float | None = None
     threshold: Severity = Severity.ERROR
+    accept: tuple[Waiver, ...] = ()
+    reads_coordinates: bool = False
 
     @classmethod
     def of_verb(
@@ -113,6 +121,15 @@ class CheckTerms:
         """
         share = None if only is None else Share.parse(only)
         return cls(verb, PRESETS[verb], share, None if within is None else seconds_of(within))
+
+    def judging(self, fail_on: Severity | str, accept: Iterable[str]) -> CheckTerms:
+        """Return them for another threshold, and findings that do not fail."""
+        if fail_on not in list(Severity):
+            raise RefexplorerError(
+                f"fail_on is error, warning or info; {escape(str(fail_on), 100)!r} is none of them."
+            )
+        waivers = tuple(Waiver.parse(text) for text in accept)
+        return replace(self, threshold=Severity(fail_on), accept=waivers)
 
     def asks(self, look: CheckLook) -> bool:
         """Tell whether a look was asked for."""
@@ -135,6 +152,7 @@ class ReadTerms:
     unlisted: str | None = None
     # The objects of data files that opening could not make references to
     left_out: tuple[LeftOut, ...] = ()
+    endpoints: Mapping[str, str] = field(default_factory=dict)  # As `AccessPolicy` has them
 
     def of(self, source: Source) -> ReadTerms:
         """Return them with what a source knows of itself."""
@@ -144,6 +162,7 @@ class ReadTerms:
             recorded=source.recorded() if source.recorded else {},
             unlisted=source.unlisted,
             left_out=source.left_out,
+            endpoints=source.endpoints,
         )
 
     def sent(self, **changes: Any) -> ReadTerms:
@@ -152,5 +171,7 @@ class ReadTerms:
 
     def targets(self) -> Targets:
         """Return what reads the targets."""
-        policy = AccessPolicy(self.location, tuple(self.allow), served=self.served)
+        policy = AccessPolicy(
+            self.location, tuple(self.allow), served=self.served, endpoints=self.endpoints
+        )
         return Targets(policy, self.storage_options, self.limits)

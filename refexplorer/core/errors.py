@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from refexplorer.core.masking import masked_text
+from refexplorer.core.text import masked_text, shorten
 
 
 class PickledByFields:
@@ -49,17 +49,6 @@ def _error_again(
 
 _CHAIN = 100_000
 """Characters of errors that are looked through."""
-SENTENCE = 2_000
-"""Characters of a message or a pointer that are shown: it may quote a text of any length."""
-
-
-def shorten(text: str, limit: int = SENTENCE) -> str:
-    """Cut the middle out of a text of more characters than a limit, and say how long it is."""
-    if len(text) <= limit:
-        return text
-    said = f"… [{len(text):,} characters] …"
-    kept = max(limit - len(said), 2)
-    return text[: kept - kept // 2] + said + text[-(kept // 2) :]
 
 
 def cause_of(raised: BaseException, cause: BaseException) -> BaseException | None:

@@ -35,8 +35,6 @@ class Limits:
     """Size of any integer that a template computes."""
     expanded_keys: int = 20_000_000
     """Keys that `to_v0` and `expand` write out; more is refused with the number."""
-    linked_keys: int = 1_000_000
-    """Keys that soft links of LINDI add to a set; a link that would add more is not followed."""
     audited_references: int = 200_000_000
     """References that one audit goes through, writing some tens of bytes to disk for each."""
     record_rows: int = 50_000_000

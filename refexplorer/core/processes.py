@@ -112,7 +112,7 @@ class Child:
         with self._watched(seconds, check):
             with suppress(BrokenPipeError):
                 _write(given, head, data)
-            while "size" not in (said := self._heard(answers)):
+            while "size" not in (said := self._next_line(answers)):
                 if self._is_ready:
                     self._tell(given, hear, said)
                 else:
@@ -133,13 +133,12 @@ class Child:
             with suppress(BrokenPipeError):
                 _write(given, {}, reply)
 
-    def _heard(self, answers: IO[bytes]) -> Head:
+    def _next_line(self, answers: IO[bytes]) -> Head:
         """Return the next line of the child."""
         line = answers.readline()
         if not line.endswith(b"\n"):
             raise LostError
-        said: Head = json.loads(line)
-        return said
+        return json.loads(line)
 
     @contextmanager
     def _watched(self, seconds: float, check: Callable[[], None]) -> Iterator[None]:

@@ -23,7 +23,6 @@ from refexplorer.formats.json.positions import TEXT, Positions, find_in_stream, 
 from refexplorer.formats.source import Source
 from refexplorer.spec.document import Document, read_document
 from refexplorer.spec.findings import Findings, Locator, pointer
-from refexplorer.spec.templates.template import compiler_for
 
 _OF_A_WORD = f"{string.ascii_letters}{string.digits}_.+-"
 _LONGEST_WORD = 40  # characters of a misspelt word that a message quotes
@@ -392,7 +391,6 @@ def read_whole(
     templates: Mapping[str, str] | None,
     limits: Limits,
     findings: Findings,
-    trusted: bool = False,
 ) -> tuple[Mapping[str, Any], Document]:
     """Return the document as it is written, and as it is read."""
     if not source.is_document:
@@ -403,7 +401,7 @@ def read_whole(
         if (text := source.text) is not None:
             value = parse_json(text, limits, findings)  # type: ignore[assignment]
         value = _part_of(value, source)  # type: ignore[assignment]
-        document = read_document(value, templates, limits, findings, compiler_for(trusted))
+        document = read_document(value, templates, limits, findings)
     except SpecError as error:
         raise placed(error, source) from None
     assert value is not None
@@ -427,7 +425,6 @@ def read_long(
     templates: Mapping[str, str] | None,
     limits: Limits,
     findings: Findings,
-    trusted: bool,
     progress: Progress | None,
 ) -> tuple[Document, Entries] | None:
     """Return what a form gave in columns, or read a long document in blocks.
@@ -446,7 +443,7 @@ def read_long(
             stream.progress = progress
             entries = read_in_blocks(stream, noting)
         outer = {**entries.outer, "refs": {}} if entries.is_v1 else {}
-        document = read_document(outer, templates, limits, findings, compiler_for(trusted))
+        document = read_document(outer, templates, limits, findings)
     except SpecError as error:
         raise placed(error, source) from None
     except NotInBlocks:

@@ -30,17 +30,14 @@ from refexplorer.core.files import (
     read_within,
 )
 from refexplorer.core.limits import Limits
-from refexplorer.core.masking import masked_url, secrets_of, without
-from refexplorer.core.text import counted, escape
+from refexplorer.core.text import counted, escape, masked_url, secrets_of, without
 from refexplorer.formats.datafiles.streams import BLOCK, RangeStream, ReadAmount
 from refexplorer.formats.forms import DataFileForm, first_answer
 from refexplorer.formats.other_files import (
     NAME_SHOWN,
     PROBE,
     Sources,
-    catalogue_of,
     check_several,
-    chosen,
     common_folder,
     fitting,
     is_web,
@@ -272,9 +269,9 @@ def _of_any(source: object, terms: OpeningTerms) -> Source:
             terms = replace(terms, part=part)
             there = at_url(place, locating(place, terms), terms)
             there = there if isinstance(there, Source) else _of_file(there, terms)
-            if there.place is None and there.pointed_by is None and "?" in place:
+            if there.place is None and "?" in place:
                 there = replace(there, place=source)  # its name is without what may be secret
-            return _of_part(part, there)
+            return replace(there, part=part)
         return _of_path(source, terms)
     if isinstance(source, os.PathLike):
         return _of_path(str(Path(source)), terms, parts=False)
@@ -326,14 +323,10 @@ def _of_path(name: str, terms: OpeningTerms, *, parts: bool = True) -> Source:
             name, part = match[1], int(match[2])
             path = terms.files.place(name)
         terms = replace(terms, part=part)
-        return _of_part(part, _of_version(name, path, terms) or _of_place(name, path, terms))
+        found = _of_version(name, path, terms) or _of_place(name, path, terms)
+        return replace(found, part=part)
     except (OSError, ValueError) as error:
         raise SourceError(f"{_shown(name)} cannot be read: {cause(error)}.") from None
-
-
-def _of_part(part: int | None, found: Source) -> Source:
-    """Note the number of a set; of a catalogue it was that of the link."""
-    return replace(found, part=None if found.pointed_by is not None else part)
 
 
 def _of_version(name: str, path: Path | None, terms: OpeningTerms) -> Source | None:
@@ -422,11 +415,6 @@ def _of_folder(name: str, path: Path, terms: OpeningTerms) -> Source:
 
 
 def _of_file(file: SourceFile, terms: OpeningTerms) -> Source:
-    catalogue = None if terms.is_followed else catalogue_of(file.head)
-    if catalogue is not None:
-        place = chosen(catalogue, file.name, file.location, terms.part)
-        followed = _of_any(place, replace(terms, part=None, is_followed=True))
-        return replace(followed, pointed_by=file.name)
     found = first_answer(lambda form, terms: form.of_file(file, terms), terms)
     assert found is not None, "JSON takes every file"
     return found

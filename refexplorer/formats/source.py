@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 from refexplorer.core.errors import LeftOutWarning, LimitError, RefexplorerError, SpecError
 from refexplorer.core.files import FileCount, Files, PlainStream, Progress, plain_bytes
 from refexplorer.core.limits import Limits, is_out_of_memory
-from refexplorer.core.masking import masks_repr
-from refexplorer.core.text import escape
+from refexplorer.core.text import escape, masks_repr
 from refexplorer.formats.columns.table import Entries
 from refexplorer.formats.datafiles.data_file import left_out_text
 from refexplorer.formats.datafiles.streams import ReadAmount
@@ -97,7 +96,6 @@ class Source:
     recorded: Callable[[], Recorded] | None = field(default=None, repr=False, compare=False)
     # The dimension along which several sources were joined; None for all else
     joined_along: str | None = None
-    pointed_by: str | None = None  # The name of the catalogue that led to it; None for all else
     # What the URLs of chunks begin with that may never have been written, since nobody could list
     # them; None for all else
     unlisted: str | None = None
@@ -109,6 +107,18 @@ class Source:
     beyond: tuple[tuple[str, int], ...] = ()
     # The objects of data files that opening could not make references to
     left_out: tuple[LeftOut, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def endpoints(self) -> dict[str, str]:
+        """The servers of buckets, by what URLs begin with, where the set names them."""
+        return {} if self.repository is None else self.repository.endpoints
+
+    @property
+    def zip_url(self) -> str | None:
+        """The URL by which fsspec finds a parquet store in a zip; None for all else."""
+        if self.store is None or self.store[0].protocol != "zip" or self.place is None:
+            return None
+        return f"zip://{self.store[1]}::{self.place}"
 
     @property
     def is_document(self) -> bool:
@@ -210,7 +220,6 @@ class OpeningTerms:
     options: Mapping[str, Any] = field(default_factory=dict)
     locate: Locate | None = None  # Finds who reads a URL, in place of fsspec
     part: int | None = None  # The number after ``#`` in the name of the source; None without
-    is_followed: bool = False  # Whether a catalogue led here, so that no other one is followed
 
     def of_file(self, number: int, count: int) -> OpeningTerms:
         """Return the terms of one file of several, whose progress counts files."""

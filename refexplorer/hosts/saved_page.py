@@ -17,8 +17,7 @@ from typing import Any
 from refexplorer.checks.report_html import shown_without
 from refexplorer.core.errors import SecretsWarning
 from refexplorer.core.files import write_blocks
-from refexplorer.core.masking import has_secrets, is_secret
-from refexplorer.core.text import counted, escape, shown
+from refexplorer.core.text import counted, escape, has_secrets, is_secret, shown
 from refexplorer.hosts import bundle_text
 from refexplorer.refset.contents import internals
 from refexplorer.verbs.referenceset import PAGE_KEYS, ReferenceSet

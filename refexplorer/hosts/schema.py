@@ -24,8 +24,7 @@ from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import PARTS
 from refexplorer.views.wire.jobs import Jobs
-from refexplorer.views.wire.messages import NAMED, OTHERS, Event, tag_of
-from refexplorer.views.wire.requests import RequestMethod, operations
+from refexplorer.views.wire.requests import NAMED, OTHERS, Event, RequestMethod, operations, tag_of
 
 Schema = dict[str, Any]
 

@@ -15,8 +15,7 @@ from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from refexplorer.core.errors import AccessError
-from refexplorer.core.masking import masked_url, masks_repr
-from refexplorer.core.text import escape
+from refexplorer.core.text import escape, masked_url, masks_repr
 
 OBJECT_STORES = frozenset({"s3", "gs", "az", "abfs", "adl", "oci", "oss", "r2"})
 """Protocols whose URLs name a bucket, not a host."""
@@ -282,8 +281,14 @@ class Options:
     ``host`` are for that host.
     """
 
-    def __init__(self, options: StorageOptions, location: str | None) -> None:
+    def __init__(
+        self,
+        options: StorageOptions,
+        location: str | None,
+        endpoints: Mapping[str, str] | None = None,
+    ) -> None:
         self.given = options
+        self._endpoints = [(parse(prefix), url) for prefix, url in (endpoints or {}).items()]
         self._home = _server_of(location)
         named = dict(_of_place(*each) for each in _named(options, location).items())
         self._protocols = {name: each for name, each in named.items() if "://" not in name}
@@ -300,6 +305,26 @@ class Options:
         if redirected or self._is_elsewhere(place):
             return f"{place.protocol} elsewhere", _impersonal(place.protocol, options)
         return place.protocol, options
+
+    def endpoint_of(self, place: Place, policy: AccessPolicy) -> str | None:
+        """Return the server of a bucket that the set names, if the options name none.
+
+        Raises
+        ------
+        AccessError
+            If the server may not be read: whoever allows a bucket means the one of AWS.
+        """
+        found = next((url for prefix, url in self._endpoints if prefix.holds(place)), None)
+        options = self.of(place)[1] if found is not None else {}
+        if found is None or {**options, **options.get("client_kwargs", {})}.get("endpoint_url"):
+            return None
+        try:
+            policy.allowed(found)
+        except AccessError as error:
+            fact = f"{shown(place.url)} is in a bucket of {shown(found)}, as the set says"
+            grant = f'{fact}: use refs.allowing("{shown(error.grant)}") as well to read it.'
+            raise AccessError(grant, target=found, grant=error.grant, fact=f"{fact}.") from None
+        return found
 
     def withheld_text(self, place: Place, redirected: bool = False) -> str:
         """Say which options were not sent to a server, as the end of a sentence; empty if none."""
@@ -408,8 +433,10 @@ class AccessPolicy:
         allow: Iterable[str | os.PathLike[str]] = (),
         *,
         served: bool = False,
+        endpoints: Mapping[str, str] | None = None,
     ) -> None:
         self.location = location
+        self.endpoints = dict(endpoints or {})
         self.served = served
         self._places: list[Place] = []
         self._names: list[str] = []

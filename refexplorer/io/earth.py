@@ -1,22 +1,25 @@
-"""Where on earth the values of an array are, by the CF conventions, and which one a point is in."""
+"""Where on earth the values of an array are, and which one a point is in."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from refexplorer.core.errors import RefexplorerError
+from refexplorer.refset.conventions import (
+    CODE,
+    AffineGrid,
+)
 
 if TYPE_CHECKING:
-    from refexplorer.refset.contents import SetLike
-    from refexplorer.spec.zarr_metadata import ArrayMeta
+    pass
 
 _PART = r"(\d+(?:\.\d*)?)\s*"
 _NUMBER = rf"([+-]?\d+(?:\.\d*)?)\s*°?\s*(?:{_PART}['\u2032]\s*)?(?:{_PART}[\"\u2033]\s*)?"
@@ -69,17 +72,10 @@ def transforms(mapping: Mapping[str, Any], units: str) -> tuple[Transform, Trans
     What has no place gives infinite or NaN.
     """
     import pyproj
-    from pyproj.exceptions import ProjError
 
-    try:
-        # it understands CF, with the axis of the sweep of a geostationary satellite
-        crs = pyproj.CRS.from_cf(_safe(mapping))
-        base = crs.source_crs or crs.geodetic_crs
-        plane = pyproj.Transformer.from_crs(crs, base, always_xy=True)
-    except (ProjError, KeyError, TypeError, ValueError) as error:
-        name = mapping.get("grid_mapping_name", "without a name")
-        said = str(error).partition("\n")[0].partition(": (")[0]
-        raise RefexplorerError(f"The grid mapping {name} cannot be used: {said}.") from None
+    crs = _crs(mapping)
+    base = crs.source_crs or crs.geodetic_crs
+    plane = pyproj.Transformer.from_crs(crs, base, always_xy=True)
     scale = _scale(mapping, units)
     is_rotated = mapping.get("grid_mapping_name") == "rotated_latitude_longitude"
 
@@ -91,6 +87,49 @@ def transforms(mapping: Mapping[str, Any], units: str) -> tuple[Transform, Trans
         return (x + 180) % 360 - 180 if is_rotated else x / scale, y / scale
 
     return to_earth, to_plane
+
+
+def _crs(mapping: Mapping[str, Any]) -> Any:
+    """Return the CRS of a grid mapping, or of `proj:`."""
+    import pyproj
+    from pyproj.exceptions import ProjError
+
+    try:
+        if not any(name.startswith("proj:") for name in mapping):
+            # it understands CF, with the axis of the sweep of a geostationary satellite
+            return pyproj.CRS.from_cf(_safe(mapping))
+        if "proj:code" in mapping:
+            code = mapping["proj:code"]
+            if not isinstance(code, str) or not CODE.fullmatch(code):
+                raise ValueError("its proj:code is no authority and code, such as EPSG:4326")
+            return pyproj.CRS.from_authority(*code.split(":"))
+        if "proj:wkt2" in mapping:
+            return pyproj.CRS.from_cf(_safe({"crs_wkt": mapping["proj:wkt2"]}))
+        text = json.dumps(mapping["proj:projjson"])
+        if _FILES.search(text) or _FILES_OF_JSON.search(text):
+            raise ValueError("its proj:projjson is no plain CRS")
+        return pyproj.CRS.from_json(text)
+    except (ProjError, KeyError, TypeError, ValueError) as error:
+        said = str(error).partition("\n")[0].partition(": (")[0]
+        raise RefexplorerError(f"{_crs_name(mapping)} cannot be used: {said}.") from None
+
+
+def _crs_name(mapping: Mapping[str, Any]) -> str:
+    if "proj:code" in mapping:
+        return f"The CRS {mapping['proj:code']}"
+    if any(name.startswith("proj:") for name in mapping):
+        return f"The CRS of {next(iter(mapping))}"
+    return f"The grid mapping {mapping.get('grid_mapping_name', 'without a name')}"
+
+
+def crs_problem(mapping: Mapping[str, Any]) -> str:
+    """Say why a CRS cannot be used; empty if it can, or if pyproj is not installed."""
+    try:
+        if is_installed():
+            _crs(mapping)
+    except RefexplorerError as error:
+        return str(error)
+    return ""
 
 
 def _safe(mapping: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,6 +156,7 @@ _PRIME_MERIDIAN = {
     "reference_ellipsoid_name",
 }  # fmt: skip
 _WKT = re.compile(r"\s*(PROJ|GEO[GD])(CS|CRS)\s*\[", re.ASCII)
+_FILES_OF_JSON = re.compile(r"BoundCRS|Operation|Transformation| file\"", re.IGNORECASE)
 _FILES = re.compile(r"EXTENSION|PARAMETERFILE|\+\w+=", re.ASCII | re.IGNORECASE)
 
 
@@ -231,6 +271,40 @@ class ProjectedPlaces(EarthPlaces):
         x, y = self._to_plane(np.array([longitude]), np.array([latitude]))
         row, column = _interval(self._y, float(y[0])), _interval(self._x, float(x[0]))
         return None if row is None or column is None else (row, column)
+
+
+class AffinePlaces(EarthPlaces):
+    """Places by an affine transform into the plane of a CRS."""
+
+    def __init__(
+        self, shape: tuple[int, int], grid: AffineGrid, crs: Mapping[str, Any] | None
+    ) -> None:
+        self.shape = shape
+        self._grid = grid.transform
+        identity = (_unchanged, _unchanged)
+        self._to_earth, self._to_plane = identity if crs is None else transforms(crs, "")
+
+    def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
+        """Return longitude and latitude of each pair of places."""
+        a, b, c, d, e, f = self._grid
+        column, row = np.meshgrid(columns, rows)
+        return self._to_earth(a * column + b * row + c, d * column + e * row + f)
+
+    def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
+        """Return row and column of the value whose cell holds a point."""
+        a, b, c, d, e, f = self._grid
+        for turned in (longitude, longitude - 360, longitude + 360):
+            x, y = (float(each[0]) for each in self._to_plane(*np.array([[turned], [latitude]])))
+            across, down = x - c, y - f
+            column = (e * across - b * down) / (a * e - b * d)
+            row = (a * down - d * across) / (a * e - b * d)
+            if 0 <= row < self.shape[0] and 0 <= column < self.shape[1]:
+                return int(row), int(column)
+        return None
+
+
+def _unchanged(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    return x, y
 
 
 class GridPlaces(EarthPlaces):
@@ -356,225 +430,3 @@ def _vectors(longitude: np.ndarray, latitude: np.ndarray) -> Floats:
 def _degrees(vectors: Floats) -> tuple[Floats, Floats]:
     x, y, z = np.moveaxis(vectors, -1, 0)
     return np.degrees(np.arctan2(y, x)), np.degrees(np.arctan2(z, np.hypot(x, y)))
-
-
-Direction = Literal["latitude", "longitude"]
-_STEMS: Mapping[Direction, tuple[str, ...]] = {
-    "latitude": ("lat", "latitude", "nav_lat", "xlat", "lats", "yc"),
-    "longitude": ("lon", "longitude", "nav_lon", "xlong", "lons", "xc"),
-}
-_UNITS: Mapping[Direction, str] = {"latitude": "n", "longitude": "e"}
-_PLANE: Mapping[Direction, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
-    "latitude": (("projection_y_coordinate", "grid_latitude"), "Y", ("y", "rlat")),
-    "longitude": (("projection_x_coordinate", "grid_longitude"), "X", ("x", "rlon")),
-}
-"""Standard names, axis and names of the coordinates of a projection."""
-
-
-_KNOWN = {name for names in _STEMS.values() for name in names}
-_KNOWN |= {name for _, _, names in _PLANE.values() for name in names}
-_NEAR = 200
-"""Arrays of a folder that are looked at, beside those whose names say what they are."""
-_NAMED = 100  # names that `coordinates` and `grid_mapping` may list
-Folders = Mapping[str, Sequence[str]]
-"""The paths of the arrays of each folder."""
-
-
-class NoPlaceError(RefexplorerError):
-    """Nothing says where on earth an array is; the text says what was looked for."""
-
-
-@dataclass(frozen=True)
-class Georeference:
-    """What says where the values of an array are."""
-
-    # ``axes``: latitude and longitude are 1-d. ``grid``: both are 2-d. ``projection``: x and y are
-    # 1-d, in the plane that the grid mapping describes.
-    form: Literal["axes", "grid", "projection"]
-    # rows, columns: The dimensions along which latitude and longitude, or y and x, run
-    rows: int
-    columns: int
-    # y, x: The coordinates
-    y: ArrayMeta
-    x: ArrayMeta
-    mapping: Mapping[str, Any] | None = None  # The attributes of the grid mapping
-
-    @property
-    def sentence(self) -> str:
-        """Where the places come from, in words."""
-        if self.form == "projection":
-            name = (self.mapping or {}).get("grid_mapping_name", "its crs_wkt")
-            return f"Places are computed from {self.x.path} and {self.y.path} by {name}."
-        return f"Places are those of {self.y.path} and {self.x.path}."
-
-
-def georeference(refs: SetLike, array: ArrayMeta, folders: Folders | None = None) -> Georeference:
-    """Return what says where an array is; no target is read.
-
-    Latitude and longitude of one dimension each come first, then a grid mapping if pyproj is
-    installed, then those of two dimensions.
-    """
-    name = array.path or "The root array"
-    if not array.dimensions or len(array.shape) < 2:
-        raise NoPlaceError(f"{name} is not on the map: it has no two dimensions with names.")
-    near = list(_near(refs, array, array_folders(refs) if folders is None else folders))
-    lats, lons = (
-        [each for each in near if is_along(side, each) and _lies_along(each, array)]
-        for side in ("latitude", "longitude")
-    )
-    if (axes := _of_pair(array, lats, lons, 1)) is not None:
-        return axes
-    projected = _of_projection(array, near)
-    if projected is not None and is_installed():
-        return projected
-    if (grid := _of_pair(array, lats, lons, 2)) is not None:
-        return grid
-    if projected is not None:
-        mapping = (projected.mapping or {}).get("grid_mapping_name", "a CRS")
-        raise NoPlaceError(f"{name} is on a grid of {mapping}, which takes pyproj: {INSTALL}")
-    if any(lat.dimensions == lon.dimensions for lat in lats for lon in lons):
-        raise NoPlaceError(
-            f"{name} is not on the map: latitude and longitude run along the same dimension, as of "
-            "stations or a track, so its values have no cells."
-        )
-    raise NoPlaceError(f"{name} is not on the map: {_missing(array, near)}")
-
-
-def _missing(array: ArrayMeta, near: Sequence[ArrayMeta]) -> str:
-    """Say what an array lacks for a place on the map; near it are arrays that do not serve."""
-    mapping = array.attributes.get("grid_mapping")
-    named = mapping.split()[0].rstrip(":") if isinstance(mapping, str) and mapping.split() else ""
-    if not named:
-        text = "it has no grid_mapping with coordinates."
-    elif any(each.path.rpartition("/")[2] == named for each in near):
-        text = f"its grid_mapping {named} has no projection, or no coordinates y and x."
-    else:
-        text = f"its grid_mapping {named} is no array of this set."
-    lat, lon = (
-        next((each for each in near if is_along(side, each)), None)
-        for side in ("latitude", "longitude")
-    )
-    if lat is None and lon is None:
-        return (
-            "nothing near it is a latitude and a longitude (standard_name, or units degrees_north "
-            f"and degrees_east), and {text}"
-        )
-    if lat is None or lon is None:
-        found, side = (lat, "longitude") if lon is None else (lon, "latitude")
-        assert found is not None
-        return (
-            f"{found.path} is near it, but nothing is a {side} (standard_name, units), and {text}"
-        )
-    return (
-        f"{lat.path} has the dimensions {_names(lat)} and {lon.path} {_names(lon)}, where one or "
-        f"two of those of {array.path or 'the root array'} ({_names(array)}) would be drawn, and "
-        f"{text}"
-    )
-
-
-def _names(array: ArrayMeta) -> str:
-    return ", ".join(each or "without a name" for each in array.dimensions or ()) or "without names"
-
-
-def array_folders(refs: SetLike) -> Folders:
-    """Return the arrays of each folder."""
-    found: dict[str, list[str]] = {}
-    for path in refs.arrays():
-        found.setdefault(path.rpartition("/")[0], []).append(path)
-    return found
-
-
-def _near(refs: SetLike, array: ArrayMeta, folders: Folders) -> Iterator[ArrayMeta]:
-    """Yield arrays that may be coordinates: those that it names, then others of its folders."""
-    above = [array.path.rpartition("/")[0]]
-    while above[-1]:
-        above.append(above[-1].rpartition("/")[0])
-    listed, mapping = (array.attributes.get(each) for each in ("coordinates", "grid_mapping"))
-    named = [each for text in (listed, mapping) if isinstance(text, str) for each in text.split()]
-    names = [each.rstrip(":") for each in named[:_NAMED]] + list(array.dimensions or ())
-    paths = [f"{folder}/{name}".lstrip("/") for folder in above for name in names]
-    # a folder may have any number of arrays, and those of a coordinate's name are seldom last
-    for folder in above:
-        inside = folders.get(folder, ())
-        paths += [path for path in inside if path.rpartition("/")[2].lower() in _KNOWN]
-        paths += inside[:_NEAR]
-    for path in dict.fromkeys(paths):
-        try:
-            if path != array.path:
-                yield refs.array(path)
-        except KeyError:
-            continue
-
-
-def is_along(side: Direction, array: ArrayMeta) -> bool:
-    """Say whether an array is a latitude or a longitude: by what it says, else by its name."""
-    attributes = array.attributes
-    standard, units = attributes.get("standard_name"), attributes.get("units")
-    if isinstance(standard, str) and standard:
-        return standard == side
-    if isinstance(units, str) and units.lower().startswith("degree"):
-        direction = units.lower().removeprefix("degree").removeprefix("s").lstrip("_")
-        if direction:
-            return direction[0] == _UNITS[side]
-    elif isinstance(units, str) and units:
-        return False
-    return array.path.rpartition("/")[2].lower() in _STEMS[side]
-
-
-def _lies_along(side: ArrayMeta, array: ArrayMeta) -> bool:
-    """Say whether a coordinate has one or two dimensions of an array, as long as there."""
-    dimensions, known = side.dimensions or (), array.dimensions or ()
-    if not 1 <= len(side.shape) <= 2 or len(dimensions) != len(side.shape):
-        return False
-    return all(
-        name in known and array.shape[known.index(name)] == size
-        for name, size in zip(dimensions, side.shape, strict=True)
-    )
-
-
-def _of_pair(
-    array: ArrayMeta, lats: list[ArrayMeta], lons: list[ArrayMeta], rank: int
-) -> Georeference | None:
-    """Return latitude and longitude of one dimension each, or both of the same two."""
-    for lat, lon in product(lats, lons):
-        is_same = lat.dimensions == lon.dimensions
-        if rank == 1 == len(lat.shape) == len(lon.shape) and not is_same:
-            return Georeference("axes", _axis(array, lat, 0), _axis(array, lon, 0), lat, lon)
-        if rank == 2 == len(lat.shape) and is_same and min(lat.shape) > 1:
-            return Georeference("grid", _axis(array, lat, 0), _axis(array, lat, 1), lat, lon)
-    return None
-
-
-def _of_projection(array: ArrayMeta, near: list[ArrayMeta]) -> Georeference | None:
-    named = array.attributes.get("grid_mapping")
-    if not isinstance(named, str) or not named.split():
-        return None
-    name = named.split()[0].rstrip(":")
-    mapping = next((each for each in near if each.path.rpartition("/")[2] == name), None)
-    if mapping is None or not {"grid_mapping_name", "crs_wkt"} & set(mapping.attributes):
-        return None
-    y, x = (
-        next((each for each in near if _is_plane(side, each) and _lies_along(each, array)), None)
-        for side in ("latitude", "longitude")
-    )
-    if y is None or x is None or y.dimensions == x.dimensions:
-        return None
-    rows, columns = _axis(array, y, 0), _axis(array, x, 0)
-    return Georeference("projection", rows, columns, y, x, mapping.attributes)
-
-
-def _is_plane(side: Direction, array: ArrayMeta) -> bool:
-    if len(array.shape) != 1:
-        return False
-    standards, axis, names = _PLANE[side]
-    standard = array.attributes.get("standard_name")
-    if isinstance(standard, str) and standard:
-        return standard.startswith(standards)
-    axis_name = array.attributes.get("axis")
-    if isinstance(axis_name, str) and axis_name:
-        return axis_name == axis
-    return array.path.rpartition("/")[2].lower() in names
-
-
-def _axis(array: ArrayMeta, side: ArrayMeta, which: int) -> int:
-    return (array.dimensions or ()).index((side.dimensions or ())[which])

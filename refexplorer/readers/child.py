@@ -40,12 +40,12 @@ def installed(reader: str) -> str | None:
 
 def _fsspec(simple: bool) -> Callable[[Any, Mapping[str, Any]], ReaderKeys]:
     def read(document: Any, request: Mapping[str, Any]) -> ReaderKeys:
-        from fsspec.implementations.local import LocalFileSystem
+        from fsspec.core import url_to_fs
         from fsspec.implementations.reference import LazyReferenceMapper, ReferenceFileSystem
 
         if request["form"] == "parquet":
-            store = LazyReferenceMapper(request["place"], fs=LocalFileSystem())
-            return _of_each(store, document)
+            files, place = url_to_fs(request["place"])  # of a zip, a chained URL
+            return _of_each(LazyReferenceMapper(place, fs=files), document)
         return dict(
             ReferenceFileSystem(
                 document,

@@ -18,6 +18,7 @@ from refexplorer.readers.features import (
     ALWAYS,
     BASES,
     FSSPEC,
+    ICECHUNK_BASES,
     JINJA,
     NEVER,
     VIRTUALIZARR,
@@ -33,13 +34,8 @@ from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, Findings, pointer
 
 SPECIFICATION = "the specification"
-GDAL_ICECHUNK = "GDAL, Icechunk driver"
-READERS = (*BASES, ICECHUNK, GDAL_ICECHUNK)
+READERS = (*BASES, *ICECHUNK_BASES)
 _WORST = (Outcome.REFUSED, Outcome.DIFFERENT, Outcome.DROPPED)
-_ICECHUNK_BASES = {
-    ICECHUNK: Basis("icechunk 2.3", "2026-11-22", "seen"),
-    GDAL_ICECHUNK: Basis("GDAL 3.14 (frmts/icechunk, 00021bd)", "2026-11-22", "source"),
-}
 
 
 def dialects_of(
@@ -50,7 +46,7 @@ def dialects_of(
     readers: Collection[str] | None = None,
 ) -> Dialects:
     """Return the verdicts of the specification and of readers on an opened set."""
-    known = [*BASES, *(_ICECHUNK_BASES if source.repository is not None else ())]
+    known = [*BASES, *(ICECHUNK_BASES if source.repository is not None else ())]
     for name in readers or ():
         if name not in READERS:
             raise RefexplorerError(
@@ -78,7 +74,7 @@ def dialects_of(
 
 
 def _basis(reader: str) -> Basis:
-    return BASES.get(reader) or _ICECHUNK_BASES[reader]
+    return BASES.get(reader) or ICECHUNK_BASES[reader]
 
 
 def _specification(source: Source, contents: Contents) -> Verdict:
@@ -95,7 +91,7 @@ def _specification(source: Source, contents: Contents) -> Verdict:
 
 def _refusal_of_form(reader: str, source: Source) -> str | None:
     """Say why a reader reads nothing of such a form; None if it may."""
-    if reader in _ICECHUNK_BASES or source.form in (*DOCUMENTS, "parquet"):
+    if reader in ICECHUNK_BASES or source.form in (*DOCUMENTS, "parquet"):
         return None
     if reader == VIRTUALIZARR and source.form in ("DMR++", "VirtualiZarr", "data file", "Zarr"):
         return None
@@ -134,6 +130,8 @@ def _with_facts(
     facts = [text for _, effect, text in effects if effect is Outcome.SAME]
     if verdict.reader in (FSSPEC, JINJA) and (name := _compression(source)):
         facts.append(f"It needs `target_options={{'compression': {name!r}}}`.")
+    if source.zip_url is not None and verdict.outcome is not Outcome.REFUSED:
+        facts.append(f"It finds the store in the zip by `{source.zip_url}` alone.")
     if verdict.reader == ICECHUNK and source.repository and source.repository.access:
         facts.append(source.repository.access)
     return replace(verdict, reasons=tuple(reasons), notes=(*verdict.notes, *facts))

@@ -32,11 +32,11 @@ _TABLE: dict[str, dict[str, Any]] = json.loads(
 """In JSON, as TOML takes 2 ms to read: of readers the version, when it was tried or its source was
 read, and the protocols of URLs if it reads few; of features a title, when `check` has a note on it,
 and what it means to readers: outcome, sentence, names."""
-BASES = {
-    name: Basis(each["version"], each["date"], each["how"])
-    for name, each in _TABLE["readers"].items()
-}
-"""The readers of reference sets; zarr-java (0.2.0) has no store for references."""
+BASES, ICECHUNK_BASES = (
+    {name: Basis(each["version"], each["date"], each["how"]) for name, each in _TABLE[part].items()}
+    for part in ("readers", "icechunk_readers")
+)
+"""The readers of reference sets (zarr-java 0.2.0 has no store for them), and those of Icechunk."""
 WHOLE = (FSSPEC, JINJA, JAVASCRIPT)
 """The readers of the whole specification: where one refuses a set, it is worth a note."""
 

@@ -121,8 +121,10 @@ def _place(source: Source) -> tuple[str | None, str | None]:
     if source.repository is not None:
         place, snapshot = source.repository.place, source.repository.snapshot
     elif source.store is not None:
-        local = "file" in np.atleast_1d(source.store[0].protocol).tolist()
-        place, snapshot = (source.store[1] if local else None), None
+        protocols, path = np.atleast_1d(source.store[0].protocol).tolist(), source.store[1]
+        if source.zip_url is not None and Path(source.place or "").exists():
+            return source.zip_url, None
+        place, snapshot = (path if "file" in protocols else None), None
     else:
         place, snapshot = source.place, None
         if place is None and source.location is not None:
@@ -136,7 +138,7 @@ def _part_of_document(
 ) -> tuple[dict[str, Any], Document]:
     """Return some of a document as it is written, and as it is read."""
     wanted = [use.key for use in uses if use.key is not None]
-    long = read_long(source, templates, limits, Findings(), False, None)
+    long = read_long(source, templates, limits, Findings(), None)
     if long is not None and isinstance(long[1], DocumentEntries):
         entries = long[1]
         values = np.fromiter(entries.values, np.int64, len(entries.values))

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from refexplorer.core.masking import masks_repr
-from refexplorer.core.text import code, counted, escape, items, shown
+from refexplorer.core.text import code, counted, escape, items, masks_repr, shown
 from refexplorer.spec.references import V0Value
 
 SHOWN = 200  # characters of a value: a file may hold any text

@@ -18,7 +18,7 @@ from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, gene
 from refexplorer.refset.tree import Folder, Tree
 from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.gen.inversion import Digit, Number, span
-from refexplorer.spec.keys import folders_above, prefix
+from refexplorer.spec.references import folders_above, prefix
 from refexplorer.spec.zarr_metadata import (
     METADATA_NAMES,
     ArrayMeta,
@@ -192,8 +192,7 @@ def _count_in_folders(
     before = np.zeros(len(names) + 1, np.int64)
     before[1 + found] = array.inside(indices)
     ends = np.cumsum([len(part) for part in rows])
-    counts: list[int] = np.diff(np.cumsum(before)[ends], prepend=0).tolist()
-    return counts
+    return np.diff(np.cumsum(before)[ends], prepend=0).tolist()
 
 
 LISTED_CHUNKS = 10_000  # chunks that are counted one by one; of more the count is unknown

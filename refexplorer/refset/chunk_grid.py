@@ -25,7 +25,7 @@ from refexplorer.refset.segments import (
     code_targets,
     generated_tables,
 )
-from refexplorer.spec.keys import prefix
+from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 Windows = Sequence[tuple[int, int]]
@@ -105,8 +105,7 @@ class GridView:
         drawn = {side.axis for side in self.sides}
         others = [b - a for axis, (a, b) in enumerate(self.window) if axis not in drawn]
         sizes = [np.ones(1)] * (2 - len(self.sides)) + [side.sizes for side in self.sides]
-        totals: np.ndarray = np.outer(*sizes) * float(math.prod(others))
-        return totals
+        return np.outer(*sizes) * float(math.prod(others))
 
     def with_absent(self) -> GridView:
         """Return the picture with all chunks that it does not count as absent ones."""
@@ -206,8 +205,7 @@ def _first_offsets(ids: np.ndarray, offsets: np.ndarray, cells: int) -> np.ndarr
 
 def _least(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     both = np.minimum(one, other)
-    least: np.ndarray = np.where(both < 0, np.maximum(one, other), both)
-    return least
+    return np.where(both < 0, np.maximum(one, other), both)
 
 
 STATES = ("absent", *KINDS)
@@ -322,8 +320,7 @@ class ChunkReferences:
         """Return the numbers of chunks, C order; of type object where 64 bits are too few."""
         kind = np.int64 if self.array.chunk_count <= INT64_MAX else object
         steps = [math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))]
-        numbers: np.ndarray = indices.astype(kind) @ np.array(steps, kind)
-        return numbers
+        return indices.astype(kind) @ np.array(steps, kind)
 
     def _of_segment(self, segment: Segment) -> Iterator[ChunkColumns]:
         if isinstance(segment, Records):

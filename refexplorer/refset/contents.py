@@ -20,7 +20,6 @@ from refexplorer.formats.columns.arrow import flags_of, number_column
 from refexplorer.formats.columns.table import Entries
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
-from refexplorer.refset.search import KeySearch
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.summary import ArrayStates, array_states
 from refexplorer.refset.targets import TargetIndex, example_urls
@@ -61,7 +60,7 @@ def check_lookup(opened: OpenedSet) -> None:
         raise _broken(f"the index of its {opened.table.count:,} explicit keys")
     for part in opened.parts:
         for key in _sample(part):
-            found = _found(part, key)
+            found = _key_found_by_look_up(part, key)
             if found is not None and found != key:
                 raise _broken(f"{key!r}, a key of {part.origin}")
 
@@ -83,7 +82,7 @@ def _sample(part: Segment) -> Iterator[str]:
             yield part.key_at(row)
 
 
-def _found(part: Segment, key: str) -> str | None:
+def _key_found_by_look_up(part: Segment, key: str) -> str | None:
     """Return the key that look-up leads to, ``""`` if to none; None if it cannot be asked."""
     try:
         row = part.find(key)
@@ -106,7 +105,7 @@ def written_forms(document: Document, entries: Entries | None) -> Forms:
     """Return the forms of the explicit references of a document, before templates are rendered."""
     bare = frozenset(n for n, each in document.templates.items() if not is_template(each.text))
     found: Forms = {}
-    for key, value, count in _written(document, entries):
+    for key, value, count in _entries_of(document, entries):
         if isinstance(value, Mapping):
             names: tuple[str, ...] = ("object",)
         elif document.version and isinstance(value, list | tuple) and value:
@@ -170,7 +169,7 @@ def _form_of_tag(inner: str, bare: frozenset[str]) -> str:
     return "arithmetic" if _ARITHMETIC.fullmatch(name) and not is_trimmed else "expression"
 
 
-def _written(document: Document, entries: Entries | None) -> Iterator[tuple[str, object, int]]:
+def _entries_of(document: Document, entries: Entries | None) -> Iterator[tuple[str, object, int]]:
     """Yield keys and values as they are written; of a column of URLs those that may be rendered."""
     if entries is None:
         yield from ((key, value, 1) for key, value in document.refs.items())
@@ -254,11 +253,6 @@ class Internals:
         """The gen items that make keys, in the order of the document."""
         parts = self.opened.segments
         return tuple(part.item for part in parts if isinstance(part, Generated))
-
-    @cached_property
-    def search(self) -> KeySearch:
-        """The keys as text to search in."""
-        return KeySearch(self.opened)
 
     @cached_property
     def array_states(self) -> ArrayStates:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
-from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import masks_repr
 from refexplorer.formats.columns.arrow import flags_of, text_column
 from refexplorer.formats.columns.chunk_names import chunk_indices
 from refexplorer.formats.columns.references import joined_columns
@@ -400,7 +400,7 @@ def _removed_rows(part: Segment, after: OpenedSet) -> tuple[list[int], int | Non
         rows = [row for row in suspects[:SCANNED].tolist() if not _has(after, part.key_at(row))]
         return rows, len(rows) + max(0, len(suspects) - SCANNED)
     twin = next((one for one in after.segments if _is_twin(part, one)), None)
-    kept = None if twin is None else _kept(part, twin)
+    kept = None if twin is None else _shared_count(part, twin)
     if kept == part.count:
         return [], 0
     rows = _scanned(part, twin, after)
@@ -480,7 +480,7 @@ def _is_twin(one: Segment, other: Segment) -> bool:
     )
 
 
-def _kept(one: Segment, other: Segment) -> int | None:
+def _shared_count(one: Segment, other: Segment) -> int | None:
     """Return how many keys two such items share; None if a dimension is too long to compare."""
     assert isinstance(one, Generated)
     assert isinstance(other, Generated)

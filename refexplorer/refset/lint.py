@@ -19,7 +19,6 @@ from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.spec.findings import Findings, pointer
-from refexplorer.spec.keys import LONGEST_SEGMENT
 from refexplorer.spec.lint import (
     ODD_KEY,
     ODD_URL,
@@ -29,7 +28,7 @@ from refexplorer.spec.lint import (
     lint_protocols,
     lint_url,
 )
-from refexplorer.spec.references import Range, Url
+from refexplorer.spec.references import LONGEST_SEGMENT, Range, Url
 
 _ENDS_NEEDED = 3  # such ranges in one target; fewer may be chance
 _ALL_BUT_LAST, _REST = slice(None, -1), slice(1, None)
@@ -114,8 +113,7 @@ def _overlap(one: _Sorted, two: _Sorted) -> np.ndarray:
     """Say which share bytes without being the same range."""
     shared = one.lengths > two.offsets - one.offsets  # a sum might pass 64 bits
     differ = (one.offsets != two.offsets) | (one.lengths != two.lengths)
-    found: np.ndarray = (one.targets == two.targets) & shared & differ
-    return found
+    return (one.targets == two.targets) & shared & differ
 
 
 def _look_like_ends(one: _Sorted, two: _Sorted) -> np.ndarray:
@@ -126,8 +124,7 @@ def _look_like_ends(one: _Sorted, two: _Sorted) -> np.ndarray:
 
 def _are_same(one: _Sorted, two: _Sorted) -> np.ndarray:
     same_start = (one.targets == two.targets) & (one.offsets == two.offsets)
-    found: np.ndarray = same_start & (one.lengths == two.lengths)
-    return found
+    return same_start & (one.lengths == two.lengths)
 
 
 def _lint_repeats(
@@ -277,8 +274,7 @@ def _unusual_urls(columns: Columns) -> Iterator[_Odd]:
 
 
 def _texts(column: pa.Array) -> list[str]:
-    texts: list[str] = column.to_pylist()
-    return texts
+    return column.to_pylist()
 
 
 def _is_one_letter(one: str, other: str) -> bool:
@@ -354,27 +350,15 @@ def _lint_column(
 ) -> list[str | None]:
     """Note what is odd about each distinct URL, at its first key; return how the URLs start."""
     used = np.flatnonzero(np.bincount(columns.targets + 1)[1:])  # -1 stands for no URL
-    odd, starts = _at_a_glance(columns, used)
+    odd = np.intersect1d(used, columns.urls.matching(ODD_URL), assume_unique=True)
     rows = np.flatnonzero(np.isin(columns.targets, odd))
     _, first, counts = np.unique(columns.targets[rows], return_index=True, return_counts=True)
     for url, row, count in zip(
         columns.urls.at(odd), rows[first].tolist(), counts.tolist(), strict=True
     ):
         notes.add_all(part.key_at(row), lint_url(url, version), count=count, together=True)
-    return starts
-
-
-_PLAIN_STARTS = frozenset({"s3:", "gs:", "http:", "https:", "az:", "abfs:"})
-
-
-def _at_a_glance(columns: Columns, used: np.ndarray) -> tuple[np.ndarray, list[str | None]]:
-    """Return which of the `used` positions may have odd URLs, and how all of those start."""
-    urls = columns.urls
-    if (start := urls.plain_start(URL_START)) in _PLAIN_STARTS:
-        behind = np.intersect1d(used, urls.behind(), assume_unique=True)
-        return behind, [start, *urls.at(behind)]
-    odd = np.intersect1d(used, columns.urls.matching(ODD_URL), assume_unique=True)
-    return odd, columns.urls.starts(used, URL_START)
+    by_start = columns.urls.by_start(URL_START)
+    return [start for start, positions in by_start if np.isin(positions, used).any()]
 
 
 def lint(opened: OpenedSet, version: int | None, base: str, findings: Findings) -> None:
@@ -396,8 +380,7 @@ def lint(opened: OpenedSet, version: int | None, base: str, findings: Findings) 
 def _unusual_keys(table: Table) -> list[int]:
     odd = flags_of(pc.match_substring_regex(table.keys, ODD_KEY))
     long = numbers_of(pc.binary_length(table.keys)) > LONGEST_SEGMENT
-    rows: list[int] = np.flatnonzero(odd | long).tolist()
-    return rows
+    return np.flatnonzero(odd | long).tolist()
 
 
 def _lint_keys(table: Table, version: int | None, notes: KeyFindings) -> None:

@@ -16,9 +16,10 @@ from refexplorer.formats.columns.table import Table
 from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, chunk_counts
 from refexplorer.refset.lint_arrays import attributes_of
 from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.refset.parquet_segment import Records
 from refexplorer.spec.findings import pointer
-from refexplorer.spec.keys import folders_above, prefix
 from refexplorer.spec.lint import KeyFindings
+from refexplorer.spec.references import folders_above, prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
 
 _ELEMENTS = 10_000_000  # places of a joined axis that are looked at, one byte each
@@ -59,6 +60,27 @@ def lint_absent(opened: OpenedSet, notes: KeyFindings) -> None:
         if not _is_container(opened, array, count):
             _lint_array(array, count, notes)
     _lint_places(opened, missing, notes)
+    for part in opened.segments:
+        if isinstance(part, Records):
+            _lint_files(part, notes)
+
+
+def _lint_files(records: Records, notes: KeyFindings) -> None:
+    """Note the record files that are missing."""
+    store, array = records.store, records.array
+    for first, last, is_lost in records.missing_files():
+        names = [f"`{store.record_file(array, number)}`" for number in dict.fromkeys((first, last))]
+        files = f"file {names[0]} is" if len(names) == 1 else f"files {' to '.join(names)} are"
+        end = min((last + 1) * store.record_size, array.chunk_count) - 1
+        why = " Those before and after refer to each chunk, so it was probably lost." * is_lost
+        notes.findings.add(
+            "parquet-lost-file" if is_lost else "parquet-missing-file",
+            store.record_file(array, first),
+            f"The record {files} missing: chunks {first * store.record_size:,} to {end:,} of "
+            f"`{array.path}` read as the fill value.{why}",
+            array=array.path,
+            count=last - first + 1,
+        )
 
 
 def lint_lost_places(opened: OpenedSet, notes: KeyFindings) -> None:

@@ -27,10 +27,8 @@ from refexplorer.refset.segments import (
 )
 from refexplorer.refset.tree import Folder
 from refexplorer.spec.findings import Findings, pointer
-from refexplorer.spec.keys import folders_above, prefix
 from refexplorer.spec.lint import (
     ELSEWHERE,
-    EXTERNAL,
     ODD_KEY,
     KeyFindings,
     LintFinding,
@@ -45,7 +43,7 @@ from refexplorer.spec.lint_metadata import (
     lint_metadata_text,
     named_arrays,
 )
-from refexplorer.spec.references import Range, Url
+from refexplorer.spec.references import Range, Url, folders_above, prefix
 from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta, parse_metadata
 
 
@@ -481,8 +479,7 @@ def _is_before(files: np.ndarray, columns: Columns, rows: np.ndarray, one: int, 
 def _falls(files: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Return the places whose range does not stand before the next one, shape ``(m,)``."""
     is_later = (files[1:] == files[:-1]) & (offsets[1:] <= offsets[:-1])
-    found: np.ndarray = np.flatnonzero(is_later | (files[1:] < files[:-1]))
-    return found
+    return np.flatnonzero(is_later | (files[1:] < files[:-1]))
 
 
 _CONSOLIDATED = ".zmetadata"
@@ -531,7 +528,7 @@ def _lint_texts(table: Table, notes: KeyFindings) -> None:
 def _lint_links(table: Table, notes: KeyFindings) -> None:
     for key in table.metadata:
         text, (folder, _, name) = table.text(key), key.rpartition("/")
-        if text is None or EXTERNAL not in text or name == _CONSOLIDATED:
+        if text is None or "_LINK" not in text or name == _CONSOLIDATED:
             continue
         found = _object_at(table, key) or {}
         attributes = found if name == ".zattrs" else found.get("attributes")

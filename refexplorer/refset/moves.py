@@ -11,13 +11,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow.compute as pc
 
-from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import masks_repr
 from refexplorer.formats.columns.arrow import numbers_of
 from refexplorer.formats.columns.references import RANGE, URL, Columns, joined_columns
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.tree import Node, Tree
-from refexplorer.spec.keys import prefix
-from refexplorer.spec.references import Base64, Inline
+from refexplorer.spec.references import Base64, Inline, prefix
 from refexplorer.spec.zarr_metadata import is_metadata, parse_metadata
 
 CHANGES = (

@@ -28,7 +28,6 @@ from refexplorer.refset.segments import (
     table_of_entries,
     warn_of_failing,
 )
-from refexplorer.refset.soft_links import follow_links
 from refexplorer.refset.tree import Node, Page, Tree
 from refexplorer.spec.document import Document
 from refexplorer.spec.findings import Finding
@@ -271,10 +270,6 @@ def open_document(
     rejected = replace(rejected, items=document.rejected_items)
     table, segments = apply_overrides(
         table, [Generated(i, i.failing) for i in document.gen], document.findings, effort
-    )
-    made = [each.folder for each in segments] + [each.folder for each in rejected.items]
-    table, rejected = follow_links(
-        table, rejected, made, document.base, document.limits, document.findings
     )
     return OpenedSet(table, [segment for segment in segments if segment.count], rejected)
 

@@ -17,7 +17,7 @@ from refexplorer.formats.columns.table import Table
 from refexplorer.refset.segments import Generated, generated_keys
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.gen.dimensions import as_column
-from refexplorer.spec.keys import prefix
+from refexplorer.spec.references import prefix
 
 COMPARED_KEYS = 100_000
 """Of two gen items with more keys each, equal keys are not looked for one by one."""

@@ -27,7 +27,7 @@ from refexplorer.formats.columns.references import (
 from refexplorer.formats.parquet.records import BadRecords, Footer, RecordColumns
 from refexplorer.formats.parquet.store import ParquetStore, number_of_key
 from refexplorer.formats.source import ZMETADATA
-from refexplorer.spec.findings import SHOWN_PER_CODE, Finding, Findings, Reason
+from refexplorer.spec.findings import Finding, Findings, Reason
 from refexplorer.spec.references import Inline, Reference, read_inline
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
@@ -150,6 +150,7 @@ class RecordPart:
     """
 
     def __init__(self, store: ParquetStore, array: ArrayMeta, number: int) -> None:
+        self.number = number
         self.name = store.record_file(array, number)
         self.start = number * store.record_size
         self._rows = array.chunk_count - self.start
@@ -207,7 +208,7 @@ class RecordPart:
         high = bisect_left(numbers, self.start + store.record_size)
         return np.array(numbers[low:high], np.int64) - self.start
 
-    def _shown(self, flags: np.ndarray) -> np.ndarray:
+    def _without_overridden(self, flags: np.ndarray) -> np.ndarray:
         """Take away the rows that no reader looks at, and note them."""
         overridden = self._overridden[self._overridden < len(flags)]
         twice = overridden[flags[overridden]]
@@ -226,7 +227,7 @@ class RecordPart:
         return shown
 
     def _inside(self, flags: np.ndarray) -> FilledRows:
-        flags = self._shown(flags)
+        flags = self._without_overridden(flags)
         rows = np.flatnonzero(flags).astype(np.int32)
         inside = int(np.searchsorted(rows, min(self._rows, len(flags))))
         if inside < len(rows):
@@ -260,6 +261,11 @@ class RecordPart:
             return read_rows(read, held.rows, held.count, self.name, self._findings)
         except BadRecords as bad:
             return self._note(bad, failed_rows(self.count))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether each chunk that it has room for has a reference."""
+        return self.count + len(self._overridden) >= min(self._rows, self._room)
 
     @cached_property
     def failed(self) -> int:
@@ -338,34 +344,27 @@ class Records(PickledByFields):
 
     @cached_property
     def parts(self) -> tuple[RecordPart, ...]:
-        """The record files that are there, in order; those that are missing are noted."""
+        """The record files that are there, in order."""
         numbers = self.store.record_numbers(self.array)
-        if numbers:  # kerchunk writes none for an array without references, which has a finding
-            self._note_missing(numbers)
         return tuple(RecordPart(self.store, self.array, number) for number in numbers)
 
-    def _note_missing(self, there: list[int]) -> None:
-        """Note the record files that are missing: the first ones by name."""
-        missing = self.store.record_count(self.array) - len(there)
-        number, found = 0, set(there)
-        for position in range(min(missing, SHOWN_PER_CODE)):
-            while number in found:
-                number += 1
-            is_last = position == SHOWN_PER_CODE - 1
-            self._note_one_missing(number, missing - position if is_last else 1)
-            number += 1
+    def missing_files(self) -> Iterator[tuple[int, int, bool]]:
+        """Yield the first and the last of record files that are missing side by side.
 
-    def _note_one_missing(self, number: int, count: int) -> None:
-        name = self.store.record_file(self.array, number)
-        first = number * self.store.record_size
-        last = min(first + self.store.record_size, self.array.chunk_count) - 1
-        self.store.findings.add(
-            "parquet-missing-file",
-            name,
-            f"The record file `{name}` is missing: chunks {first:,} to {last:,} of "
-            f"`{self.array.path}` read as the fill value.",
-            count=count,
-        )
+        And whether they were probably lost: the files before and after refer to each chunk, and
+        kerchunk leaves out only files without any reference.
+        """
+        end = self.store.record_count(self.array)
+        before: RecordPart | None = None
+        for part in self.parts:
+            first = 0 if before is None else before.number + 1
+            if first < part.number:
+                is_lost = before is not None and before.is_full and part.is_full
+                yield first, part.number - 1, is_lost
+            before = part
+        # kerchunk writes none for an array without references, which has a finding
+        if before is not None and before.number + 1 < end:
+            yield before.number + 1, end - 1, False
 
     @cached_property
     def _starts(self) -> tuple[int, ...]:
@@ -464,14 +463,14 @@ class Records(PickledByFields):
                 yield Loaded(np.concatenate(numbers), joined)
                 numbers, columns, count = [], [], 0
 
-    def _place(self, row: int) -> tuple[RecordPart, int]:
+    def _part_of_row(self, row: int) -> tuple[RecordPart, int]:
         """Return the record file that a row is in, and its position there."""
         number = bisect_right(self._starts, row) - 1
         return self.parts[number], row - self._starts[number]
 
     def chunk_number(self, row: int) -> int:
         """Return the number of a chunk in its grid, in C order."""
-        part, position = self._place(row)
+        part, position = self._part_of_row(row)
         return part.start + part.held.row_at(position)
 
     def _split(self, rows: np.ndarray) -> Iterator[tuple[RecordPart, np.ndarray]]:
@@ -505,7 +504,7 @@ class Records(PickledByFields):
 
     def reference_at(self, row: int) -> Reference | None:
         """Return a reference by its row; None if it cannot be used."""
-        part, position = self._place(row)
+        part, position = self._part_of_row(row)
         return part.reference_at(position)
 
     def _row(self, key: str) -> tuple[int, int] | None:

@@ -26,7 +26,6 @@ from refexplorer.formats.columns.references import (
     Columns,
     ColumnsBuilder,
     UrlColumn,
-    joined,
 )
 from refexplorer.formats.columns.table import WHOLE, Entries, KeyIndex, Table
 from refexplorer.spec.document import ArgumentNotes, Document, EntryNotes, UrlReader
@@ -42,15 +41,15 @@ from refexplorer.spec.gen.item import (
     runs,
     values_text,
 )
-from refexplorer.spec.keys import folders_above
 from refexplorer.spec.references import (
     BadReference,
     Range,
     Reference,
     check_key_length,
+    folders_above,
     read_reference,
 )
-from refexplorer.spec.templates.columns import Halves, TooMuchText, flat
+from refexplorer.spec.templates.columns import TooMuchText, flat
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _WRITTEN_KEYS = 200_000
@@ -107,8 +106,7 @@ class Rejected(PickledByFields):
             return np.empty((int(self.find(array.chunk_key(())) is not None), 0), np.int64)
         keys = pa.chunked_array([self.keys, *map(_keys_of, self.items)]).combine_chunks()
         indices = chunk_indices(array, keys)[1]
-        found: np.ndarray = indices[array.inside(indices)]
-        return found
+        return indices[array.inside(indices)]
 
 
 def _may_make(item: GenItem, path: str) -> bool:
@@ -476,21 +474,12 @@ _LARGEST = 2**63 - 1  # int64
 def generated_tables(part: Generated, start: int = 0, stop: int | None = None) -> Iterator[Table]:
     """Yield the references numbered `start` to `stop`; those that fail are skipped."""
     for run in part.runs(start, stop):
-        yield Table(_keys_of_run(run), columns_of(run), part.origin)
+        yield Table(text_column(run.keys), columns_of(run), part.origin)
 
 
 def generated_keys(part: Generated) -> Iterator[pa.LargeStringArray]:
     """Yield the keys alone, in order; those of references that fail are skipped."""
-    return map(_keys_of_run, part.runs())
-
-
-def _keys_of_run(run: Run) -> pa.LargeStringArray:
-    if not isinstance(run.texts, Halves):
-        return text_column(run.keys)
-    parts = ((run.texts.heads, run.texts.high), (run.texts.tails, run.texts.low))
-    return joined(
-        *(text_column(texts).take(number_column(positions)) for texts, positions in parts)
-    )
+    return (text_column(run.keys) for run in part.runs())
 
 
 def columns_of(run: Run) -> Columns:
@@ -525,5 +514,4 @@ def code_targets(columns: Columns, codes: dict[str | None, int]) -> np.ndarray:
     is_used[columns.targets] = True  # the last place is that of -1
     used = np.flatnonzero(is_used[:-1])
     table[used] = [codes.setdefault(url, len(codes)) for url in columns.urls.at(used)]
-    coded: np.ndarray = table[columns.targets]
-    return coded
+    return table[columns.targets]

@@ -24,9 +24,8 @@ from refexplorer.spec.derivation import (
     derive_record,
 )
 from refexplorer.spec.findings import parts_of, pointer
-from refexplorer.spec.keys import NodeType
-from refexplorer.spec.references import Kind
-from refexplorer.spec.templates.template import Compile, Template
+from refexplorer.spec.references import Kind, NodeType
+from refexplorer.spec.templates.template import Template
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 
@@ -79,7 +78,6 @@ def derive(
     base: str,
     templates: dict[str, Template],
     limits: Limits,
-    compiler: Compile,
 ) -> Iterator[TraceStep]:
     """Return the steps from the document (explicit keys below `base`) to the reference."""
     found = opened.find(key)
@@ -95,11 +93,11 @@ def derive(
         name = segment.store.record_file(segment.array, file)
         return derive_record(key, name, position, reference)
     at = base + pointer(key)
-    written = _written(source, at)
-    return derive_entry(key, written, at, reference, templates, limits, compiler)
+    written = _json_value_at(source, at)
+    return derive_entry(key, written, at, reference, templates, limits)
 
 
-def _written(source: Source, at: str) -> object:
+def _json_value_at(source: Source, at: str) -> object:
     """Return the JSON value at a pointer of the source, None if it is not known."""
     if source.is_large and source.content is not None:
         with source.content() as stream:

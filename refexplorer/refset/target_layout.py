@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from refexplorer.core.limits import INT64_MAX
-from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import masks_repr
 from refexplorer.formats.columns.references import RANGE
 from refexplorer.spec.references import Range
 
@@ -38,8 +38,7 @@ class Intervals(NamedTuple):
         if not len(self.starts):
             return np.zeros(len(edges) - 1, np.int64)
         beyond = np.where(position > 0, np.maximum(self.ends[last] - edges, 0), 0)
-        covered: np.ndarray = np.diff(before[position] - beyond)
-        return covered
+        return np.diff(before[position] - beyond)
 
 
 def merge(starts: np.ndarray, ends: np.ndarray) -> Intervals:
@@ -171,8 +170,7 @@ class TargetLayout:
     @cached_property
     def ends(self) -> np.ndarray:
         """The first byte after each range."""
-        ends: np.ndarray = self.offsets + self.lengths
-        return ends
+        return self.offsets + self.lengths
 
     @cached_property
     def end(self) -> int:
@@ -289,5 +287,4 @@ def overlapping(rows: Rows) -> np.ndarray:
     reached = np.maximum.accumulate(codes.astype(np.int64) * len(order) + ranks)[:-1]
     is_same = reached // len(order) == codes[1:]
     shares[1:] |= is_same & (stops[order[reached % len(order)]] > starts[1:])
-    found: np.ndarray = places[shares[np.cumsum(is_new) - 1]]
-    return found
+    return places[shares[np.cumsum(is_new) - 1]]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.core.masking import masked_url
+from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import RANGE, URL, Columns
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records
@@ -21,8 +21,7 @@ from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, code
 from refexplorer.refset.target_layout import Rows, TargetLayout, TargetSummary, overlapping
 from refexplorer.spec.gen.dimensions import DimensionProduct, blocks
 from refexplorer.spec.gen.item import GenItem
-from refexplorer.spec.keys import folders_above
-from refexplorer.spec.references import Range, Url
+from refexplorer.spec.references import Range, Url, folders_above
 from refexplorer.spec.templates.columns import TooMuchText, flat
 
 LOOKED_AT = 1_000
@@ -391,8 +390,7 @@ class TargetIndex:
         if found is None:
             return np.zeros(len(rows), np.bool_)
         part = next(number for number, each in enumerate(self._opened.parts) if each is found[0])
-        same: np.ndarray = (parts == part) & (rows == found[1])
-        return same
+        return (parts == part) & (rows == found[1])
 
     def _read(self) -> Iterator[Rows]:
         left = self._evaluated_keys

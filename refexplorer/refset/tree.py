@@ -14,14 +14,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import masks_repr
 from refexplorer.formats.columns.arrow import BLOCK, Spans, numbers_of, spans_of, text_column
 from refexplorer.formats.columns.chunk_names import in_natural_order, natural
 from refexplorer.formats.columns.references import LARGEST, URL
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.segments import Segment
-from refexplorer.spec.keys import MAX_DEPTH, NodeType, folders_above, prefix
-from refexplorer.spec.references import Inline, Kind, Range, Reference, Url
+from refexplorer.spec.references import (
+    MAX_DEPTH,
+    Inline,
+    Kind,
+    NodeType,
+    Range,
+    Reference,
+    Url,
+    folders_above,
+    prefix,
+)
 from refexplorer.spec.zarr_metadata import METADATA_NAMES, parse_metadata
 
 _LONG = 64
@@ -297,20 +306,9 @@ def _grouped(
     numbers: np.ndarray, firsts: np.ndarray, count: int, groups: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows in the order of their groups, and where each group begins in it."""
-    # keys come folder by folder, or file by file: runs are put in order, not keys
-    sizes = np.diff(firsts, append=count)
-    starts = np.zeros(groups + 1, np.int64)
-    np.add.at(starts[1:], numbers, sizes)
-    np.cumsum(starts, out=starts)
-    if 4 * len(firsts) > count:
-        return np.argsort(np.repeat(numbers, sizes), kind="stable").astype(np.int32), starts
-    order = np.argsort(numbers, kind="stable")
-    firsts, sizes = firsts[order], sizes[order]
-    rows = np.ones(count, np.int32)  # from each row to the next
-    if len(firsts):
-        rows[0] = firsts[0]
-        rows[np.cumsum(sizes[:-1])] = firsts[1:] - firsts[:-1] - sizes[:-1] + 1
-    return np.cumsum(rows, out=rows), starts
+    groups_of = np.repeat(numbers, np.diff(firsts, append=count))
+    order = np.argsort(groups_of, kind="stable").astype(np.int32)
+    return order, np.append(0, np.cumsum(np.bincount(groups_of, minlength=groups)))
 
 
 def _narrow(count: int) -> type[np.unsignedinteger[Any]]:

@@ -98,8 +98,7 @@ class ChunkAxis:
             return places // self.lengths[0]
         runs = np.searchsorted(self.begins, places, "right") - 1
         firsts, begins, lengths = self._columns
-        found: np.ndarray = firsts[runs] + (places - begins[runs]) // lengths[runs]
-        return found
+        return firsts[runs] + (places - begins[runs]) // lengths[runs]
 
     def starts_of(self, numbers: np.ndarray) -> np.ndarray:
         """Return the first elements of some chunks, int64."""
@@ -107,16 +106,14 @@ class ChunkAxis:
             return numbers * self.lengths[0]
         runs = np.searchsorted(self.firsts, numbers, "right") - 1
         firsts, begins, lengths = self._columns
-        found: np.ndarray = begins[runs] + (numbers - firsts[runs]) * lengths[runs]
-        return found
+        return begins[runs] + (numbers - firsts[runs]) * lengths[runs]
 
     def lengths_of(self, numbers: np.ndarray) -> np.ndarray:
         """Return the elements of some chunks as they are stored, int64."""
         if self.is_regular:
             return np.full(np.shape(numbers), self.lengths[0], np.int64)
         runs = np.searchsorted(self.firsts, numbers, "right") - 1
-        found: np.ndarray = self._columns[2][runs]
-        return found
+        return self._columns[2][runs]
 
     @cached_property
     def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -120,5 +120,4 @@ def schema(version: int = 1) -> dict[str, Any]:
     if version not in VERSIONS:
         raise RefexplorerError(f"There is a JSON Schema of V0 and of V1, but not of V{version}.")
     path = Path(__file__).with_name(f"schema.v{version}.json")
-    document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return document
+    return json.loads(path.read_text(encoding="utf-8"))

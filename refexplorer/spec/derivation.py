@@ -11,13 +11,12 @@ from dataclasses import dataclass, field, replace
 import jinja2
 
 from refexplorer.core.limits import Limits
-from refexplorer.core.masking import masked, masks_repr, without
-from refexplorer.core.text import code, escape, shown, size_text
+from refexplorer.core.text import code, escape, masked, masks_repr, shown, size_text, without
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.gen.item import FIELDS, GenItem
 from refexplorer.spec.references import Reference
 from refexplorer.spec.templates.syntax import TemplateProblem, Value, text_of
-from refexplorer.spec.templates.template import Compile, Expression, Scope, Template
+from refexplorer.spec.templates.template import Expression, Scope, Template, compile_template
 
 _LEXER = jinja2.Environment()
 SHOWN = 400  # characters of a name or text: a file may hold any
@@ -172,7 +171,6 @@ def derive_entry(
     reference: Reference,
     templates: Mapping[str, Template],
     limits: Limits,
-    compiler: Compile,
 ) -> Iterator[TraceStep]:
     """Yield the steps of an explicit reference; its JSON value may be unknown (None)."""
     if written is not None:
@@ -180,7 +178,7 @@ def derive_entry(
         yield TraceStep("entry", key, text, at, text)
     if templates and isinstance(written, list) and isinstance(written[0], str):
         scope = _TracingScope(key, {}, templates, limits)
-        yield from _template_steps("url", compiler(written[0]), f"{at}/0", scope)
+        yield from _template_steps("url", compile_template(written[0]), f"{at}/0", scope)
     yield _reference_step(key, reference, at)
 
 

@@ -14,18 +14,18 @@ from refexplorer.core.limits import DEFAULT_LIMITS, Limits
 from refexplorer.spec.findings import Findings, Hint, Reason, pointer, suggest
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.gen.parsing import note_unused_arguments, read_gen
-from refexplorer.spec.keys import RESERVED, is_speakable
 from refexplorer.spec.references import (
+    RESERVED,
     BadReference,
     Reference,
     check_key_length,
     check_text,
+    is_speakable,
     read_reference,
 )
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.syntax import TemplateProblem, Value
 from refexplorer.spec.templates.template import (
-    Compile,
     Expression,
     Scope,
     Template,
@@ -52,7 +52,6 @@ class Document:
     # What was noted while reading; `entries` adds to it
     findings: Findings = field(default_factory=Findings)
     limits: Limits = DEFAULT_LIMITS
-    compiler: Compile = compile_template  # How its templates are compiled
     # What is wrong with the explicit references that cannot be used; `entries` adds to it
     rejected: dict[str, Reason] = field(default_factory=dict)
 
@@ -127,7 +126,7 @@ class UrlReader:
         document = self._document
         scope = Scope({}, document.templates, document.limits)
         try:
-            return document.compiler(text).render(scope)
+            return compile_template(text).render(scope)
         except TemplateProblem as problem:
             return BadReference(problem.code, str(problem), problem.late_hint)
 
@@ -137,7 +136,6 @@ def read_document(
     templates: Mapping[str, str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
     findings: Findings | None = None,
-    compiler: Compile = compile_template,
 ) -> Document:
     """Read a parsed JSON document."""
     findings = Findings() if findings is None else findings
@@ -156,7 +154,7 @@ def read_document(
             code="bad-version",
             pointer="/version",
         )
-    return _read_v1(source, overrides, limits, findings, compiler)
+    return _read_v1(source, overrides, limits, findings)
 
 
 def _json_type(value: object) -> str:
@@ -191,7 +189,6 @@ def _read_v1(
     overrides: dict[str, str],
     limits: Limits,
     findings: Findings,
-    compiler: Compile,
 ) -> Document:
     for name in source.keys() - {*SECTIONS, "$schema"}:
         findings.add(
@@ -200,11 +197,11 @@ def _read_v1(
             f"`{name}` is not a section of V1, so it is ignored.",
             suggest(str(name), SECTIONS) or "References belong in `refs`.",
         )
-    templates = _read_templates(source, overrides, findings, compiler)
+    templates = _read_templates(source, overrides, findings)
     refs = _section(source, "refs", findings)
     rejected_items: list[GenItem] = []
-    gen = read_gen(source.get("gen", ()), templates, limits, findings, compiler, rejected_items)
-    document = Document(1, refs, templates, gen, tuple(rejected_items), findings, limits, compiler)
+    gen = read_gen(source.get("gen", ()), templates, limits, findings, rejected_items)
+    document = Document(1, refs, templates, gen, tuple(rejected_items), findings, limits)
     _note_calls(document)
     return document
 
@@ -223,13 +220,12 @@ def _read_templates(
     source: Mapping[str, object],
     overrides: dict[str, str],
     findings: Findings,
-    compiler: Compile,
 ) -> dict[str, Template]:
     written = _section(source, "templates", findings)
     _note_overrides(overrides, written, findings)
     templates: dict[str, Template] = {}
     for name, value in {**written, **overrides}.items():
-        template = _read_template(name, value, findings, compiler)
+        template = _read_template(name, value, findings)
         if template is not None:
             templates[name] = template
     return templates
@@ -248,9 +244,7 @@ def _note_overrides(
         )
 
 
-def _read_template(
-    name: str, value: object, findings: Findings, compiler: Compile
-) -> Template | None:
+def _read_template(name: str, value: object, findings: Findings) -> Template | None:
     at = pointer("templates", name)
     unusable = _unusable(name)
     if unusable:
@@ -264,7 +258,7 @@ def _read_template(
         findings.add("bad-template-type", at, message)
         return _broken(name)
     try:
-        return compiler(value if is_template(value) else rendered_plain(value))
+        return compile_template(value if is_template(value) else rendered_plain(value))
     except TemplateProblem as problem:
         findings.add(problem.code, at, str(problem), problem.late_hint)
         return _broken(name)
@@ -309,7 +303,7 @@ class ArgumentNotes:
         self._seen.add(url)
         document = self._document
         try:
-            template = document.compiler(url)
+            template = compile_template(url)
         except TemplateProblem:
             return
         at = document.base + pointer(key)

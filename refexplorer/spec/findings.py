@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
 from itertools import islice
 
-from refexplorer.core.errors import PickledError, shorten
-from refexplorer.core.masking import masked_text
+from refexplorer.core.errors import PickledError
+from refexplorer.core.text import masked_text, shorten
 from refexplorer.spec.codes import CODES, Severity
 
 SHOWN_PER_CODE = 1_000
@@ -275,11 +275,16 @@ class Findings:
 
     def freeze(self, locate: Locator | None = None) -> tuple[Finding, ...]:
         """Return the findings, errors first, with line and column where they can be told."""
-        order = list(Severity)
-        found = sorted(self, key=lambda diagnostic: order.index(diagnostic.severity))
+        found = in_order(self)
         if locate is None:
-            return tuple(found)
+            return found
         return tuple(placed(diagnostic, locate) for diagnostic in found)
+
+
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings, errors first, else as they were."""
+    order = list(Severity)
+    return tuple(sorted(findings, key=lambda found: order.index(found.severity)))
 
 
 _OTHERS = "\n"
@@ -315,10 +320,10 @@ COMPARED = 100
 _LONGEST = 40  # characters; a longer name is no slip of the pen, and costs too much to compare
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
+def suggest(name: str, known: Iterable[str], most: int = COMPARED) -> str:
     """Return a hint that names the nearest of the first known names; ``""`` if none is near."""
     if len(name) > _LONGEST:
         return ""
-    compared = [other for other in islice(known, COMPARED) if len(other) <= _LONGEST]
+    compared = [other for other in islice(known, most) if len(other) <= _LONGEST]
     near = difflib.get_close_matches(name, compared, 1)
     return f"Did you mean `{near[0]}`?" if near else ""

@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from refexplorer.core.masking import SIGNED, is_secret
-from refexplorer.core.text import counted
+from refexplorer.core.text import SIGNED, counted, is_secret
 from refexplorer.spec.findings import Findings, pointer
-from refexplorer.spec.keys import ODD_IN_URL, unportable_key, unportable_url
+from refexplorer.spec.references import ODD_IN_URL, unportable_key, unportable_url
 from refexplorer.spec.templates.template import is_template
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
@@ -75,11 +74,7 @@ ODD_URL = (
     r"^$|::|\{|[^\x20-\x7e]|^[^A-Za-z/]|^[A-Za-z][A-Za-z0-9+.\-]*(?:[^A-Za-z0-9+.\-:]|$)"
     rf"|{ODD_IN_URL.pattern}|{SIGNED}"
 )
-"""The same for `lint_url`.
-
-Where all URLs of a column begin alike and have plain letters alone, even this is not asked of them:
-`refexplorer.formats.columns.references.UrlColumn.plain_start` says which letters are plain.
-"""
+"""The same for `lint_url`."""
 
 URL_START = r"(?s)^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|.)"
 """What `lint_protocols` needs of a URL: the protocol, or one character if there is none."""
@@ -228,7 +223,16 @@ SOFT = "_SOFT_LINK"
 
 
 def lint_links(path: str, attributes: Mapping[str, object]) -> Iterator[LintFinding]:
-    """Say where an array lies, if its attributes say that it lies in another file."""
+    """Yield what LINDI's links lead to: a place in the set, or an array of another file."""
+    soft = attributes.get(SOFT)
+    target = soft.get("path") if isinstance(soft, Mapping) else None
+    if isinstance(target, str):
+        yield LintFinding(
+            "soft-link",
+            f"`{path or '/'}` is a soft link to {target!r}; only LINDI follows it, and every "
+            "other reader shows a group of its own.",
+            "Copy the keys that the link leads to, or read them at their own place.",
+        )
     external = attributes.get(EXTERNAL)
     if external is None:
         return
@@ -241,13 +245,6 @@ def lint_links(path: str, attributes: Mapping[str, object]) -> Iterator[LintFind
         "Open that file itself (`refexplorer[virtual]` makes references to its chunks), or "
         "write the set with a higher `num_dataset_chunks_threshold`.",
     )
-
-
-def path_of_link(attributes: object) -> str | None:
-    """Return where a soft link leads, as it is written; None of what is none."""
-    soft = attributes.get(SOFT) if isinstance(attributes, Mapping) else None
-    path = soft.get("path") if isinstance(soft, Mapping) else None
-    return path if isinstance(path, str) else None
 
 
 def _of(link: object, name: str) -> str:

@@ -13,8 +13,8 @@ import numpy as np
 
 from refexplorer.core.limits import INT64_MAX
 from refexplorer.core.text import counted
-from refexplorer.spec.keys import odd_json
 from refexplorer.spec.lint import LintFinding
+from refexplorer.spec.references import odd_json
 from refexplorer.spec.zarr_metadata import (
     DIMENSIONS,
     FIELDS_OF_DTYPE,

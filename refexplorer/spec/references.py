@@ -1,4 +1,4 @@
-"""The four kinds of reference, the V0 form of each, and the reading of it.
+"""Keys and references: which keys readers treat differently; the four kinds of reference.
 
 Source: kerchunk's reference specification, "Version 0".
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
@@ -16,8 +17,172 @@ from typing import ClassVar
 import numpy as np
 
 from refexplorer.core.limits import INT64_MAX, Limits
-from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import masks_repr
 from refexplorer.spec.findings import Problem, Reason
+
+RESERVED = frozenset({"self"})
+"""Names that jinja2 cannot be given, written in an expression or not."""
+_KEYWORDS = frozenset(
+    {
+        "true", "false", "none", "True", "False", "None", "not", "and", "or", "if", "else", "in",
+        "is",
+    }
+)  # fmt: skip
+
+
+class NodeType(StrEnum):
+    """The type of a row of the tree."""
+
+    GROUP = "group"
+    ARRAY = "array"
+    FOLDER = "folder"
+    KEY = "key"
+
+
+def is_speakable(name: str) -> bool:
+    """Say whether a name can be written in an expression."""
+    return name.isidentifier() and name not in _KEYWORDS
+
+
+MAX_DEPTH = 64
+"""Folders above a key; below the last one its slashes are part of the name."""
+
+
+def prefix(path: str) -> str:
+    """Return the common start of the paths below a folder."""
+    return path + "/" if path else ""
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """Yield the folders that a tree may have above a path, the nearest first, the root last.
+
+    There are few of them, however many slashes the path has.
+    """
+    parts = path.split("/", MAX_DEPTH)
+    for depth in range(len(parts) - 1, 0, -1):
+        yield "/".join(parts[:depth])
+    if path:
+        yield ""
+
+
+LONGEST_SEGMENT = 255
+"""Bytes of a name that Linux, macOS and Windows take."""
+_LONGEST_KEY = 1024
+"""Bytes of a name in S3."""
+ODD_IN_URL = re.compile(
+    r"[ \\\\%#@<>|^`\"]|/\.\.?(?:/|$)|^[A-Za-z]:|^[a-z0-9+.\-]*[A-Z][A-Za-z0-9+.\-]*:"
+    r"|^(?:[^h]|h[^t]).*\?|^file:(?:[^/]|/[^/]|//[^/])|^//|^https?:(?:[^/]|/[^/]|///)|:[0-9]{5}"
+    r"|^[A-Za-z][A-Za-z0-9+.\-]*:(?:[^/]|$|/(?:[^/]|$))"
+)
+"""A URL that `unportable_url` may have something to say about; RE2 and `re` read it alike."""
+_PROTOCOL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
+_WEB = frozenset({"http", "https"})
+_UNESCAPED = re.compile(r"[ <>\"\\^`|]|[^\x00-\x7f]")
+_NO_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
+_DOTS = re.compile(r"/\.\.?(?:/|$)")
+_PORT = re.compile(r"://[^/]*:([0-9]+)(?:/|$)")
+_NO_FILE_NAME = re.compile(r"[<>:\"|?*\\#%]")
+_BLANK_ENDS = re.compile(r"(?:^|/) | (?:/|$)|[^/.]\.(?:/|$)")
+
+
+def unportable_key(key: str) -> str:
+    """Say why not every store takes a key; an empty text if each does."""
+    if not key.isascii():
+        return "The key is not ASCII: Zarr v2 allows no such key, and stores differ in its form."
+    if len(key) > _LONGEST_KEY:
+        return f"The key has {len(key):,} bytes; object stores take {_LONGEST_KEY:,}."
+    if len(key) > LONGEST_SEGMENT and max(map(len, key.split("/"))) > LONGEST_SEGMENT:
+        return (
+            f"A name in the key has more than {LONGEST_SEGMENT} bytes, which no file system takes."
+        )
+    if odd := _NO_FILE_NAME.search(key):
+        return (
+            f"The key contains {odd[0]!r}, which not every file system and URL can have in a name."
+        )
+    if _BLANK_ENDS.search(key):
+        return "A name in the key has a space at an end, or a dot at its end, which Windows drops."
+    return ""
+
+
+def unportable_url(url: str) -> str:
+    """Say what readers do not all make alike of a URL; an empty text if there is nothing."""
+    match = _PROTOCOL.match(url)
+    written = match[1] if match else ""
+    protocol = written.lower()
+    if len(written) == 1:
+        return "The URL begins with a drive letter of Windows, which readers take for a protocol."
+    if written != protocol:
+        return f"fsspec knows the protocol as {protocol!r}, in lower case, only."
+    if _DOTS.search(url):
+        return "The URL has dotted segments, which some readers resolve and others keep."
+    if protocol in _WEB:
+        return _odd_on_the_web(url)
+    if protocol == "file" and not url.startswith("file:///"):
+        return "Readers differ in what is local here; write file:/// and the absolute path."
+    if url.startswith("//"):
+        return "The URL begins with //, which readers of URLs take for a host."
+    if "\\" in url:
+        return "The URL contains a backslash, which some readers take for a slash."
+    if odd := next((mark for mark in "%#?" if mark in url), None):
+        return (
+            f"The URL contains {odd!r}, which is part of a name for fsspec, and the mark of an "
+            "escape, a query or a fragment for others."
+        )
+    return ""
+
+
+def _odd_on_the_web(url: str) -> str:
+    host = url.partition("://")[2].partition("/")[0].partition("?")[0]
+    port = _PORT.search(url)
+    if not host or (port and int(port[1]) >= 2**16):
+        return "The URL has no host, or a port that cannot be."
+    if "@" in host:
+        return "The URL holds a user name or password, which browsers refuse and others show."
+    if _UNESCAPED.search(url):
+        return (
+            "The URL contains characters that have to be percent-encoded: some readers encode "
+            "them, others send or refuse them."
+        )
+    if _NO_ESCAPE.search(url):
+        return "A percent sign in the URL begins no escape: some readers encode it, others do not."
+    if "#" in url:
+        return "The URL has a fragment (#), which is not sent to the server."
+    return ""
+
+
+def odd_json(text: str) -> str:
+    """Say why other parsers refuse or change a JSON text that Python reads; empty if none does."""
+    found: list[str] = []
+
+    def pairs(members: list[tuple[str, object]]) -> dict[str, object]:
+        made = dict(members)
+        if len(made) < len(members):
+            found.append("It has a name twice in one object: parsers keep the first, or the last.")
+        return made
+
+    def constant(name: str) -> float:
+        found.append(
+            f"It contains `{name}`, which is not JSON: JavaScript, among others, refuses it."
+        )
+        return float(name)
+
+    if "NaN" not in text and "Infinity" not in text and "\\u" not in text and not _may_repeat(text):
+        return ""
+    try:
+        value = json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        found.append("It contains an unpaired surrogate, which many parsers refuse or replace.")
+    except (ValueError, RecursionError):
+        return ""
+    return found[0] if found else ""
+
+
+def _may_repeat(text: str) -> bool:
+    """Say whether a name may stand twice in an object."""
+    names = re.findall(r'"([^"\\]*)"\s*:', text)
+    return len(names) > len(set(names))
+
 
 BASE64_PREFIX = "base64:"
 _BASE64_SPACES = " \t\r\n"
@@ -165,7 +330,7 @@ def read_reference(value: object, url_of: Callable[[str], str], note: TakeNote) 
         return _read_base64(reference.text, note) if is_encoded(data) else reference
     raise BadReference(
         "bad-ref-type",
-        f"A reference must be a string, an object or a list, not {_shown(value)}.",
+        f"A reference must be a string, an object or a list, not {_value_text(value)}.",
         "Pass it as bytes, which fsspec reads as well."
         if isinstance(value, bytearray | memoryview)
         else 'Write "text", {…}, [url] or [url, offset, length].',
@@ -178,8 +343,7 @@ def _bytes_of(value: object) -> bytes | None:
         return value
     if isinstance(value, int) or not hasattr(value, "to_bytes"):  # of a number it is another thing
         return None
-    data: bytes = value.to_bytes()
-    return data
+    return value.to_bytes()
 
 
 def _read_list(
@@ -188,7 +352,10 @@ def _read_list(
     if len(value) == 3:
         url, offset, length = value
         if type(offset) is not int or type(length) is not int or offset < 0 or length < 0:
-            offset, length = _whole("offset", offset, note), _whole("length", length, note)
+            offset, length = (
+                _integer("offset", offset, note),
+                _integer("length", length, note),
+            )
         if offset > INT64_MAX or length > INT64_MAX:
             message = f"The range {offset}, {length} has a number beyond 2**63 - 1."
             note("vast-number", message, "No parquet store holds it, and no file is that long.")
@@ -212,7 +379,7 @@ def _read_url(value: object, url_of: Callable[[str], str]) -> str | None:
     return url
 
 
-def _whole(name: str, value: object, note: TakeNote) -> int:
+def _integer(name: str, value: object, note: TakeNote) -> int:
     if isinstance(value, float) and value.is_integer():
         note("float-offset", f"The {name} {value} is a float.", f"Write {int(value)}.")
         value = int(value)
@@ -221,7 +388,7 @@ def _whole(name: str, value: object, note: TakeNote) -> int:
     if type(value) is not int:
         raise BadReference(
             f"bad-{name}",
-            f"The {name} must be an integer number of bytes, not {_shown(value)}.",
+            f"The {name} must be an integer number of bytes, not {_value_text(value)}.",
             f"Write the {name} as a number." if isinstance(value, str) else "",
         )
     if value < 0:
@@ -319,5 +486,5 @@ def _json_text(value: Mapping[str, object]) -> str:
     return text
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     return json.dumps(value, default=str)[:40]

@@ -186,8 +186,7 @@ def line(values: np.ndarray, low: float, high: float) -> Image.Image:
 
 def _share(values: np.ndarray, low: float, high: float) -> np.ndarray:
     """Return where values are between limits; of halves, since float64 has no larger span."""
-    shares: np.ndarray = (values / 2 - low / 2) / ((high / 2 - low / 2) or 1)
-    return shares
+    return (values / 2 - low / 2) / ((high / 2 - low / 2) or 1)
 
 
 _NAMES: WeakKeyDictionary[Any, str] = WeakKeyDictionary()

@@ -15,8 +15,7 @@ import numpy as np
 
 from refexplorer.core.files import Progress, write_blocks
 from refexplorer.core.limits import check_expandable
-from refexplorer.core.masking import masks_repr
-from refexplorer.core.text import counted, escape, shown, size_text, table
+from refexplorer.core.text import counted, escape, masks_repr, shown, size_text, table
 from refexplorer.formats.columns.references import json_text
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.source import Source
@@ -73,13 +72,11 @@ class Inference:
     @cached_property
     def document(self) -> dict[str, Any]:
         """The document: V1, or what was given where nothing shorter was found."""
-        document: dict[str, Any] = json.loads(b"".join(self._blocks()))
-        return document
+        return json.loads(b"".join(self._blocks()))
 
     def explicit_keys(self, start: int = 0, stop: int | None = None) -> list[str]:
         """Return the keys numbered `start` to `stop` of those that are written out."""
-        keys: list[str] = self._table.keys_at(self._kept[start:stop]).to_pylist()
-        return keys
+        return self._table.keys_at(self._kept[start:stop]).to_pylist()
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the document; an existing file is replaced when all is written."""

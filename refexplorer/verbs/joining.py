@@ -19,7 +19,7 @@ from refexplorer.formats.other_files import common_folder
 from refexplorer.formats.source import ZMETADATA, Source, cause
 from refexplorer.io.access import resolve
 from refexplorer.spec.chunk_axes import ChunkAxis, joined_axis
-from refexplorer.spec.keys import prefix
+from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import written_grid
 
 if TYPE_CHECKING:
@@ -102,14 +102,14 @@ def join_values(
     )
     others = [name for name in combined.variables if name not in wanted]
     if wanted:
-        yield from _written(combined.drop_vars(others), group, version)
+        yield from _keys_of_dataset(combined.drop_vars(others), group, version)
 
 
 def _read(refs: ReferenceSet, group: str, names: Sequence[str]) -> Any:
     """Read arrays of a group as xarray reads them."""
     import xarray as xr
 
-    with refs.to_xarray(group=group, decode_times=True) as decoded:
+    with refs.to_xarray(group=group, coordinates=False, decode_times=True) as decoded:
         variables = {}
         for name in {*names} & {*decoded.variables}:
             each = decoded.variables[name]
@@ -119,7 +119,7 @@ def _read(refs: ReferenceSet, group: str, names: Sequence[str]) -> Any:
     return xr.Dataset(variables)
 
 
-def _written(dataset: Any, group: str, version: int) -> Iterator[tuple[str, str]]:
+def _keys_of_dataset(dataset: Any, group: str, version: int) -> Iterator[tuple[str, str]]:
     """Yield the keys of a dataset, in which each array is one chunk."""
     from zarr.storage import MemoryStore
 

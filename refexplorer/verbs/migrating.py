@@ -19,7 +19,7 @@ import numpy as np
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import escape
 from refexplorer.formats.source import ZMETADATA, Source
-from refexplorer.spec.keys import prefix
+from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import regular_grid
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.core.errors import LimitError, SourceError, SpecError
 from refexplorer.core.files import OwnFiles, Progress
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits, memory_message
-from refexplorer.core.masking import masks_repr
-from refexplorer.core.text import counted
+from refexplorer.core.text import counted, masks_repr
 from refexplorer.formats.documents import placed, read_long, read_whole
 from refexplorer.formats.finding import note_beyond, read_source
 from refexplorer.formats.icechunk.history import RepositoryHistory
@@ -115,7 +114,6 @@ def open_references(
     templates: Mapping[str, str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
-    trusted: bool = False,
     progress: Progress | None = None,
     concat_dim: str | None = None,
 ) -> ReferenceSet:
@@ -145,9 +143,6 @@ def open_references(
         by its name: ``{"https://host": {"headers": {…}}}``.
     limits
         What the set may cost.
-    trusted
-        Let templates use what the whitelist refuses, in jinja2's sandbox, which cannot stop a
-        template that loops for long.
     progress
         Called while a large document is read, with the bytes that were read and those of the
         file, or while several are opened, with two counts of files (`FileCount`); an exception
@@ -188,7 +183,7 @@ def open_references(
 
     try:
         read = read_source(source, storage_options, limits, locate, progress=progress)
-        return set_of(read, limits, templates, storage_options, trusted, progress)
+        return set_of(read, limits, templates, storage_options, progress)
     except MemoryError:
         raise LimitError(memory_message()) from None
 
@@ -208,22 +203,21 @@ def set_of(
     limits: Limits,
     templates: Mapping[str, str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
-    trusted: bool = False,
     progress: Progress | None = None,
 ) -> ReferenceSet:
     """Make the set of what a form read: a parquet store, columns, or a document."""
     if read.store is not None:
         return _open_parquet(read, limits, storage_options)
     findings = Findings()
-    long = read_long(read, templates, limits, findings, trusted, progress)
-    document, entries = long or (read_whole(read, templates, limits, findings, trusted)[1], None)
+    long = read_long(read, templates, limits, findings, progress)
+    document, entries = long or (read_whole(read, templates, limits, findings)[1], None)
     form = DOCUMENTS[document.version] if read.is_document else read.form
     named = replace(read, form=form, entries=None)
     opened = open_document(document, entries)
     note_beyond(read, findings)
     forms = written_forms(document, entries) if read.is_document else {}
     contents = Contents(opened, findings, document.templates, forms=forms)
-    return ReferenceSet(named, contents, limits, trusted, storage_options)
+    return ReferenceSet(named, contents, limits, storage_options)
 
 
 def _open_parquet(

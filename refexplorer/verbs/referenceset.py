@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from refexplorer.refset.arrays import arrays_of
 from refexplorer.refset.chunk_grid import ChunkReferences
 from refexplorer.refset.contents import Contents, Internals
 from refexplorer.refset.opened_set import number_of, numbers_from, tables
+from refexplorer.refset.search import find_keys
 from refexplorer.refset.summary import Summary, derive, summarize
 from refexplorer.refset.target_layout import TargetLayout, TargetSummary
 from refexplorer.refset.tree import Node, Page
@@ -30,7 +31,6 @@ from refexplorer.refset.writing.parquet import write_parquet
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, placed
 from refexplorer.spec.references import Kind, Reference, V0Value
-from refexplorer.spec.templates.template import compiler_for
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.verbs.display import references_html, summary_text, tree_text
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from refexplorer.checks.advice.connections import Connection
     from refexplorer.checks.advice.selections import Access
     from refexplorer.checks.engine import AuditWatch, Manner, PartsLook
+    from refexplorer.checks.locks import Lock
     from refexplorer.checks.report import Report
     from refexplorer.checks.sorting import Decode
     from refexplorer.checks.terms import CheckTerms, ReadTerms
@@ -76,8 +77,6 @@ class ReferenceSet(Mapping[str, Reference]):
         What it may cost.
     templates
         The compiled templates of V1, by name.
-    trusted
-        Whether its templates may use all of jinja2's sandbox.
     allowed
         What may be read besides the folder of the reference file, as `allowing` named it.
     storage_options
@@ -93,14 +92,12 @@ class ReferenceSet(Mapping[str, Reference]):
         source: Source,
         contents: Contents,
         limits: Limits,
-        trusted: bool = False,
         storage_options: Mapping[str, Any] | None = None,
         allowed: Sequence[str] = (),
     ) -> None:
         self.source = source
         self.limits = limits
         self.templates = dict(contents.templates)
-        self.trusted = trusted
         self.storage_options = dict(storage_options or {})
         self.allowed = tuple(allowed)
         self._results = _LastResults()
@@ -108,7 +105,7 @@ class ReferenceSet(Mapping[str, Reference]):
         self._opened = contents.opened
 
     def __reduce__(self) -> tuple[Any, ...]:
-        options = (self.limits, self.trusted, self.storage_options, self.allowed)
+        options = (self.limits, self.storage_options, self.allowed)
         return _rebuild, (self.source.portable(), self._internals.contents, *options)
 
     def __getitem__(self, key: str) -> Reference:
@@ -202,7 +199,7 @@ class ReferenceSet(Mapping[str, Reference]):
         """The diagnostics, errors first; found when they are first asked for."""
         from refexplorer.checks.set_lint import diagnose
 
-        return diagnose(self.source, self._internals, self.limits, self.trusted, self._base)
+        return diagnose(self.source, self._internals, self.limits, self._base)
 
     @property
     def error_count(self) -> int:
@@ -283,7 +280,7 @@ class ReferenceSet(Mapping[str, Reference]):
             raise RefexplorerError(
                 "The pattern contains an unpaired surrogate, which no key contains."
             )
-        return self._internals.search.find(pattern, mode, _kinds(kind), targets)
+        return find_keys(self._internals.opened, pattern, mode, _kinds(kind), targets)
 
     def summary(self, path: str = "") -> Summary:
         """Count kinds, bytes, targets and missing chunks below a path; ``""`` is the whole set."""
@@ -341,7 +338,6 @@ class ReferenceSet(Mapping[str, Reference]):
             self._base,
             self.templates,
             self.limits,
-            compiler_for(self.trusted),
         )
         return Trace(key, tuple(steps), self.origin(key), self[key])
 
@@ -484,27 +480,57 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.checks.advice.advising import advise
         from refexplorer.checks.advice.connections import connection_of, measure_connection
-        from refexplorer.io.access import AccessPolicy
 
         accesses = tuple(access.items() if isinstance(access, Mapping) else access)
         if not measure:
             return advise(self.source, self._opened, accesses, place)
-        policy = AccessPolicy(self.source.location, self.allowed)
+        policy = self._targets.policy
         place, asked = measure_connection(self, policy, self.storage_options, connection_of(place))
         return replace(advise(self.source, self._opened, accesses, place), asked=asked)
 
-    def check(self) -> Report:
-        """Return what is wrong or odd of the set itself; no file is opened.
+    def check(
+        self, *, read_coordinates: bool = False, expect: str | os.PathLike[str] | None = None
+    ) -> Report:
+        """Return what is wrong or odd of the set itself, and of its coordinates.
+
+        Parameters
+        ----------
+        read_coordinates
+            Read the coordinates of dimensions that are in files, where they may be read; else only
+            those that the set holds are checked, and no file is opened.
+        expect
+            A TOML file of what must be so: ends and step of coordinates, arrays, files that must
+            be there. What is otherwise is an error, what cannot be told is unknown.
 
         Returns
         -------
         Report
             ``findings`` are those of `diagnostics`; headline and status as for all checks.
         """
-        from refexplorer.checks.engine import check
+        from refexplorer.checks.engine import Expected, check
+        from refexplorer.checks.expectations import CheckedFacts, Expectations
 
         opened, found = self._opened, self._internals.findings
-        return check(self.source.name, opened, found, self.diagnostics)
+        read = partial(self.read, failed="keep") if read_coordinates else None
+        name, terms = self.source.name, self._reading
+        expected = None if expect is None else Expected(
+            Expectations.read(Path(expect)), partial(CheckedFacts, **self._facts())
+        )  # fmt: skip
+        return check(name, opened, found, self.diagnostics, terms, read, expected)
+
+    def _facts(self) -> dict[str, Any]:
+        """Return what tells expectations of references and files."""
+        from refexplorer.checks.expectations import files_fitting, plain_path
+        from refexplorer.io.access import resolve
+
+        location = self.source.location
+        return {
+            "missing": lambda path: self.summary(path).missing or 0,
+            "targets": lambda: (
+                plain_path(resolve(each.url, location)) for each in self.targets() if each.url
+            ),
+            "listing": lambda pattern: files_fitting(pattern, location, self.storage_options),
+        }
 
     def check_targets(
         self,
@@ -516,6 +542,7 @@ class ReferenceSet(Mapping[str, Reference]):
         watch: AuditWatch = lambda progress: True,
         only: str | None = None,
         within: float | str | None = None,
+        against: Lock | str | os.PathLike[str] | None = None,
     ) -> Report:
         """Ask every target for its size and version, and compare the sizes with the byte ranges.
 
@@ -524,7 +551,7 @@ class ReferenceSet(Mapping[str, Reference]):
 
         Parameters
         ----------
-        scheduler, workers, results, resume, watch, only, within
+        scheduler, workers, results, resume, watch, only, within, against
             As `audit` has them. With `results` and `resume` every target is asked again, and one
             whose version is not the one of the earlier run is called changed.
 
@@ -534,12 +561,13 @@ class ReferenceSet(Mapping[str, Reference]):
             ``files()`` has size, ETag, ranges past the end, or why it cannot be read.
         """
         from refexplorer.checks.engine import Manner
+        from refexplorer.checks.locks import lock_from
         from refexplorer.checks.targets_look import TargetsLook
         from refexplorer.checks.terms import CheckTerms
 
         terms = CheckTerms.of_verb("check --targets", only, within)
         look = TargetsLook(self._reading, "none", is_check=True)
-        manner = Manner(scheduler, workers, results, resume, watch)
+        manner = Manner(scheduler, workers, results, resume, watch, against=lock_from(against))
         return self._run(terms, look, manner)
 
     def audit(
@@ -553,6 +581,7 @@ class ReferenceSet(Mapping[str, Reference]):
         watch: AuditWatch = lambda progress: True,
         only: str | None = None,
         within: float | str | None = None,
+        against: Lock | str | os.PathLike[str] | None = None,
     ) -> Report:
         """Ask all targets, compare all byte ranges with their sizes, and decode chunks.
 
@@ -583,6 +612,9 @@ class ReferenceSet(Mapping[str, Reference]):
         within
             A time such as ``"30m"``, or seconds, after which no further part is begun. What is
             left is unknown; with `results` and `resume` the next run goes on there.
+        against
+            A lock, or its file: what changed, went away or came back since `lock` wrote it is
+            named. What a store does not tell is unknown.
 
         Returns
         -------
@@ -598,12 +630,13 @@ class ReferenceSet(Mapping[str, Reference]):
             If there is no such cluster, or it goes away.
         """
         from refexplorer.checks.engine import Manner
+        from refexplorer.checks.locks import lock_from
         from refexplorer.checks.targets_look import TargetsLook
         from refexplorer.checks.terms import CheckTerms
 
         terms = CheckTerms.of_verb("audit", only, within)
         look = TargetsLook(self._reading, decode)
-        manner = Manner(scheduler, workers, results, resume, watch)
+        manner = Manner(scheduler, workers, results, resume, watch, against=lock_from(against))
         self.audited = self._run(terms, look, manner)
         return self.audited
 
@@ -618,6 +651,7 @@ class ReferenceSet(Mapping[str, Reference]):
         watch: AuditWatch = lambda progress: True,
         only: str | None = None,
         within: float | str | None = None,
+        against: Lock | str | os.PathLike[str] | None = None,
     ) -> Report:
         """Compare the set with what its files say of themselves.
 
@@ -630,7 +664,7 @@ class ReferenceSet(Mapping[str, Reference]):
         values
             Chunks of each array whose values are read through the set and with the library of the
             format, and compared as CF decodes them: ``"none"``, ``"sample"`` (ten) or ``"all"``.
-        scheduler, workers, results, resume, watch, only, within
+        scheduler, workers, results, resume, watch, only, within, against
             As `audit` has them.
 
         Returns
@@ -648,14 +682,81 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.checks.engine import Manner
         from refexplorer.checks.files_look import FilesLook
+        from refexplorer.checks.locks import lock_from
         from refexplorer.checks.terms import CheckTerms
 
         verb = "verify" if values == "none" else "verify --values"
         terms = CheckTerms.of_verb(verb, only, within)
         look = FilesLook(self._opened, self._reading, terms, values)
-        manner = Manner(scheduler, workers, results, resume, watch)
+        manner = Manner(scheduler, workers, results, resume, watch, against=lock_from(against))
         self.verified = self._run(terms, look, manner)
         return self.verified
+
+    def lock(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        checksums: Decode | str = "none",
+        overwrite: bool = False,
+        scheduler: object = None,
+        workers: int | None = None,
+        watch: AuditWatch = lambda progress: True,
+        only: str | None = None,
+    ) -> Report:
+        """Write what the set and its files are now, as one parquet file.
+
+        It has the size and version of each file, shapes and ends of axes, and checksums of values;
+        `check_targets`, `audit` and `verify` compare with it.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        checksums
+            Chunks of each array that are read for a checksum of their values: a number,
+            ``"sample"`` (ten), ``"all"`` or ``"none"``.
+        overwrite
+            Replace the file.
+        scheduler, workers, watch
+            As `audit` has them.
+        only
+            A share of the files, as `audit` has it. The others stay as the file has them, with the
+            time when they were asked, so that thirty shares bring all of it up to date.
+
+        Returns
+        -------
+        Report
+            Of asking the files; the lock is written whether or not all of them answered.
+
+        Raises
+        ------
+        SourceError
+            If the file exists and is not to be replaced, or it cannot be written.
+        """
+        from refexplorer.checks.locks import Lock
+        from refexplorer.checks.look.coordinates import look_at_coordinates
+        from refexplorer.checks.terms import Share
+        from refexplorer.core.files import check_free
+
+        if not overwrite and only is None:
+            check_free(Path(path))
+        earlier = Lock.read(path) if only is not None and Path(path).exists() else None
+        how: dict[str, Any] = {"scheduler": scheduler, "workers": workers, "only": only}
+        if checksums == "none":
+            report = self.check_targets(watch=watch, **how)
+        else:
+            report = self.audit(decode=checksums, watch=watch, **how)
+        reading = self._reading
+        read = partial(self.read, failed="keep") if self.allowed else None
+        axes, _, _ = look_at_coordinates(self._opened, self.limits, reading.base, read)
+        metas = [
+            meta for each in self._opened.arrays.paths if (meta := self._opened.arrays.get(each))
+        ]
+        made = Lock.of(report, metas, axes, reading.recorded)
+        if earlier is not None and only is not None:
+            made = made.joined(earlier, Share.parse(only))
+        made.write(path, overwrite or earlier is not None)
+        return report
 
     @property
     def _reading(self) -> ReadTerms:
@@ -685,22 +786,24 @@ class ReferenceSet(Mapping[str, Reference]):
         The chunks of a selection are read together, in few requests. Where ``zarr.config`` names
         another ``codec_pipeline.path`` than Zarr's own, that one reads them, chunk by chunk.
         """
-        from refexplorer.io.reading.zarr_store import to_zarr
+        from refexplorer.io.reading.datasets import to_zarr
 
         self._warn_of_errors()
         return to_zarr(self, self._targets)
 
     def to_xarray(
-        self, *, group: str = "", coordinates: bool = False, **keywords: Any
+        self, *, group: str = "", coordinates: bool | None = None, **keywords: Any
     ) -> xarray.Dataset:
-        """Return a group as a dataset; only metadata is read now.
+        """Return a group as a dataset; of values, only coordinates are read now.
 
         Parameters
         ----------
         group
             The path of the group; ``""`` is the root.
         coordinates
-            Read the dimension coordinates now: `sel` needs them, and so does decoding times.
+            Whether to read the dimension coordinates, which `sel` and decoded times need. By
+            default they are read, as xarray does, if all of them are in the set or in places that
+            may be read, else a warning says what to allow.
         keywords
             For `xarray.open_dataset`; ``chunks={}`` makes dask arrays.
 
@@ -708,15 +811,22 @@ class ReferenceSet(Mapping[str, Reference]):
         ------
         DecodeError
             If there is no such group, or an array has no dimension names.
+        AccessError
+            If coordinates are to be read that may not be read yet.
+
+        Warns
+        -----
+        LeftOutWarning
+            If coordinates were not read.
         """
-        from refexplorer.io.reading.zarr_store import to_xarray
+        from refexplorer.io.reading.datasets import to_xarray
 
         self._warn_of_errors()
         return to_xarray(self, self._targets, group=group, coordinates=coordinates, **keywords)
 
-    def to_datatree(self, *, coordinates: bool = False, **keywords: Any) -> xarray.DataTree:
+    def to_datatree(self, *, coordinates: bool | None = None, **keywords: Any) -> xarray.DataTree:
         """Return all groups as a tree of datasets; otherwise as `to_xarray`."""
-        from refexplorer.io.reading.zarr_store import to_datatree
+        from refexplorer.io.reading.datasets import to_datatree
 
         self._warn_of_errors()
         return to_datatree(self, self._targets, coordinates=coordinates, **keywords)
@@ -841,7 +951,7 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.io.reading.code import code
 
-        return code(self, key, self._known, self.allowed)
+        return code(self, key, self._code_context, self.allowed)
 
     @cached_property
     def _locate(self) -> Locator | None:
@@ -854,7 +964,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return {"V1": "/refs", "parquet": ZMETADATA}.get(self.source.form, "")
 
     @cached_property
-    def _known(self) -> CodeContext:
+    def _code_context(self) -> CodeContext:
         from refexplorer.io.reading.code import CodeContext
         from refexplorer.readers.comparing import fsspec_options
 
@@ -867,7 +977,8 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.io.access import AccessPolicy
         from refexplorer.io.fetch.targets import Targets
 
-        policy = AccessPolicy(self.source.location, self.allowed)
+        endpoints = self.source.endpoints
+        policy = AccessPolicy(self.source.location, self.allowed, endpoints=endpoints)
         return Targets(policy, self.storage_options, self.limits)
 
     def _warn_of_errors(self) -> None:

@@ -16,7 +16,7 @@ from refexplorer.verbs.display import (
 )
 from refexplorer.views.preview.preview import PreviewReader
 from refexplorer.views.preview.reading_model import ReadingModel
-from refexplorer.views.wire.notes import known
+from refexplorer.views.wire.context import known
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet

@@ -22,9 +22,8 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.engine import AuditProgress
-from refexplorer.checks.executors import ClusterTerms, Executor, dask_executor, do_parts
 from refexplorer.checks.look.targets import Auditor
-from refexplorer.checks.parts import Part
+from refexplorer.checks.parts import ClusterTerms, Executor, Part, dask_executor, do_parts
 from refexplorer.checks.terms import ReadTerms
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
@@ -130,7 +129,7 @@ def test_a_part_is_given_away_until_somebody_does_it() -> None:
         try:
             do_parts(
                 Executor(executor, 1, do, patience=0.01),
-                iter([Part(7, 0, b"", {})]),
+                iter([Part(7, 0, pa.table({}), {})]),
                 lambda part, found: ended.append(part.number),
                 lambda: next(asked, None) is not None,
             )
@@ -179,7 +178,7 @@ def test_a_part_that_ends_its_worker_is_given_up(
     ):
         do_parts(
             executor,
-            iter([Part(0, 0, b"", {})]),
+            iter([Part(0, 0, pa.table({}), {})]),
             lambda part, found: ended.append((part.number, type(found).__name__)),
             lambda: True,
         )

@@ -106,7 +106,7 @@ CASES = {
         "all values are its own: it refers to no file", chunks={S.OWN: 4}, files={}, objects=[]
     ),
     "warnings alone": Case(
-        "the same as its files", findings=[Fault("gap", Severity.WARNING)]
+        "the same as its files", findings=[Fault("axis-gap", Severity.WARNING)]
     ),
     "audit": Case(
         "all 4 ranges lie inside their files; 1 chunk decodes", verb="audit",

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
 
+import h5py
+import numpy as np
 import pytest
 
 import refexplorer as rx
 from refexplorer.checks.states import LedgerState
 from tests.helpers.audits import ARRAY, ROOT, files, many, rows, states
+from tests.helpers.commands import run, start
 from tests.helpers.servers import RangeServer
 
 
@@ -94,3 +98,35 @@ def test_shares_are_the_whole(refs: rx.ReferenceSet, server: RangeServer) -> Non
     assert "in share 2/3 of it" in parts[1].headline.text
     late = refs.allowing(server.url).audit(within="0.000001")
     assert (late.status, late.coverage["chunks"]["inside"]) == (2, 0)
+
+
+@pytest.mark.parametrize("is_inline", [False, True])
+def test_values_behind_a_codec_that_is_not_installed_are_not_known(
+    tmp_path: Path, is_inline: bool
+) -> None:
+    """They are no fault of the set, and not the same either; the rest is compared."""
+    source, target = tmp_path / "a.h5", tmp_path / "set.json"
+    with h5py.File(source, "w") as file:
+        for name in ("gzip", "lzf"):
+            data = np.arange(1.0, 2049)
+            file.create_dataset(name, data=data, chunks=(1024,), compression=name)
+    assert run("convert", source, target, "--to", "v0").status == 0
+    if is_inline:
+        refs = json.loads(target.read_text())
+        for key in ("lzf/0", "lzf/1"):
+            _, offset, length = refs[key]
+            stored = source.read_bytes()[offset : offset + length]
+            refs[key] = "base64:" + base64.b64encode(stored).decode()
+        target.write_text(json.dumps(refs))
+    assert run("verify", target, "--values", "all").status == 0
+
+    (tmp_path / "without" / "imagecodecs").mkdir(parents=True)
+    (tmp_path / "without" / "imagecodecs" / "__init__.py").write_text("raise ImportError")
+    without = {"PYTHONPATH": str(tmp_path / "without")}
+    ran = start("verify", target, "--values", "all", "--json", **without)
+    out, err = ran.communicate()
+    found = json.loads(out)
+    assert (ran.returncode, err, found["status"], found["findings"]) == (2, "", 2, [])
+    assert found["headline"].startswith("not known: 2 chunks ")
+    assert found["coverage"]["chunks"]["values"] == 2
+    assert "imagecodecs_lzf" in " ".join(found["summary"])

@@ -29,7 +29,7 @@ def test_a_child_that_is_ended_as_it_answers_is_not_used_again() -> None:
         if answered.wait(60):
             raise RefexplorerError("Nobody waits any more.")
 
-    ask = child._heard
+    ask = child._next_line
 
     def heard(answers: object) -> Head:
         said = ask(answers)  # type: ignore[arg-type]
@@ -38,7 +38,7 @@ def test_a_child_that_is_ended_as_it_answers_is_not_used_again() -> None:
             answered.set()
         return said
 
-    child._heard = heard  # type: ignore[method-assign]
+    child._next_line = heard  # type: ignore[method-assign]
     try:
         with pytest.raises(RefexplorerError, match="Nobody waits"):
             child.ask(ASKED, b"", 60, hear, check)

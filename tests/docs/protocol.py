@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from refexplorer.hosts.schema import PROTOCOLS, events, requests, schema, summary
-from refexplorer.views.wire.messages import tag_of
+from refexplorer.views.wire.requests import tag_of
 
 _INTRODUCTION = """\
 A controller is plain Python. A host gives it a way to post and passes on what the front end

@@ -45,6 +45,18 @@ holds (attributes, inline values); the text in the template editor and in a page
 what `expand`, `convert`, `repair --output` and `infer --output` write. They are needed to read,
 edit and copy a set. `signed-url` says that such a set gives access to whoever has it, and a
 `SecretsWarning` comes before a page or a report about it is written."""
+_STATUSES = (
+    ("status", "check, audit, verify, repair", "diff", "dialects", "all others"),
+    ("---",) * 5,
+    ("0", "all that was asked for was looked at, and no finding reaches --fail-on", "equal",
+     "no reader that was run loses or changes keys", "done"),
+    ("1", "a finding does", "different", "one does",
+     "done, but the set has errors; `convert`: not written, since data would be lost"),
+    ("2", "something asked for is not known, the source cannot be read, or the call is wrong",
+     "a source cannot be read, or the call is wrong", "none was run, or the same",
+     "the same, and nothing was done"),
+    ("130", "interrupted by Ctrl-C (143 by SIGTERM)", "the same", "the same", "the same"),
+)  # fmt: skip
 _SAME = "as above"
 _OTHERS = "also_ok"
 
@@ -64,8 +76,9 @@ def pages() -> dict[str, str]:
 def cli_page() -> str:
     """Return the help of every command, and its examples."""
     lines = ["# The command line", ""]
-    lines += ["`combined.json` stands for a set of yours. Exit status: 0 fine, 1 the set has "
-              "errors, 2 the source cannot be read or the call is wrong.", ""]  # fmt: skip
+    lines += ["`combined.json` stands for a set of yours. The exit status of every command:", ""]
+    lines += [_row(cells) for cells in _STATUSES]
+    lines.append("")
     group = get_command(load_app())
     assert isinstance(group, TyperGroup)
     context = group.make_context("refexplorer", [], resilient_parsing=True)

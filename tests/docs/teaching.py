@@ -129,9 +129,7 @@ def jinja_page() -> str:
     lines += [
         "## What is refused",
         "",
-        "A template that uses anything else is a diagnostic, and its references are left out. For "
-        "a set that you trust `open_references(…, trusted=True)` leaves it to jinja2's sandbox, "
-        "which cannot stop a template that loops for long.",
+        "A template that uses anything else is a diagnostic, and its references are left out.",
         "",
     ]
     refused = [(case.template, case.says, case.instead) for case in REFUSED]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.views.wire.notes import notes
+from refexplorer.views.wire.context import notes
 from tests.helpers.commands import run
 
 pytest.importorskip("kerchunk")

@@ -35,6 +35,15 @@ from tests.helpers.servers import RangeServer, range_server
 NETCDF3 = b"CDF%c" + bytes(28)
 FITS = b"SIMPLE  =                    T / conforms".ljust(2880)
 BULLETIN = b"\x01\r\r\n123\r\r\nHTXA80 KWBC 010000\r\r\n"
+INTAKE = b"""
+sources:
+  sst:
+    driver: zarr
+    args:
+      urlpath: "reference://"
+      storage_options:
+        fo: "set.json"
+"""
 CELL = {"cell_type": "markdown", "metadata": {}, "source": ["# A"]}
 
 
@@ -43,6 +52,12 @@ def hdf5(user_block: int = 0) -> bytes:
     with h5py.File(held, "w", userblock_size=user_block) as file:
         file["x"] = np.arange(4)
     return held.getvalue()
+
+
+def stac_item() -> bytes:
+    asset = {"href": "set.json", "type": "application/json", "roles": ["references"]}
+    item = {"type": "Feature", "stac_version": "1.0.0", "links": [], "assets": {"a": asset}}
+    return json.dumps(item).encode()
 
 
 def tiff(big: bool, order: str) -> bytes:
@@ -120,6 +135,8 @@ FILES: dict[str, tuple[bytes, str, str]] = {
     "notebook": (json.dumps({"cells": [CELL], "nbformat": 4}).encode(), "a Jupyter notebook", ""),
     "empty notebook": (b'{"cells": [], "nbformat": 4}', "a Jupyter notebook", "JupyterLab"),
     "large notebook": (json.dumps({"cells": [CELL] * 20_000}).encode(), "a Jupyter notebook", ""),
+    "stac item": (stac_item(), "a STAC document", "one of its assets"),
+    "intake": (INTAKE, "an intake catalogue", "the reference set that an entry leads to"),
     ".zgroup": (b'{"zarr_format": 2}', "the metadata of a Zarr store", "the folder"),
     "zarr.json": (b'{"zarr_format": 3, "node_type": "group"}', "the metadata of a Zarr", "folder"),
 }

@@ -306,7 +306,7 @@ def test_columns_read_whole_are_the_same_document() -> None:
     written, document = read_whole(source, None, Limits(), Findings())
     assert written == {"x/0": ["u", 0, 1], "x/1": ["v", 2**63, 1], ".zgroup": "{}"}
     assert dict(document.entries()).keys() == written.keys()
-    long = read_long(source, None, Limits(), Findings(), False, None)
+    long = read_long(source, None, Limits(), Findings(), None)
     assert long is not None
     assert isinstance(long[1], Entries)
 

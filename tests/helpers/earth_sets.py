@@ -77,3 +77,25 @@ def goes_set(size: int = 60) -> dict[str, Any]:
         **inline_array("goes", np.int32(0), [], None, **GOES),
         **inline_array("sst", disk, ["y", "x"], [20, 20], grid_mapping="goes", units="K"),
     }
+
+
+UTM: dict[str, Any] = {
+    "proj:code": "EPSG:32633",
+    "spatial:dimensions": ["y", "x"],
+    "spatial:transform": [20.0, 0.0, 500000.0, 0.0, -30.0, 5000000.0],
+}
+"""`proj:` and `spatial:` of GeoZarr: cells of 20 by 30 m from a corner on the central meridian."""
+
+
+def pyramid_set(sizes: Sequence[int] = (8, 4, 2), **attributes: Any) -> dict[str, Any]:
+    """Return levels `r0/band`, `r1/band` and so on, each of twice the cells of the one before."""
+    keys: dict[str, Any] = {".zgroup": {"zarr_format": 2}}
+    layout: list[dict[str, Any]] = []
+    for number, size in enumerate(sizes):
+        keys[f"r{number}/.zgroup"] = {"zarr_format": 2}
+        values = np.full((size, size), number, "<f4")
+        keys |= inline_array(f"r{number}/band", values, ["y", "x"])
+        source = {"derived_from": f"r{number - 1}", "transform": {"scale": [2.0, 2.0]}}
+        layout.append({"asset": f"r{number}", **(source if number else {})})
+    keys[".zattrs"] = {**UTM, "multiscales": {"layout": layout}, **attributes}
+    return keys

@@ -173,15 +173,6 @@ def _many_long_keys(folder: Path) -> Any:
 _GEN_AROUND = '","url":"http://h","dimensions":{"i":{"stop":3}}}]}'
 
 
-def _doubling_links(folder: Path) -> Any:
-    refs: dict[str, Any] = {".zgroup": {"zarr_format": 2}, "g60/.zgroup": {"zarr_format": 2}}
-    for place in (f"g{depth}/{name}" for depth in range(60) for name in "lm"):
-        further = int(place[1:-2]) + 1
-        refs[f"{place}/.zgroup"] = {"zarr_format": 2}
-        refs[f"{place}/.zattrs"] = {"_SOFT_LINK": {"path": f"/g{further}"}}
-    return {"version": 1, "refs": refs}
-
-
 RECIPES: dict[str, Callable[[Path], Any]] = {
     "tpl-doubling-calls": _doubling,
     "gen-12-dims": _twelve_dimensions,
@@ -209,7 +200,6 @@ RECIPES: dict[str, Callable[[Path], Any]] = {
     "parquet-path-bomb": _repeated("path"),
     "parquet-corrupt-as-missing": _html_record,
     "dtype-structured": _huge_items,
-    "lindi-links-double": _doubling_links,
 }
 
 

@@ -198,15 +198,6 @@ def lindi(folder: Path) -> str:
     return "a.lindi.d"
 
 
-def intake(folder: Path) -> str:
-    json_v0(folder)
-    (folder / "a.yaml").write_text(
-        "sources:\n  a:\n    driver: zarr\n    args:\n      urlpath: reference://\n"
-        "      storage_options:\n        fo: '{{ CATALOG_DIR }}/a.json'\n"
-    )
-    return "a.yaml"
-
-
 def zipped(folder: Path) -> str:
     with zipfile.ZipFile(folder / "a.zip", "w") as file:
         for key, value in _refs().items():
@@ -257,7 +248,7 @@ SEEDS: dict[str, Callable[[Path], str]] = {
     made.__name__: made
     for made in (
         hdf5, netcdf4, netcdf3, netcdf3_64, tiff_tiles, tiff_strips, tiff_big, tiff_stack, fits,
-        grib, dmrpp, json_v0, json_v1, json_packed, json_zstd, parquet, stac, lindi, intake, zipped,
+        grib, dmrpp, json_v0, json_v1, json_packed, json_zstd, parquet, stac, lindi, zipped,
         zarr_2, zarr_3, zarr_shards, icechunk,
     )
 }  # fmt: skip

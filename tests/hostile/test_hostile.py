@@ -111,7 +111,6 @@ EXPECTED: dict[str, dict[str, Any]] = {
     "shape-huge": {"keys": 3, "missing": 1},
     "range-huge": {"keys": 1},
     "csv-formula": {"keys": 3},
-    "lindi-links-round": {"keys": 7},
 }
 CODES = {
     "tpl-utf8": ["suspicious-characters"],
@@ -125,6 +124,4 @@ CODES = {
     "parquet-zero-chunk": ["bad-chunks"],
     "parquet-corrupt-as-missing": ["parquet-unreadable"],
     "chunk-zero": ["bad-chunks"],
-    "lindi-links-round": ["broken-link"],
-    "lindi-links-double": ["broken-link"],
 }

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import refexplorer as rx
-from refexplorer.io.earth import NoPlaceError, georeference
+from refexplorer.io.georeference import NoPlaceError, georeference
 from tests.helpers.earth_sets import global_set, goes_set, inline_array
 
 LAT, LON = np.arange(3.0), np.arange(4.0)
@@ -18,7 +18,7 @@ DATA = np.zeros((3, 4), "<f4")
 def found(document: dict[str, Any], path: str) -> tuple[Any, ...]:
     refs = rx.open_references({".zgroup": {"zarr_format": 2}, **document})
     each = georeference(refs, refs.array(path))
-    return each.form, each.y.path, each.x.path, each.rows, each.columns
+    return (each.form, *(side.path for side in each.sides), each.rows, each.columns)
 
 
 def test_axes_by_units_standard_name_and_name() -> None:
@@ -95,9 +95,10 @@ def test_the_places_are_the_coordinates_that_xarray_finds() -> None:
     each = georeference(refs, refs.array("t2m"))
     dataset: xr.Dataset = refs.to_xarray()
     sides = dataset["t2m"].coords
-    assert {each.y.path, each.x.path} <= {str(name) for name in sides}
-    assert dataset["t2m"].dims[each.rows] == sides[each.y.path].dims[0]
-    assert dataset["t2m"].dims[each.columns] == sides[each.x.path].dims[0]
+    y, x = (side.path for side in each.sides)
+    assert {y, x} <= {str(name) for name in sides}
+    assert dataset["t2m"].dims[each.rows] == sides[y].dims[0]
+    assert dataset["t2m"].dims[each.columns] == sides[x].dims[0]
 
 
 def test_in_a_folder_of_many_arrays_few_are_looked_at() -> None:
@@ -118,5 +119,5 @@ def test_in_a_folder_of_many_arrays_few_are_looked_at() -> None:
             return refs.array(path)
 
     each = georeference(Counted(), refs.array("v"))  # type: ignore[arg-type]
-    assert (each.y.path, each.x.path) == ("lat", "lon")
+    assert tuple(side.path for side in each.sides) == ("lat", "lon")
     assert len(asked) < 300

@@ -22,6 +22,7 @@ from refexplorer.readers.comparing import SPECIFICATION, fsspec_options
 from refexplorer.readers.features import (
     BASES,
     FSSPEC,
+    ICECHUNK_BASES,
     JAVASCRIPT,
     JINJA,
     VIRTUALIZARR,
@@ -336,3 +337,13 @@ def test_virtualizarr_is_run_on_data_files(tmp_path: Path) -> None:
     (verdict,) = rx.dialects(tmp_path / "a.tif", readers=[VIRTUALIZARR]).verdicts[1:]
     assert verdict.outcome == "refused"
     assert "no parser for TIFF files" in str(verdict.reasons[0])
+
+
+def test_versions_that_were_tried_are_those_that_the_tests_ran_with() -> None:
+    """`tests.newest` writes both, from one run."""
+    lines = Path("docs/reference/versions.md").read_text().splitlines()
+    newest = {row[1].strip(): row[4].strip() for line in lines if len(row := line.split("|")) == 6}
+    tried = {each.version for each in (*BASES.values(), *ICECHUNK_BASES.values())}
+    for name in ("fsspec", "VirtualiZarr", "icechunk"):
+        version = ".".join(newest[name.lower()].split(".")[:2])
+        assert f"{name} {version}" in tried

@@ -49,8 +49,9 @@ def test_its_references_are_read_and_its_links_told() -> None:
     external, soft = told["array-elsewhere"], told["soft-link"]
     assert (external.key, external.severity) == ("x/.zattrs", "warning")
     assert "the dataset '/x' of 'https://h/f.nwb'" in external.message
-    assert (soft.key, soft.severity) == ("g/.zattrs", "info")
+    assert (soft.key, soft.severity) == ("g/.zattrs", "warning")
     assert "`g` is a soft link to '/y'" in soft.message
+    assert [node.path for node in refs.children("g").rows] == ["g/.zattrs", "g/.zgroup"]
 
 
 def test_odd_links_and_zarr_v3() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import refexplorer as rx
-from refexplorer.core.errors import SENTENCE
+from refexplorer.core.text import SENTENCE
 from refexplorer.spec.findings import pointer
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController

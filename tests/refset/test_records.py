@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -123,6 +124,27 @@ def test_many_missing_record_files_cost_nothing(store: Path) -> None:
     missing = [d for d in refs.diagnostics if d.code == "parquet-missing-file"]
     assert missing[0].pointer == "x/refs.3.parq"
     assert sum(found.count for found in missing) == 10**15 // ROWS - 3
+
+
+def test_a_file_that_was_lost_is_told_from_one_without_references(tmp_path: Path) -> None:
+    """kerchunk writes no record file of which no chunk has a reference."""
+    keys = {".zgroup": {"zarr_format": 2}, "x/.zarray": {**ARRAY, "shape": [24], "chunks": [1]}}
+    full = {f"x/{n}": ["s3://b/f", n, 1] for n in range(24)}
+    sparse = {key: value for n, (key, value) in enumerate(full.items()) if not 8 <= n < 15}
+
+    def found(entries: dict[str, Any], *lost: int) -> list[tuple[str, str, int]]:
+        store = tmp_path / f"{len(list(tmp_path.iterdir()))}.parq"
+        rx.open_references({**keys, **entries}).to_parquet(store, record_size=4)
+        for number in lost:
+            (store / "x" / f"refs.{number}.parq").unlink()
+        named = [each for each in rx.open_references(store).diagnostics if "-file" in each.code]
+        return [(each.code, each.pointer, each.count) for each in named]
+
+    assert found(full) == []
+    assert found(full, 2, 3) == [("parquet-lost-file", "x/refs.2.parq", 2)]
+    assert found(full, 0) == [("parquet-missing-file", "x/refs.0.parq", 1)]
+    assert found(full, 4, 5) == [("parquet-missing-file", "x/refs.4.parq", 2)]
+    assert found(sparse) == [("parquet-missing-file", "x/refs.2.parq", 1)]
 
 
 def test_going_through_a_store_holds_no_more_than_a_file(store: Path) -> None:

@@ -59,7 +59,7 @@ def test_the_example_of_a_code_shows_it_in_a_large_set(code: str, protocol: str)
     text = json.dumps({**document, "refs": refs} if is_v1 else refs)
     with patch.multiple(forms, LARGE=1, LONG=1):
         found = {found.code for found in rx.open_references(text).diagnostics}
-    assert code in found, "extend `ODD_KEY` or `ODD_URL`, and what `UrlColumn.plain_start` takes"
+    assert code in found, "extend `ODD_KEY` or `ODD_URL`"
 
 
 def test_every_code_is_raised_somewhere() -> None:

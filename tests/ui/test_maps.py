@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.helpers.browsing import (
     looked_at,
+    open_file,
     open_on_page,
     row,
     show,
@@ -16,6 +19,7 @@ from tests.helpers.browsing import (
     violations_in_both_colours,
 )
 from tests.helpers.hosts import Lab, PanelPage
+from tests.helpers.sets import metadata
 
 
 def opened(explorer: Locator, look: str) -> Locator:
@@ -160,3 +164,50 @@ def test_a_timeline_has_gaps_and_a_selection_its_targets(lab: Lab, page: Page) -
     page.keyboard.press("Enter")
     expect(rows).to_have_count(3)
     expect(rows.first).to_contain_text("2000-03-01")
+
+
+COLOUR = """(element, [x, y]) => {
+  const canvas = element.querySelector(".figure canvas");
+  const at = [x * canvas.width, y * canvas.height].map(Math.round);
+  return [...canvas.getContext("2d").getImageData(...at, 1, 1).data].slice(0, 3);
+}"""
+
+
+def test_the_switch_recolours_the_picture(
+    tmp_path: Path, panel_page: PanelPage, page: Page
+) -> None:
+    """Sixteen chunks of two files, half of them each: one lies past the end, one is not there."""
+    (tmp_path / "one.bin").write_bytes(bytes(range(256)) * 8)
+    (tmp_path / "two.bin").write_bytes(bytes(range(256)) * 8)
+    refs = {
+        f"x/{row}.{column}": [("one.bin", "two.bin")[column % 2], 64 * (4 * row + column), 64]
+        for row in range(4)
+        for column in range(4)
+    }
+    del refs["x/1.2"]
+    refs["x/2.1"] = ["two.bin", 10**6, 64]
+    named = '{"_ARRAY_DIMENSIONS": ["down", "across"]}'
+    array = metadata([32, 32], [8, 8], dtype="|u1")
+    document = {".zgroup": '{"zarr_format": 2}', "x/.zarray": array, "x/.zattrs": named, **refs}
+    (tmp_path / "set.json").write_text(json.dumps(document))
+    explorer = open_file(page, panel_page.url, tmp_path / "set.json", "key=x")
+    expect(explorer.get_by_role("application")).to_be_visible()
+    explorer.get_by_role("button", name="Zoom in").click()
+    expect(page).to_have_url(re.compile("part="))
+    expect(explorer.get_by_role("status").filter(has_text="Reading")).to_have_count(0)
+    zoomed = page.url
+    panel = show(explorer, "Chunks")
+    legend = panel.get_by_role("list", name="Legend")
+    expect(legend).to_contain_text("one.bin")
+    assert page.url == f"{zoomed.replace('key=', 'view=chunks&key=')}"
+    corner = [panel.evaluate(COLOUR, [0.1 + part, 0.1]) for part in (0, 0.45)]
+    assert corner[0] != corner[1]
+    expect(legend).to_contain_text("no reference")
+    panel.get_by_role("combobox", name="Colour by").select_option("kind")
+    expect(legend).to_contain_text("byte range")
+    assert violations_in_both_colours(page) == []
+    panel.get_by_role("button", name="As a grid").click()
+    expect(panel.get_by_role("application", name=re.compile("Chunks of x: 4 . 4"))).to_be_visible()
+    files = show(explorer, "Files")
+    expect(files.get_by_role("application", name=re.compile("^x: heatmap"))).to_be_visible()
+    expect(files.get_by_role("grid", name="Targets")).to_contain_text("two.bin")

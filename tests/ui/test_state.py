@@ -21,7 +21,7 @@ from tests.helpers.hosts import Lab, PanelPage
 
 ADDRESSED = {
     "key": "sst", "slice": "1,0,0", "part": "2:6,:9,::2", "mode": "table",
-    "raw": "scale", "find": "0.1", "syntax": "substring", "kinds": "range",
+    "raw": "scale", "find": "0.1", "kinds": "range",
 }  # fmt: skip
 _CLIPBOARD_HOLDS = "async (line) => (await navigator.clipboard.readText()).includes(line)"
 
@@ -31,7 +31,6 @@ def shows_the_values(region: Locator) -> None:
     expect(panel.get_by_label("time: index or slice")).to_have_value("2:6")
     expect(panel.get_by_label("lon: index or slice")).to_have_value("::2")
     expect(region.get_by_role("searchbox")).to_have_value("0.1")
-    expect(region.get_by_role("combobox", name="Search syntax")).to_have_value("substring")
     kind = region.get_by_role("search").get_by_role("button", name="byte range")
     expect(kind).to_have_attribute("aria-pressed", "true")
     expect(panel.get_by_role("button", name="Table")).to_have_attribute("aria-pressed", "true")
@@ -97,7 +96,7 @@ def test_back_goes_back_to_what_was_listed(panel_page: PanelPage, page: Page) ->
 
 
 def test_addresses_that_say_nonsense_show_what_they_can(panel_page: PanelPage, page: Page) -> None:
-    nonsense = "list=other:x&syntax=no&mode=no&axes=-1,x&map=0%3B9-1%3Bnone&raw=x&part=1&slice=a"
+    nonsense = "list=other:x&mode=no&axes=-1,x&map=0%3B9-1%3Bnone&raw=x&part=1&slice=a"
     open_file(page, panel_page.url, SST, f"key=sst&{nonsense}")
     panel = looked_at(page, "Values")
     expect(panel.get_by_role("button", name="Picture")).to_have_attribute("aria-pressed", "true")

@@ -13,7 +13,7 @@ from refexplorer.verbs.display import summary_text, tree_text
 from refexplorer.views.preview.axes import Coordinate
 from refexplorer.views.text.fixes import EditorDiagnostic
 from refexplorer.views.tree.tree_controller import collect
-from refexplorer.views.wire.messages import to_wire
+from refexplorer.views.wire.requests import to_wire
 from tests.helpers.sets import DEMO, GEN, HOSTILE
 
 

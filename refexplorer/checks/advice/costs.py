@@ -20,7 +20,7 @@ from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import RecordPart, Records
 from refexplorer.refset.segments import Generated
-from refexplorer.spec.keys import prefix
+from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 READ_CHUNKS = 10**7

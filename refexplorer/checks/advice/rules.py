@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from refexplorer.checks.advice.connections import OURS, ZARR, Connection
 from refexplorer.checks.advice.costs import AccessCost, ArrayCosts
 from refexplorer.checks.advice.selections import PartOfArray
-from refexplorer.core.masking import masks_repr
-from refexplorer.core.text import counted, size_text
+from refexplorer.core.text import counted, masks_repr, size_text
 from refexplorer.refset.writing.rechunking import is_divisible
 from refexplorer.spec.zarr_metadata import ArrayMeta
 

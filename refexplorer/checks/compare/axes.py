@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from refexplorer.checks.compare.cf import is_time, times, unpacked
-from refexplorer.checks.compare.inline import InlineArray
+from refexplorer.checks.compare.cf import is_time
 from refexplorer.checks.compare.set_array import SetArray
-from refexplorer.formats.datafiles.data_file import Unread
 
 _REGULAR = 0.9
 """The part of all steps that must be about as long as the middle one, to speak of gaps."""
@@ -62,18 +60,6 @@ class FileAxis:
         return found
 
 
-def of_held(ours: SetArray, held: InlineArray) -> Iterator[OddSteps]:
-    """Yield what is odd in a coordinate that the set holds as a whole."""
-    if not _is_coordinate(ours) or not held.known.all() or held.values.dtype.kind not in "iuf":
-        return
-    try:
-        decode = times if is_time(ours.attribute("units")) else unpacked
-        values = decode(held.values, ours.attribute, ours.attribute("_FillValue"))
-    except Unread:
-        values = unpacked(held.values, ours.attribute, None)
-    yield from _odd(values[:-1], values[1:], np.arange(len(values) - 1), ours)
-
-
 def of_files(ours: SetArray, axis: FileAxis) -> Iterator[OddSteps]:
     """Yield what is odd between files, and inside them."""
     order = np.argsort(axis.starts, kind="stable")
@@ -91,10 +77,6 @@ def of_files(ours: SetArray, axis: FileAxis) -> Iterator[OddSteps]:
     yield from _odd(before, after, index, ours)
 
 
-def _is_coordinate(ours: SetArray) -> bool:
-    return ours.meta.dimensions == (ours.name,) and len(ours.meta.shape) == 1
-
-
 def _odd(
     before: np.ndarray, after: np.ndarray, index: np.ndarray, ours: SetArray
 ) -> Iterator[OddSteps]:
@@ -109,12 +91,12 @@ def _odd(
     is_regular = regular[known].mean() >= _REGULAR or np.count_nonzero(known & ~regular) == 1
     gaps = known & ~turned & (lengths > _GAP * abs(middle)) & (middle != 0)
     found = {
-        "duplicates": known & (steps == 0),
-        "not-monotonic": known & turned,
-        "gap": gaps if is_time(ours.attribute("units")) and is_regular else gaps & False,
+        "axis-duplicate": known & (steps == 0),
+        "axis-order": known & turned,
+        "axis-gap": gaps if is_time(ours.attribute("units")) and is_regular else gaps & False,
     }
     if len(steps) < 2:
-        del found["gap"], found["not-monotonic"]
+        del found["axis-gap"], found["axis-order"]
     for cause, where in found.items():
         if where.any():
             first = int(np.flatnonzero(where)[0])

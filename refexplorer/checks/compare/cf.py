@@ -16,7 +16,7 @@ from refexplorer.formats.datafiles.data_file import Unread
 
 AttributeOf = Callable[[str], Any]
 """Returns an attribute of an array by its name, None without one."""
-_SECONDS = {
+SECONDS = {
     "microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "sec": 1, "s": 1, "minute": 60,
     "min": 60, "hour": 3600, "hr": 3600, "h": 3600, "day": 86400, "d": 86400,
 }  # fmt: skip
@@ -48,7 +48,7 @@ def same_times(one: AttributeOf, other: AttributeOf) -> bool:
         return False
     if units[0] == units[1]:
         return True
-    epochs = [_epoch(each) for each in units]
+    epochs = [epoch_of(each) for each in units]
     return epochs[0] is not None and epochs[0] == epochs[1]
 
 
@@ -72,7 +72,7 @@ def unpacked(values: np.ndarray, attribute: AttributeOf, missing: Any) -> np.nda
 
 def times(values: np.ndarray, attribute: AttributeOf, missing: Any) -> np.ndarray:
     """Return times as microseconds since 1970, float64, NaN where they are missing."""
-    found = _epoch(str(attribute("units")))
+    found = epoch_of(str(attribute("units")))
     if found is None or calendar_of(attribute) != "standard":
         raise Unread(
             "expression",
@@ -83,10 +83,10 @@ def times(values: np.ndarray, attribute: AttributeOf, missing: Any) -> np.ndarra
     return unpacked(values, attribute, missing) * (step * 1e6) + start
 
 
-def _epoch(units: str) -> tuple[float, float] | None:
+def epoch_of(units: str) -> tuple[float, float] | None:
     """Return the seconds of a step, and the microseconds since 1970 of the start."""
     match = _SINCE.fullmatch(units)
-    if match is None or match[1].lower() not in _SECONDS:
+    if match is None or match[1].lower() not in SECONDS:
         return None
     year, month, day = match[2].rsplit("-", 2)
     clock = [f"{float(part):09.6f}" if part else "00" for part in (match[3] or "0:0:0").split(":")]
@@ -98,7 +98,7 @@ def _epoch(units: str) -> tuple[float, float] | None:
         return None
     if start < _REFORM:
         return None
-    return _SECONDS[match[1].lower()], float(start.astype(np.int64))
+    return SECONDS[match[1].lower()], float(start.astype(np.int64))
 
 
 def number(value: object) -> float | None:

@@ -8,7 +8,6 @@ from math import prod
 import numpy as np
 
 from refexplorer.checks.compare.cf import is_time, times, unpacked
-from refexplorer.checks.compare.corrections import remade
 from refexplorer.checks.compare.held_compared import compare_inline
 from refexplorer.checks.compare.inline import InlineValues, MatchedFile
 from refexplorer.checks.compare.metadata import (
@@ -18,7 +17,7 @@ from refexplorer.checks.compare.metadata import (
     not_compared,
     said,
 )
-from refexplorer.checks.compare.origins import CertainOrigins, Origins
+from refexplorer.checks.compare.origins import CertainOrigins, Origins, remade
 from refexplorer.checks.compare.placing import (
     MOVED,
     SAME,

@@ -40,7 +40,7 @@ from refexplorer.checks.records import (
 )
 from refexplorer.checks.states import ObjectState
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
-from refexplorer.spec.keys import prefix
+from refexplorer.spec.references import prefix
 
 GRID = ("latitude", "longitude")
 _HOURS = {"hours": 1.0, "hour": 1.0, "h": 1.0, "minutes": 1 / 60, "seconds": 1 / 3600, "days": 24.0}

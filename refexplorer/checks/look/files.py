@@ -14,16 +14,8 @@ from refexplorer.checks.compare.messages import FORM as GRIB
 from refexplorer.checks.compare.messages import MessageComparison
 from refexplorer.checks.compare.placing import FileReferences
 from refexplorer.checks.compare.set_array import SetArray
-from refexplorer.checks.compare.values import compare_values
-from refexplorer.checks.look.targets import (
-    UNWRITTEN,
-    TargetVersion,
-    as_metadata,
-    ask,
-    difference,
-    past_end,
-    versions_asked,
-)
+from refexplorer.checks.look.chunks import compare_values
+from refexplorer.checks.look.targets import UNWRITTEN, ask, past_end, versions_asked
 from refexplorer.checks.parts import Part, coded
 from refexplorer.checks.records import (
     DIFFERS,
@@ -42,6 +34,7 @@ from refexplorer.checks.records import (
 )
 from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
 from refexplorer.checks.terms import ReadTerms
+from refexplorer.checks.versions import TargetVersion, as_metadata, difference
 from refexplorer.core.errors import AccessError, RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.references import RANGE
@@ -100,7 +93,7 @@ class Verifier:
     def verify(self, part: Part, keep_on: Callable[[], bool] = lambda: True) -> pa.Table:
         """Compare the references of a part with the files that they lead to."""
         targets = self.reading.targets()
-        rows = _PartRows(part.rows())
+        rows = _PartRows(part.rows)
         numbers = rows.columns["number"]
         # before they are read, so that a file that changes meanwhile has another version later
         versions = versions_asked(targets, rows.urls, keep_on) if self.keeps else {}

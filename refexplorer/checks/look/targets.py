@@ -3,89 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from refexplorer.checks.look.chunks import DecodedChunk, decoded
-from refexplorer.checks.parts import OVERLAPS, Part
-from refexplorer.checks.states import CHUNK_NAMES, FileState, LedgerState
+from refexplorer.checks.parts import OVERLAPS, Part, places_of
+from refexplorer.checks.states import CHUNK_NAMES, CHUNK_TERMS, FileState, LedgerState, Rank
 from refexplorer.checks.terms import ReadTerms
+from refexplorer.checks.versions import TargetVersion, as_metadata
 from refexplorer.core.errors import AccessError
-from refexplorer.core.masking import masked_url
-from refexplorer.core.text import escape
+from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import LARGEST, RANGE, URL
-from refexplorer.formats.icechunk.history import RecordedVersion
 from refexplorer.io.fetch.answers import Facts
 from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.failures import AS_S3, DeniedByServer, NotFoundError, cause
 from refexplorer.io.fetch.targets import Targets
-
-_SHOWN = 60  # characters of an ETag: a server may send any text
-
-
-def difference(
-    recorded: Sequence[RecordedVersion], facts: Facts, has_other_tags: bool = False
-) -> tuple[bool | None, str | None]:
-    """Say whether a target is still what it was, and what is different."""
-    etag = None if has_other_tags else _plain(facts.etag)
-    now = seconds_of(facts.modified)
-    compared = True
-    for version in recorded:
-        if version.etag is not None and etag is not None:
-            if _plain(version.etag) != etag:
-                return False, (
-                    f"It changed since references to it were written: its ETag was "
-                    f"{_shown(version.etag)} and is {_shown(etag)} now."
-                )
-        elif version.modified is not None and now is not None:
-            if int(now) > version.modified:
-                return False, (
-                    "It changed since references to it were written: it was last modified at "
-                    f"{_time(now)}, after {_time(version.modified)}."
-                )
-        else:
-            compared = False
-    if compared:
-        return True, None
-    return None, "Its store does not tell what Icechunk recorded, so the version is not compared."
-
-
-def seconds_of(modified: str | None) -> float | None:
-    """Return a time as a store writes it in seconds since 1970; None if it cannot be read."""
-    if modified is None:
-        return None
-    for read in (datetime.fromisoformat, parsedate_to_datetime):
-        try:
-            found = read(modified)
-        except ValueError:
-            continue
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-    return None
-
-
-def _plain(etag: str | None) -> str | None:
-    """Return an ETag without quotes and without the mark of a weak one."""
-    return None if etag is None else etag.removeprefix("W/").strip('"')
-
-
-def _shown(etag: str) -> str:
-    return escape(_plain(etag) or "", _SHOWN)
-
-
-def _time(seconds: float) -> str:
-    try:
-        return datetime.fromtimestamp(int(seconds), UTC).isoformat(" ", "seconds")
-    except (OverflowError, ValueError, OSError):
-        return f"second {seconds:.0f}"
-
 
 CONCURRENCY = 16
 """Targets that are asked at a time."""
@@ -184,11 +122,6 @@ def past_end(offsets: np.ndarray, lengths: np.ndarray, sizes: np.ndarray | int) 
     return found
 
 
-METADATA_KEY = b"refexplorer.targets"
-TargetVersion = tuple[int | None, str | None, str | None]
-"""Size in bytes, ETag and time of the last change, as its store reports them."""
-
-
 def versions_asked(
     targets: Targets,
     urls: Sequence[str],
@@ -207,27 +140,6 @@ def version_of(answer: Answer) -> TargetVersion | None:
     """Return the version of a target that answered."""
     facts = answer.facts
     return None if facts is None else (facts.size, facts.etag, facts.modified)
-
-
-def as_metadata(versions: Mapping[str, TargetVersion | None]) -> dict[bytes, bytes]:
-    """Return versions as metadata of a table."""
-    return {METADATA_KEY: json.dumps({masked_url(url): v for url, v in versions.items()}).encode()}
-
-
-def from_metadata(metadata: Mapping[bytes, bytes]) -> dict[str, TargetVersion | None] | None:
-    """Return what `as_metadata` wrote; None if there is nothing of it."""
-    try:
-        found = json.loads(metadata[METADATA_KEY])
-        return {url: None if kept is None else tuple(kept) for url, kept in found.items()}
-    except (KeyError, ValueError, AttributeError, TypeError):
-        return None
-
-
-def is_same(kept: TargetVersion | None, now: TargetVersion | None) -> bool:
-    """Say whether a target is known to be as it was; a store without versions does not tell."""
-    if kept is None or now is None:
-        return kept is now
-    return kept == now and any(kept[1:])
 
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
@@ -264,14 +176,16 @@ class Auditor:
     """Everything a part needs besides itself; small, so that it can be sent along with each."""
 
     reading: ReadTerms  # What may be read, and how
+    keeps_versions: bool = False  # Whether results have them, for a run that goes on with these
 
     def audit(self, part: Part, keep_on: Callable[[], bool] = lambda: True) -> pa.Table:
         """Ask the targets of a part, compare the ranges with them, decode what was chosen."""
         targets = self.reading.targets()
-        rows = part.rows()
-        numbers, first, codes = np.unique(
-            rows["number"].to_numpy(), return_index=True, return_inverse=True
-        )
+        rows = part.rows
+        each = rows["number"].to_numpy()  # in order, so that equal ones follow each other
+        is_new = np.append(True, each[1:] != each[:-1])
+        first, codes = np.flatnonzero(is_new), np.cumsum(is_new) - 1
+        numbers = each[first]
         urls = rows["target"].take(pa.array(first)).to_pylist()
         # the chunks that the set itself has are as if they were of one target, which answers None
         answers: list[Answer | None] = [None] * len(urls)
@@ -286,6 +200,8 @@ class Auditor:
         results = found.table(
             chosen, list(decoded(wanted, part.arrays, targets, self.reading.limits, keep_on))
         )
+        if not self.keeps_versions:
+            return results
         pairs = zip(urls, answers, strict=True)
         versions = {url: version_of(each) for url, each in pairs if url and each is not None}
         return results.replace_schema_metadata(as_metadata(versions))
@@ -366,9 +282,9 @@ def _past(facts: Facts | None) -> str | None:
 def _words(words: Sequence[str | None], codes: np.ndarray) -> pa.DictionaryArray:
     """Return words by their places; equal words become one, those that do not occur none."""
     places: dict[str, int] = {}
-    used = np.unique(codes)
-    table = np.full(len(words), -1, np.int32)
-    for code in used.tolist():
+    is_used, table = np.zeros(len(words), np.bool_), np.full(len(words), -1, np.int32)
+    is_used[codes] = True
+    for code in np.flatnonzero(is_used).tolist():
         word = words[code]
         if word is not None:
             table[code] = places.setdefault(word, len(places))
@@ -380,3 +296,132 @@ def _words(words: Sequence[str | None], codes: np.ndarray) -> pa.DictionaryArray
 
 def _masked(column: pa.ChunkedArray, missing: np.ndarray) -> pa.Array:
     return pa.array(column.to_numpy(), mask=missing)
+
+
+ROW_COLUMNS = ("key", "chunk", "number", "target", "offset", "length", "state", "file", "message",
+               "target_size", "etag", "modified", "grant")  # fmt: skip
+"""The columns of results that are read."""
+TARGETS = pa.schema(
+    {
+        "target": pa.string(),
+        "state": pa.string(),
+        "size": pa.int64(),
+        "etag": pa.string(),
+        "modified": pa.string(),
+        "references": pa.int64(),
+        "end": pa.int64(),
+        "past_end": pa.int64(),
+        "failed": pa.int64(),
+        "unwritten": pa.int64(),
+        "message": pa.string(),
+        "grant": pa.string(),
+    }
+)
+"""A row for each target: its URL (null is the one that the reader names); a `FileState`; what its
+store reports; how many references lead to it (null for generated keys that were not listed), where
+the last range ends (null for whole files, and past 64 bits), how many ranges reach past the end,
+how many chunks cannot be read or decoded, and how many were never written; what is wrong."""
+_FAILED = np.array(
+    [
+        term.rank is Rank.BAD and state is not LedgerState.PAST_END
+        for state, term in CHUNK_TERMS.items()
+    ]
+)
+
+
+def target_table(parts: Iterable[pa.Table], changed: Mapping[str, str]) -> pa.Table:
+    """Return `TARGETS`, in the order in which the set first names them."""
+    names = ["number", "worst", *TARGETS.names]
+    found = pa.concat_tables([_of_part(part) for part in parts] or [_EMPTY])
+    sums = found.group_by("number", use_threads=False).aggregate(
+        [(name, "sum") for name in _SUMMED] + [("end", "max"), ("worst", "max")]
+    )
+    # of a target in several parts, what is said in the one with the worst state
+    order = [("number", "ascending"), ("worst", "descending")]
+    firsts = found.take(pc.sort_indices(found, order))
+    numbers = firsts["number"].to_numpy()
+    is_first = np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]
+    firsts = firsts.filter(pa.array(is_first))
+    sums = sums.take(pc.sort_indices(sums, [("number", "ascending")]))
+    for name in (*_SUMMED, "end"):
+        kind = "max" if name == "end" else "sum"
+        at = firsts.column_names.index(name)
+        firsts = firsts.set_column(at, name, sums[f"{name}_{kind}"].cast(pa.int64()))
+    table = firsts.select(names).select(TARGETS.names).cast(TARGETS)
+    return _with_changes(table, changed) if changed else table
+
+
+_SUMMED = ("references", "past_end", "failed", "unwritten")
+_EMPTY = pa.schema([("number", pa.int64()), ("worst", pa.int64()), *TARGETS]).empty_table()
+
+
+def _of_part(results: pa.Table) -> pa.Table:
+    """Return a row for each target of a part, with what is said of its worst reference."""
+    numbers = results["number"].to_numpy()
+    rows = np.flatnonzero(numbers >= 0)
+    states = places_of(results["state"], CHUNK_NAMES)[rows]
+    numbers = numbers[rows]
+    if not len(rows):
+        return _EMPTY
+    starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
+    ranks = _WORSE[states]
+    worst = np.maximum.reduceat(ranks, starts)
+    lengths = np.diff(np.append(starts, len(rows)))
+    is_worst = ranks == np.repeat(worst, lengths)
+    places = np.flatnonzero(is_worst)
+    first = places[np.searchsorted(places, starts)]
+    said = results.take(pa.array(rows[first]))
+    offsets, sizes = (_numbers(results[name].take(pa.array(rows))) for name in ("offset", "length"))
+    is_cut = (offsets == LARGEST) | (sizes > LARGEST - np.maximum(offsets, 0))
+    ends = np.where(is_cut, LARGEST, np.where(offsets >= 0, offsets + sizes, -1))
+    ends = np.maximum.reduceat(ends, starts)
+    # of generated keys that were not listed nobody knows how many there are
+    has_key = np.array([key != "" for key in said["key"].to_pylist()], np.bool_)
+    is_listed = has_key | (said["chunk"].to_numpy() >= 0)
+
+    def count(flags: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.add.reduceat(flags.astype(np.int64), starts)
+        return found
+
+    columns = {
+        "number": pa.array(numbers[starts]),
+        "worst": pa.array(worst),
+        "target": said["target"].cast(pa.string()),
+        "state": said["file"].cast(pa.string()),
+        "size": said["target_size"],
+        "etag": said["etag"].cast(pa.string()),
+        "modified": said["modified"].cast(pa.string()),
+        "references": pa.array(lengths, mask=~is_listed),
+        "end": pa.array(ends, mask=(ends < 0) | (ends == LARGEST)),
+        "past_end": pa.array(count(states == LedgerState.PAST_END)),
+        "failed": pa.array(count(_FAILED[states])),
+        "unwritten": pa.array(count(states == LedgerState.EMPTY)),
+        "message": said["message"].cast(pa.string()),
+        "grant": said["grant"].cast(pa.string()),
+    }
+    return pa.table(columns, schema=_EMPTY.schema)
+
+
+_WORSE = np.array(
+    [int(state) if term.rank in (Rank.BAD, Rank.UNKNOWN) else 0
+     for state, term in CHUNK_TERMS.items()]
+)  # fmt: skip
+"""Which state of a reference a target is described by: the largest."""
+
+
+def _numbers(column: pa.ChunkedArray) -> np.ndarray:
+    found: np.ndarray = column.fill_null(-1).to_numpy()
+    return found
+
+
+def _with_changes(table: pa.Table, changed: Mapping[str, str]) -> pa.Table:
+    """Return a table with what is known of targets that changed."""
+    said = [None if url is None else changed.get(masked_url(url)) for url in (
+        table["target"].to_pylist())]  # fmt: skip
+    states, messages = table["state"].to_pylist(), table["message"].to_pylist()
+    states = [FileState.CHANGED if why else state for state, why in zip(states, said, strict=True)]
+    messages = [why or message for message, why in zip(messages, said, strict=True)]
+    for name, values in (("state", states), ("message", messages)):
+        at = table.column_names.index(name)
+        table = table.set_column(at, name, pa.array(values, pa.string()))
+    return table

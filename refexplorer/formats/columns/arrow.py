@@ -50,8 +50,7 @@ def numbers_of(column: pa.Array) -> np.ndarray:
 def distinct(numbers: np.ndarray) -> np.ndarray:
     """Return the different ones of some numbers, ascending; `numpy.unique` imports `numpy.ma`."""
     ordered = np.sort(numbers)
-    found: np.ndarray = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
-    return found
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
 
 
 def flags_of(column: pa.BooleanArray) -> np.ndarray:
@@ -88,8 +87,7 @@ class Spans(NamedTuple):
     @property
     def sizes(self) -> np.ndarray:
         """Bytes of each text."""
-        sizes: np.ndarray = self.ends - self.starts
-        return sizes
+        return self.ends - self.starts
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield the bytes in pieces; what is computed of one stays in the cache."""
@@ -157,12 +155,10 @@ class Spans(NamedTuple):
         """
         marks = np.flatnonzero(self.data == mark)
         if (alone := self.marked(marks, 1)) is not None:
-            only: np.ndarray = alone[0]
-            return only
+            return alone[0]
         marks = np.append(marks, -1)
         last = marks[np.searchsorted(marks[:-1], self.ends) - 1]
-        found: np.ndarray = np.maximum(last, self.starts)
-        return found
+        return np.maximum(last, self.starts)
 
     def first(self) -> np.ndarray:
         """Return the first byte of each text, 0 of an empty one."""
@@ -185,8 +181,7 @@ class Spans(NamedTuple):
 
     def is_blank(self) -> np.ndarray:
         """Say which texts are empty but for blanks; of very many it may say no."""
-        blank: np.ndarray = self._without_blanks() == self.ends
-        return blank
+        return self._without_blanks() == self.ends
 
     def _without_blanks(self) -> np.ndarray:
         """Return where each text begins after its blanks."""
@@ -220,25 +215,6 @@ class Spans(NamedTuple):
         good &= values >= _LEAST[np.minimum(np.maximum(sizes, 0), _MOST_DIGITS + 1)]
         return values, good
 
-    def spaced_numbers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Read whole numbers, as `numbers` does, that may have the blanks of JSON around them."""
-        if not len(self.starts):
-            return self.numbers()
-        middle = self.take(np.array([len(self.starts) // 2]))
-        trimmed = middle.trimmed()
-        before = int((trimmed.starts - middle.starts)[0])
-        after = int((middle.ends - trimmed.ends)[0])
-        inner = Spans(self.data, self.starts + before, self.ends - after)
-        values, good = inner.numbers()
-        for number in range(before):
-            good &= _BLANKS[self.data[np.minimum(self.starts + number, len(self.data) - 1)]]
-        for number in range(after):
-            good &= _BLANKS[self.data[inner.ends + number]]
-        others = np.flatnonzero(~good)
-        if len(others):
-            values[others], good[others] = self.take(others).trimmed().numbers()
-        return values, good
-
     def words(
         self, most: int | None = None
     ) -> Iterator[tuple[np.ndarray | slice, np.ndarray, np.ndarray]]:
@@ -258,8 +234,7 @@ class Spans(NamedTuple):
         """Return the eight bytes before some places as little-endian numbers, 0 before the data."""
         places = ends - WORD
         if int(places.min(initial=0)) >= 0:
-            words: np.ndarray = _words(self.data)[places]
-            return words
+            return _words(self.data)[places]
         none, early = np.zeros(WORD, np.uint8), np.flatnonzero(places < 0)
         data = self.data if len(self.data) >= WORD else np.append(self.data, none)
         found: np.ndarray = _words(data)[np.maximum(places, 0)]
@@ -302,8 +277,7 @@ def chunk_numbers(names: Spans, separator: str, rank: int) -> tuple[np.ndarray, 
 
 def is_not_digit(digits: np.ndarray) -> np.ndarray:
     """Say of words, from whose bytes ``0`` was taken, where one is no digit: 0 where all are."""
-    tops: np.ndarray = (digits | (digits + _TO_TOP)) & _TOPS
-    return tops
+    return (digits | (digits + _TO_TOP)) & _TOPS
 
 
 def eight_digits(digits: np.ndarray) -> np.ndarray:

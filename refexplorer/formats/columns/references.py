@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import string
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
@@ -18,7 +17,6 @@ from refexplorer.formats.columns.arrow import (
     flags_of,
     number_column,
     numbers_of,
-    spans_of,
     text_column,
     text_scalar,
 )
@@ -40,13 +38,6 @@ def exact_sum(numbers: np.ndarray) -> int:
 
 KINDS = tuple(Kind)
 INLINE, BASE64, URL, RANGE = range(4)
-# millions of URLs have few beginnings: the pattern is asked for these
-_START = 32
-
-
-_SLASH, _DOT = ord("/"), ord(".")
-_PLAIN = np.zeros(256, np.bool_)
-_PLAIN[[*map(ord, string.ascii_letters + string.digits + "-._~/:+=,")]] = True
 
 
 class UrlColumn(Sequence["str | None"]):
@@ -72,8 +63,7 @@ class UrlColumn(Sequence["str | None"]):
         if isinstance(position, slice):
             return [self[one] for one in range(*position.indices(len(self)))]
         if position < len(self._texts):
-            text: str = self._texts[position].as_py()
-            return text
+            return self._texts[position].as_py()
         return self._more[position - len(self._texts)]
 
     def at(self, positions: np.ndarray) -> list[str | None]:
@@ -83,44 +73,10 @@ class UrlColumn(Sequence["str | None"]):
         texts: list[str | None] = self._texts.take(number_column(own)).to_pylist()
         return texts + [self._more[position] for position in more.tolist()]
 
-    def plain_start(self, pattern: str) -> str | None:
-        """Return the protocol of the URLs in the column, as a named group matches it.
-
-        None if they start differently, or one has a second colon, a name that begins with a dot, or
-        other letters than those that mean the same to every reader: then each is to be looked at.
-        """
-        if not len(self._texts):
-            return None
-        first = re.match(pattern, self._texts[0].as_py())
-        start = first["start"] if first else ""
-        if not start.endswith(":") or not pc.all(pc.starts_with(self._texts, start)).as_py():
-            return None
-        colons = 0
-        for block in spans_of(self._texts).blocks():
-            if not _PLAIN[block].all() or np.any((block[:-1] == _SLASH) & (block[1:] == _DOT)):
-                return None
-            colons += int(np.count_nonzero(block == ord(":")))
-        return start if colons == len(self._texts) else None
-
-    def behind(self) -> np.ndarray:
-        """Return the positions of the few behind the column, ascending."""
-        return np.arange(len(self._texts), len(self))
-
     def matching(self, pattern: str) -> np.ndarray:
         """Return the positions of URLs that match, and of the few behind the column, ascending."""
         matches = flags_of(pc.match_substring_regex(self._texts, pattern))
-        return np.append(np.flatnonzero(matches), self.behind())
-
-    def starts(self, positions: np.ndarray, pattern: str) -> list[str | None]:
-        """Return the distinct starts of URLs that a named group matches, or whole URLs.
-
-        Only their first 32 characters are looked at: many URLs have the same.
-        """
-        own = self._texts.take(number_column(positions[positions < len(self._texts)]))
-        alike = pc.unique(pc.utf8_slice_codeunits(own, 0, _START))
-        matches = pc.struct_field(pc.extract_regex(alike, pattern), 0)
-        found: list[str | None] = pc.unique(matches).to_pylist()
-        return found + self.at(positions[positions >= len(self._texts)])
+        return np.append(np.flatnonzero(matches), np.arange(len(self._texts), len(self)))
 
     def by_start(self, pattern: str) -> Iterator[tuple[str | None, np.ndarray]]:
         """Yield starts of URLs that a named group matches, and the positions of each.
@@ -364,8 +320,7 @@ def members(keys: pa.LargeStringArray, values: pa.LargeStringArray) -> bytes:
         return b""
     lines = joined(json_column(keys), ":", values, ",")
     size = pc.sum(pc.binary_length(lines)).as_py()
-    data: bytes = lines.buffers()[2][: size - 1].to_pybytes()
-    return data
+    return lines.buffers()[2][: size - 1].to_pybytes()
 
 
 def joined(*parts: pa.LargeStringArray | str) -> pa.LargeStringArray:

@@ -363,8 +363,7 @@ class Table(PickledByFields):
 
     def kinds_at(self, rows: np.ndarray) -> np.ndarray:
         """Return the kinds of some rows as indices into `KINDS`, shape ``(n,)`` uint8."""
-        kinds: np.ndarray = self.columns.kinds[rows]
-        return kinds
+        return self.columns.kinds[rows]
 
     def reference_at(self, row: int) -> Reference:
         """Return a reference by its row."""

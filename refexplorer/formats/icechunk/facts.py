@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from refexplorer.core.errors import SourceError
-from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import masks_repr
 
 NOWHERE = "icechunk:///"
 """What locations of native chunks begin with where the repository has no place that is known."""
@@ -29,11 +29,14 @@ class Container(NamedTuple):
         What it is called in the repository; None without.
     store
         The kind of store: ``s3``, ``gcs``, ``http``, ``local_filesystem`` and so on.
+    endpoint
+        The server of an S3 bucket that is not one of AWS.
     """
 
     prefix: str
     name: str | None
     store: str
+    endpoint: str | None = None
 
 
 @masks_repr
@@ -74,6 +77,11 @@ class RepositoryFacts:
     chunks: Mapping[str, int] = field(default_factory=dict)
     outside: int | None = None
     example: str | None = None
+
+    @property
+    def endpoints(self) -> dict[str, str]:
+        """The servers of buckets that are not those of AWS, by what URLs begin with."""
+        return {each.prefix: each.endpoint for each in self.containers or () if each.endpoint}
 
     @staticmethod
     def kind_of(url: str) -> Literal["native", "virtual"]:

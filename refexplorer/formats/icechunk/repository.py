@@ -140,8 +140,20 @@ class OpenedVersion:
 def _containers(repository: Repository) -> tuple[Container, ...]:
     found = repository.config.virtual_chunk_containers or {}
     return tuple(
-        Container(each.url_prefix, each.name, _kind_of(each.store)) for each in found.values()
+        Container(each.url_prefix, each.name, _kind_of(each.store), _endpoint_of(each.store))
+        for each in found.values()
     )
+
+
+def _endpoint_of(store: Any) -> str | None:
+    """Return the server of an S3 bucket, if one is named."""
+    import icechunk
+
+    kinds: Any = icechunk.ObjectStoreConfig
+    match store:
+        case kinds.S3(options) | kinds.S3Compatible(options) | kinds.Tigris(options):
+            return str(options.endpoint_url) if options.endpoint_url else None
+    return None
 
 
 def _kind_of(store: object) -> str:

@@ -108,8 +108,7 @@ def _is_between(spans: Spans) -> np.ndarray:
     spans = spans.trimmed()
     good = (spans.sizes > 1) & (spans.first() == ord(":")) & (spans.last() == ord("["))
     inner = Spans(spans.data, spans.starts + 1, np.maximum(spans.ends - 1, spans.starts + 1))
-    found: np.ndarray = good & inner.is_blank()
-    return found
+    return good & inner.is_blank()
 
 
 def _two_numbers(rest: Spans, commas: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
@@ -124,7 +123,7 @@ def _two_numbers(rest: Spans, commas: np.ndarray) -> tuple[list[np.ndarray], np.
     good &= Spans(rest.data, rest.starts, one).tested(Spans.is_blank)
     numbers = []
     for before, ends in ((one, two), (two, rest.ends)):
-        values, whole = Spans(rest.data, np.minimum(before + 1, ends), ends).spaced_numbers()
+        values, whole = Spans(rest.data, np.minimum(before + 1, ends), ends).trimmed().numbers()
         numbers.append(values)
         good &= whole
     return numbers, good
@@ -249,8 +248,7 @@ def _read_outer(head: bytes, tail: str, noting: Noting) -> dict[str, Any]:
         raise NotInBlocks from None
     if "version" not in outer or "refs" in noting.repeated:
         raise NotInBlocks
-    found: dict[str, Any] = outer
-    return found
+    return outer
 
 
 def _decoded(data: bytes) -> str:

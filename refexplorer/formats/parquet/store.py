@@ -32,13 +32,13 @@ from refexplorer.formats.documents import parse_json
 from refexplorer.formats.parquet.records import RecordFile
 from refexplorer.formats.source import ZMETADATA, decode_text
 from refexplorer.spec.findings import Findings, pointer
-from refexplorer.spec.keys import folders_above
 from refexplorer.spec.references import (
     BadReference,
     Base64,
     Inline,
     Reference,
     check_key_length,
+    folders_above,
     read_reference,
 )
 from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, parse_metadata, read_array

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from refexplorer.core.errors import HarmError, RefexplorerError
 from refexplorer.core.limits import is_out_of_memory, limit_arrow_pool, memory_message
 
 if TYPE_CHECKING:
@@ -83,10 +84,9 @@ def _interruptible(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    from refexplorer.core.errors import HarmError, RefexplorerError
-
     _start_early(arguments[1:])
     with _gc_paused():  # modules are no garbage: looking through them was a tenth of the start
+        from refexplorer.hosts.cli.output import WrittenError, write_failure
         from refexplorer.hosts.cli.program import usage_errors
     try:
         with _gc_paused():
@@ -96,15 +96,19 @@ def _run(arguments: list[str]) -> int:
         return int(status or 0)
     except usage_errors as error:
         return _refuse(_wrong_call(error))
-    except HarmError as error:
-        _refuse(str(error))
-        return HARMFUL
-    except RefexplorerError as error:
-        return _refuse(str(error))
     except BrokenPipeError:
         raise
     except Exception as error:
-        return _refuse(memory_message() if is_out_of_memory(error) else _unforeseen(error))
+        if "--json" in arguments and not isinstance(error, WrittenError):
+            write_failure(_failure(error))
+        _refuse(_failure(error))
+        return HARMFUL if isinstance(error, HarmError) else UNREADABLE
+
+
+def _failure(error: Exception) -> str:
+    if isinstance(error, RefexplorerError):
+        return str(error)
+    return memory_message() if is_out_of_memory(error) else _unforeseen(error)
 
 
 @contextmanager

@@ -18,8 +18,7 @@ from itertools import chain, islice
 from typing import Any, TypeVar
 
 from refexplorer.core.errors import FormWarning, LeftOutWarning, RefexplorerError, SecretsWarning
-from refexplorer.core.masking import KEYS, masked, masked_text
-from refexplorer.core.text import escape
+from refexplorer.core.text import KEYS, escape, masked, masked_text
 
 _ALLOWING = re.compile(r'refs\.allowing\(((?:"[^"]*"(?:, )?)+)\)(?: or allow=\["[^"]*"\])?')
 """How messages of the access policy and of reports advise to allow a place, in Python."""
@@ -28,6 +27,10 @@ _OPTIONS = re.compile(r'storage_options=\{"([^"]+)": \{((?:[^{}]|\{[^{}]*\})*)\}
 Item = TypeVar("Item")
 Counter = Callable[..., None]
 """Takes how much of a work is done, of how much, and perhaps a sentence on what is done now."""
+
+
+class WrittenError(RefexplorerError):
+    """What went wrong is the end of the document that was begun."""
 
 
 def is_terminal() -> bool:
@@ -104,7 +107,7 @@ def write_json(fields: Mapping[str, object], name: str, items: Iterable[object])
     """Write one JSON document: the fields, then `items` as the list `name`, one a line.
 
     What goes wrong after the first item is a last field ``error``, so that those before it are
-    not lost; what goes wrong before it leaves nothing on stdout.
+    not lost; what goes wrong before it leaves nothing on stdout, and `write_failure` says it.
     """
     items = iter(items)
     first = list(islice(items, 1))
@@ -117,9 +120,14 @@ def write_json(fields: Mapping[str, object], name: str, items: Iterable[object])
             separator = ",\n"
     except RefexplorerError as error:
         end = f'\n], "error": {json.dumps(str(error))}}}\n'
-        raise
+        raise WrittenError(str(error)) from error
     finally:
         sys.stdout.write(end)
+
+
+def write_failure(sentence: str) -> None:
+    """Write the JSON document of a command that has no answer."""
+    write_object({"schema": 1, "status": 2, "error": sentence}.items())
 
 
 def write_object(members: Iterable[tuple[str, object]], is_data: bool = False) -> None:
@@ -140,6 +148,11 @@ def write_answer(answer: object, fields: Mapping[str, object], as_json: bool) ->
         write_line(answer)
     else:
         write_text(answer)
+
+
+def write_document(text: str) -> None:
+    """Write a document in a form of its own, whose maker has escaped what needs it."""
+    sys.stdout.write(text)
 
 
 def write_lines(items: Iterable[object], is_data: bool = False) -> None:

@@ -22,6 +22,7 @@ from refexplorer.core.text import counted, size_text
 from refexplorer.formats.datafiles.streams import ReadAmount
 from refexplorer.formats.finding import NamedBytes
 from refexplorer.hosts.cli import output
+from refexplorer.hosts.cli.settings import VERBS, settings
 from refexplorer.spec.codes import Severity
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
@@ -145,6 +146,7 @@ def _tell_version(asked: bool) -> None:
 
 @app.callback()
 def program(
+    context: typer.Context,
     tell_version: Annotated[
         bool,
         typer.Option(
@@ -153,6 +155,8 @@ def program(
     ] = False,
 ) -> None:
     """Look into kerchunk and VirtualiZarr reference sets."""
+    if context.invoked_subcommand in VERBS:
+        context.default_map = settings()
 
 
 def open_set(

@@ -17,8 +17,7 @@ from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import EXPLORER, described
-from refexplorer.views.wire.messages import to_wire
-from refexplorer.views.wire.requests import Message, sentence
+from refexplorer.views.wire.requests import Message, sentence, to_wire
 
 TARGET = "refexplorer.tab"
 _STEPS = 100

@@ -15,7 +15,7 @@ import traitlets
 from IPython import get_ipython
 from IPython.display import display, update_display
 
-from refexplorer.core.masking import masked_text
+from refexplorer.core.text import masked_text
 from refexplorer.hosts import bundle_text
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
@@ -23,8 +23,7 @@ from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.preview.values import cache_of
 from refexplorer.views.registry import EXPLORER, described, part_named
 from refexplorer.views.static_html import explorer_html, explorer_text
-from refexplorer.views.wire.messages import SourceChanged
-from refexplorer.views.wire.requests import event, question
+from refexplorer.views.wire.requests import SourceChanged, event, question
 
 
 class StaticWidget(anywidget.AnyWidget):

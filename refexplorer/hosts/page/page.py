@@ -22,8 +22,7 @@ from panel.custom import JSComponent
 
 from refexplorer import demo
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.core.masking import masked_text
-from refexplorer.core.text import escape
+from refexplorer.core.text import escape, masked_text
 from refexplorer.hosts import BUNDLES
 from refexplorer.hosts.page.library import Library, Upload
 from refexplorer.hosts.page.openings import OpeningWatch
@@ -31,9 +30,10 @@ from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import EDITOR, EXPLORER, SCREENS, addressed, described, screens
-from refexplorer.views.wire.messages import Bytes, Event
 from refexplorer.views.wire.requests import (
     Buffers,
+    Bytes,
+    Event,
     Message,
     bound,
     event,
@@ -236,7 +236,7 @@ class Frame(JSComponent):
 
 
 _NAMES = [
-    "key", "slice", "part", "mode", "axes", "colours", "limits", "raw", "find", "syntax", "kinds",
+    "key", "slice", "part", "mode", "axes", "colours", "limits", "raw", "find", "kinds",
     "list", "only", "notes", "by", "map", "earth", "beside", "files", "cost", "other", "changes",
     "gone",
 ]  # fmt: skip

@@ -41,7 +41,7 @@ from tornado.websocket import WebSocketClosedError
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import VisitorLimits
-from refexplorer.core.masking import masked_text
+from refexplorer.core.text import masked_text
 from refexplorer.hosts import BUNDLES, bundle_path
 from refexplorer.hosts.page.library import LARGEST, Library
 from refexplorer.hosts.page.openings import Openings

@@ -337,7 +337,9 @@ class HttpReader:
         name, options = self._options.of(place, redirected)
         if name not in self._sessions:
             client = _CLIENT | options.get("client_kwargs", {})
-            client.setdefault("cookie_jar", aiohttp.DummyCookieJar())
+            # a login by netrc (NASA Earthdata) answers with a cookie, for its own host alone
+            jar = aiohttp.CookieJar if client.get("trust_env") else aiohttp.DummyCookieJar
+            client.setdefault("cookie_jar", jar())
             session = aiohttp.ClientSession(connector=guarded_connector(self._policy), **client)
             # a function of the module: a bound method would keep this reader alive for good
             weakref.finalize(self, _close, session)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from refexplorer.core.errors import FetchError
-from refexplorer.io.access import OBJECT_STORES, AccessPolicy, Options, Place
+from refexplorer.io.access import OBJECT_STORES, AccessPolicy, Options, Place, parse
 from refexplorer.io.fetch.answers import (
     HEAD,
     ByteParts,
@@ -57,7 +57,8 @@ class RemoteReader:
 
     Each belongs to one authority: it is made with what fsspec takes from the URL, and options can
     name no other. Retries are those of each filesystem. An ``endpoint_url`` comes only from the
-    options, so from who gives them, and no target can change it.
+    options, so from who gives them, and no target can change it; or from an Icechunk repository, if
+    its server is allowed by name.
     """
 
     def __init__(self, policy: AccessPolicy, options: Options) -> None:
@@ -129,6 +130,9 @@ class RemoteReader:
         if place.host:
             await check_addresses(self._policy, place)
         name, options = self._options.of(place)
+        if endpoint := self._options.endpoint_of(place, self._policy):
+            await check_addresses(self._policy, parse(endpoint))
+            name, options = endpoint, options | {"endpoint_url": endpoint}
         key = name, _root(place, options)
         async with self._making.setdefault(key, asyncio.Lock()):
             if key not in self._connections:

@@ -26,7 +26,7 @@ from refexplorer.core.errors import (
     cause_of,
 )
 from refexplorer.core.limits import Limits
-from refexplorer.core.masking import masks_repr, secrets_of, without
+from refexplorer.core.text import masks_repr, secrets_of, without
 from refexplorer.io.access import AccessPolicy, Options, Place, StorageOptions, shown
 from refexplorer.io.fetch.answers import ByteParts, Facts, Versions
 from refexplorer.io.fetch.failures import (
@@ -270,7 +270,7 @@ class Targets:
         self.limit = limits.fetch_bytes
         self.seconds = limits.read_seconds
         self.local = LocalReader()
-        self._options = Options(storage_options or {}, policy.location)
+        self._options = Options(storage_options or {}, policy.location, policy.endpoints)
         self._connect()
 
     @property
@@ -325,6 +325,7 @@ class Targets:
                 "the set is opened."
             )
         place = (place_of or self.policy.place)(url)
+        self._options.endpoint_of(place, self.policy)
         if isinstance(reference, Range):
             stop = reference.length if end is None else min(end, reference.length)
             start, end = reference.offset + start, reference.offset + max(stop, start)

@@ -66,8 +66,7 @@ class ArrayDecoder:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The data type of the values."""
-        dtype: np.dtype[Any] = self._metadata.dtype.to_native_dtype()
-        return dtype
+        return self._metadata.dtype.to_native_dtype()
 
     @property
     def is_plain(self) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.files import GZIP, ZSTD
-from refexplorer.core.masking import MASK, masked_options, masked_text
+from refexplorer.core.text import MASK, masked_options, masked_text
 from refexplorer.formats.icechunk.facts import Container, RepositoryFacts, storage_call
 from refexplorer.formats.parquet.store import lost_record_message
 from refexplorer.io.access import Options, parse, protocol_of, resolve

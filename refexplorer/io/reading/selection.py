@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refexplorer.core.errors import DecodeError, LimitError, RefexplorerError
-from refexplorer.core.masking import masks_repr
-from refexplorer.core.text import counted, size_text
+from refexplorer.core.text import counted, masks_repr, size_text
 from refexplorer.io.access import Place, protocol_of
 from refexplorer.io.decode.sizes import Index, overlap, place_count
 from refexplorer.io.fetch.many import Advance

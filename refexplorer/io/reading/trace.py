@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refexplorer.core.errors import AccessError, DecodeError, FetchError, RefexplorerError
-from refexplorer.core.masking import masks_repr, secrets_of
-from refexplorer.core.text import code, counted, escape, items, shown, size_text
+from refexplorer.core.text import (
+    code,
+    counted,
+    escape,
+    items,
+    masks_repr,
+    secrets_of,
+    shown,
+    size_text,
+)
 from refexplorer.io.decode.sizes import Index
 from refexplorer.io.decode.steps import ABSENT, ShardCodec
 from refexplorer.io.fetch.background import wait_for

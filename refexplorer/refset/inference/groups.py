@@ -82,8 +82,7 @@ def _codes(numbers: np.ndarray) -> np.ndarray:
     """Return the rank of each number among the distinct ones, int32; the numbers are used up."""
     low, high = int(numbers.min()), int(numbers.max())
     if high - low > 4 * len(numbers):
-        inverse: np.ndarray = np.unique(numbers, return_inverse=True)[1].astype(np.int32)
-        return inverse
+        return np.unique(numbers, return_inverse=True)[1].astype(np.int32)
     numbers -= low
     positions = np.zeros(high - low + 1, np.int32)
     positions[numbers] = 1
@@ -258,8 +257,7 @@ def _changes(slabs: np.ndarray) -> np.ndarray:
     """Say between which slabs not every number grows by the same."""
     steps = np.diff(slabs, axis=0)
     first = steps[(slice(None), *[slice(0, 1)] * (steps.ndim - 1))]
-    found: np.ndarray = np.any(steps != first, axis=tuple(range(1, steps.ndim)))
-    return found
+    return np.any(steps != first, axis=tuple(range(1, steps.ndim)))
 
 
 _DIGITS = 18
@@ -349,8 +347,7 @@ class _Shapes:
 
     def codes(self, texts: list[str], positions: np.ndarray) -> np.ndarray:
         """Return the numbers of shapes by their positions among some; -1 for none."""
-        found: np.ndarray = np.array([*map(self._code, texts), -1], np.int32)[positions]
-        return found
+        return np.array([*map(self._code, texts), -1], np.int32)[positions]
 
     def _code(self, text: str) -> int:
         if len(self._codes) == MOST_SHAPES:

@@ -24,8 +24,7 @@ from refexplorer.formats.columns.references import (
 from refexplorer.formats.columns.table import Table, build_table
 from refexplorer.refset.arrays import arrays_of
 from refexplorer.refset.writing.json import replaced
-from refexplorer.spec.keys import prefix
-from refexplorer.spec.references import Inline, Range, read_bytes
+from refexplorer.spec.references import Inline, Range, prefix, read_bytes
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 # chunk numbers are int64

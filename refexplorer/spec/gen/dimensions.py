@@ -16,7 +16,7 @@ import numpy as np
 
 from refexplorer.core.errors import PickledByFields
 from refexplorer.spec.findings import Findings, pointer, suggest
-from refexplorer.spec.keys import RESERVED, is_speakable
+from refexplorer.spec.references import RESERVED, is_speakable
 
 STOPS = ("end", "to", "until", "size", "count", "n")
 """What people write for `stop`."""

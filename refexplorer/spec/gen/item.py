@@ -18,7 +18,7 @@ import numpy as np
 
 from refexplorer.core.errors import LimitError, PickledByFields
 from refexplorer.core.limits import Limits
-from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import masks_repr
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.dimensions import (
     BLOCK,
@@ -34,13 +34,11 @@ from refexplorer.spec.gen.inversion import Inverter, invert
 from refexplorer.spec.references import BadReference, Range, Reference, Url, V0Value, check_text
 from refexplorer.spec.templates.columns import (
     FormattedIntegers,
-    Halves,
     Scopes,
     TextPiece,
     TooMuchText,
     differ,
     flat,
-    halves,
     join,
 )
 from refexplorer.spec.templates.syntax import TemplateProblem
@@ -155,8 +153,7 @@ class GenItem(PickledByFields):
         """Render a part of the key for each value of the one dimension that it uses, if any."""
         values = {} if dimension is None else {dimension.name: as_column(dimension.values)}
         scopes = Scopes(values, self.templates, self.limits)
-        texts: list[str] = scopes.expression(part).ravel().tolist()
-        return texts
+        return scopes.expression(part).ravel().tolist()
 
     def _scope(self, values: Mapping[str, int]) -> Scope:
         return Scope(values, self.templates, self.limits)
@@ -327,7 +324,7 @@ class Run:
 
     # Their numbers in the item, shape ``(n,)`` int64, or object where they are larger
     numbers: np.ndarray
-    texts: np.ndarray | Halves  # Of their keys: objects, shape ``(n,)``, or halves
+    texts: np.ndarray  # Of their keys, objects, shape ``(n,)``
     urls: list[str]  # The distinct URLs; of combinations that fail they may be here too
     targets: np.ndarray  # Positions in `urls`, shape ``(n,)`` int32
     # offsets, lengths: In bytes, shape ``(n,)`` int64, or object where they are larger; None for
@@ -341,16 +338,15 @@ class Run:
     @cached_property
     def keys(self) -> list[str]:
         """Their keys, written out when they are asked for."""
-        texts = self.texts.texts() if isinstance(self.texts, Halves) else self.texts
-        keys: list[str] = texts.tolist()
-        return keys
+        return self.texts.tolist()
 
     def select(self, rows: np.ndarray) -> Run:
         """Return some of the references."""
         offsets = None if self.offsets is None else self.offsets[rows]
         lengths = None if self.lengths is None else self.lengths[rows]
-        texts = _select(self.texts, rows)
-        return Run(self.numbers[rows], texts, self.urls, self.targets[rows], offsets, lengths)
+        return Run(
+            self.numbers[rows], self.texts[rows], self.urls, self.targets[rows], offsets, lengths
+        )
 
     def references(self) -> Iterator[tuple[str, Reference]]:
         """Yield the keys and their references."""
@@ -368,8 +364,7 @@ class Run:
         return zip(self.keys, map(list, zip(*columns, strict=True)), strict=True)
 
     def _urls(self) -> list[str]:
-        urls: list[str] = np.array(self.urls, object)[self.targets].tolist()
-        return urls
+        return np.array(self.urls, object)[self.targets].tolist()
 
 
 def runs(
@@ -449,16 +444,12 @@ def _run(item: GenItem, numbers: np.ndarray, values: Values, shape: tuple[int, .
     _note_unwritable([*keys, *urls], scopes.failures)
     sizes = [_whole(field, scopes, getattr(item, field)) for field in ("offset", "length")]
     good = scopes.good(shape)
-    texts = halves(keys, len(good)) or flat(join(keys), shape)
+    texts = flat(join(keys), shape)
     distinct, codes = _coded(urls)
     rows = slice(None) if good.all() else good
     targets = flat(codes, shape)[rows]
     offsets, lengths = (None if size is None else flat(size, shape)[rows] for size in sizes)
-    return Run(numbers[rows], _select(texts, rows), distinct, targets, offsets, lengths)
-
-
-def _select(texts: np.ndarray | Halves, rows: np.ndarray | slice) -> np.ndarray | Halves:
-    return texts.select(rows) if isinstance(texts, Halves) else texts[rows]
+    return Run(numbers[rows], texts[rows], distinct, targets, offsets, lengths)
 
 
 def _note_unwritable(pieces: list[TextPiece], failures: list[np.ndarray]) -> None:

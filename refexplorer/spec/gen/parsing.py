@@ -31,7 +31,6 @@ from refexplorer.spec.templates.columns import (
 )
 from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import (
-    Compile,
     Template,
     compile_template,
     is_template,
@@ -292,7 +291,6 @@ class _GenContext:
 
     templates: Mapping[str, Template]
     limits: Limits
-    compiler: Compile
     budget: KeyCheckBudget
     rejected: list[GenItem]
 
@@ -302,7 +300,6 @@ def read_gen(
     templates: Mapping[str, Template],
     limits: Limits,
     findings: Findings,
-    compiler: Compile = compile_template,
     rejected: list[GenItem] | None = None,
 ) -> tuple[GenItem, ...]:
     """Read the ``gen`` section; items that are rejected are left out and noted.
@@ -312,9 +309,7 @@ def read_gen(
     if not isinstance(source, Sequence) or isinstance(source, str):
         findings.add("bad-section", "/gen", "`gen` must be a list of objects.")
         return ()
-    context = _GenContext(
-        templates, limits, compiler, KeyCheckBudget(), [] if rejected is None else rejected
-    )
+    context = _GenContext(templates, limits, KeyCheckBudget(), [] if rejected is None else rejected)
     items = (_known_item(number, item, context, findings) for number, item in enumerate(source))
     return tuple(item for item in items if item is not None)
 
@@ -328,7 +323,7 @@ def _known_item(
     except (TypeError, ValueError, RecursionError):
         return _read_item(number, source, context, findings)
     named = tuple((name, template) for name, template in context.templates.items() if name in text)
-    seen = (number, text, named, context.limits, context.compiler)
+    seen = (number, text, named, context.limits)
     item, noted = _READ.get(seen), Findings()
     if item is None:
         item = _read_item(number, source, context, noted)
@@ -351,7 +346,7 @@ def _read_item(
         return None
     dimensions = read_dimensions(source["dimensions"], at + "/dimensions", findings)
     names = [name for name in FIELDS if name in source]
-    fields = [_read_field(name, source, at, findings, context.compiler) for name in names]
+    fields = [_read_field(name, source, at, findings) for name in names]
     if (
         dimensions is None
         or None in fields
@@ -418,7 +413,7 @@ def _has_fields(source: Mapping[str, object], at: str, findings: Findings) -> bo
 
 
 def _read_field(
-    name: str, source: Mapping[str, object], at: str, findings: Findings, compiler: Compile
+    name: str, source: Mapping[str, object], at: str, findings: Findings
 ) -> Template | None:
     value, where = source[name], at + pointer(name)
     if _is_whole(value) and name in ("offset", "length"):
@@ -436,7 +431,7 @@ def _read_field(
     if not is_template(value):
         value = rendered_plain(value)
     try:
-        return compiler(value)
+        return compile_template(value)
     except TemplateProblem as problem:
         findings.add(problem.code, where, str(problem), problem.hint)
         return None

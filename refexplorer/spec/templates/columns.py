@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise, product
-from typing import NamedTuple
 
 import numpy as np
 
@@ -30,31 +29,8 @@ from refexplorer.spec.templates.template import (
 )
 
 _PRINTF = re.compile(r"([^%]*)%([0-9]{0,2})d([^%]*)")
-_TABLED = 4096
-"""From so many numbers on, tables of their digits are worth making."""
 # a sign and the 19 digits of 2^63
 _DIGITS = 20
-
-
-class Halves(NamedTuple):
-    """n texts that are put together from few beginnings and few ends."""
-
-    # heads, tails: Distinct texts
-    heads: list[str]
-    tails: list[str]
-    # high, low: For each text the positions of its head and its tail, shape ``(n,)`` int64
-    high: np.ndarray
-    low: np.ndarray
-
-    def select(self, rows: np.ndarray | slice) -> Halves:
-        """Return some of the texts."""
-        return self._replace(high=self.high[rows], low=self.low[rows])
-
-    def texts(self) -> np.ndarray:
-        """Put them together, as objects, shape ``(n,)``."""
-        texts: np.ndarray = np.array(self.heads, object)[self.high]
-        texts += np.array(self.tails, object)[self.low]
-        return texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,31 +50,10 @@ class FormattedIntegers:
 
     def texts(self) -> np.ndarray:
         """Write the numbers; the same shape, texts as objects."""
-        halves = self.halves()
-        if halves is not None:
-            return halves.texts().reshape(self.numbers.shape)
         before, after = (text.replace("%", "%%") for text in (self.before, self.after))
         write = f"{before}%{self.width}d{after}".__mod__
         texts = np.array(list(map(write, self.numbers.ravel().tolist())), object)
         return texts.reshape(self.numbers.shape)
-
-    def halves(self) -> Halves | None:
-        """Write the last three digits and those before them once each, if that is worth it."""
-        if self.width[:1] not in ("", "0") or self.numbers.size < _TABLED:
-            return None
-        first, last = int(self.numbers.min()), int(self.numbers.max())
-        if first < 0 or self.numbers.size < (last - first) // 250:
-            return None
-        high, low = np.divmod(self.numbers.ravel(), 1000)
-        width = int(self.width or 0)
-        lead, base = f"0{max(width - 3, 0)}d", first // 1000
-        heads = [f"{self.before}{number:{lead}}" for number in range(base, last // 1000 + 1)]
-        tails = [f"{number:03d}{self.after}" for number in range(1000)]
-        if width <= 3 and not base:  # nothing stands before the digits of a number below 1000
-            heads[0] = self.before
-            tails += [f"{number:0{width}d}{self.after}" for number in range(1000)]
-            low = np.where(high == 0, low + 1000, low)
-        return Halves(heads, tails, high - base, low)
 
     def differ(self) -> bool:
         """Say whether each number is larger than the one before, or each smaller."""
@@ -145,18 +100,6 @@ def differ(pieces: Iterable[TextPiece]) -> bool:
     """Say whether it is plain that no two texts are equal when pieces are put together."""
     arrays = [piece for piece in pieces if not isinstance(piece, str)]
     return len(arrays) == 1 and isinstance(arrays[0], FormattedIntegers) and arrays[0].differ()
-
-
-def halves(pieces: Iterable[TextPiece], count: int) -> Halves | None:
-    """Return so many texts in halves; None if they are not to be had like that."""
-    found = _with_literals(pieces)
-    if (
-        len(found) != 1
-        or not isinstance(found[0], FormattedIntegers)
-        or found[0].numbers.size < count
-    ):
-        return None
-    return found[0].halves()
 
 
 def _with_literals(pieces: Iterable[TextPiece]) -> list[TextPiece]:
@@ -230,8 +173,7 @@ def _listed(items: list[np.ndarray | None], positions: np.ndarray | None) -> np.
     least, most = _extent(positions)
     if least < -len(items) or most >= len(items):
         return None
-    found: np.ndarray = np.concatenate(numbers)[positions]
-    return found
+    return np.concatenate(numbers)[positions]
 
 
 def _arithmetic(
@@ -319,14 +261,14 @@ class Scopes:
         """Return what the texts of a template are put together from; errors as `texts`."""
         pieces = self._bounded_pieces(template)
         if pieces is None:
-            return [self._each(template.names, template.render)]
+            return [self._one_by_one(template.names, template.render)]
         _check_chars(sum(map(longest, pieces)) * count(pieces))
         return pieces
 
     def check(self, template: Template) -> list[TextPiece]:
         """Note where a template fails; return pieces that may be too much when put together."""
         pieces = self._bounded_pieces(template)
-        return [self._each(template.names, template.render)] if pieces is None else pieces
+        return [self._one_by_one(template.names, template.render)] if pieces is None else pieces
 
     def _bounded_pieces(self, template: Template) -> list[TextPiece] | None:
         """Return what a template's texts are put together from; None if they may be too long."""
@@ -388,7 +330,7 @@ class Scopes:
                 called = self.templates.get(name)
                 if called is not None and not called.literal:
                     return self._called(called, dict(arguments))
-        texts = self._each(names, lambda scope: text_of(run(evaluate, scope), self.limits))
+        texts = self._one_by_one(names, lambda scope: text_of(run(evaluate, scope), self.limits))
         return [texts if texts.size > 1 else str(texts.item())]
 
     def _operand(self, form: syntax.Form) -> list[TextPiece]:
@@ -415,9 +357,9 @@ class Scopes:
         if number is not None:
             return number.texts()
         evaluate = compile_form(form)
-        return self._each(syntax.names_in(form), lambda scope: run(evaluate, scope))
+        return self._one_by_one(syntax.names_in(form), lambda scope: run(evaluate, scope))
 
-    def _each(self, names: Collection[str], evaluate: Callable[[Scope], Value]) -> np.ndarray:
+    def _one_by_one(self, names: Collection[str], evaluate: Callable[[Scope], Value]) -> np.ndarray:
         """Evaluate value by value: objects, shaped by the names used; a failure leaves a blank."""
         used = [name for name in self.values if name in names]
         arrays = np.broadcast_arrays(np.empty(1), *(self.values[name] for name in used))[1:]

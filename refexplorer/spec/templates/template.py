@@ -14,12 +14,8 @@ from functools import lru_cache, partial
 from itertools import chain, islice
 from typing import Any
 
-import jinja2
-from jinja2 import meta
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits
-from refexplorer.core.masking import masks_repr
+from refexplorer.core.text import masks_repr
 from refexplorer.spec.findings import COMPARED, suggest
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.parsing import (
@@ -28,7 +24,6 @@ from refexplorer.spec.templates.parsing import (
     TESTS,
     as_template_problem,
     lower,
-    unnamed_arguments,
 )
 from refexplorer.spec.templates.syntax import (
     BINARY,
@@ -64,12 +59,12 @@ class UndefinedName(TemplateProblem):
             "undefined-name",
             f"`{name}` is not defined"
             + (f"; the defined names are {defined}." if listed else "; no names are defined here."),
-            partial(_meant, name, known),
+            partial(_suggestion_text, name, known),
         )
         self.name = name
 
 
-def _meant(name: str, known: tuple[Collection[str], ...]) -> str:
+def _suggestion_text(name: str, known: tuple[Collection[str], ...]) -> str:
     return suggest(name, chain(*known))
 
 
@@ -134,8 +129,6 @@ class Scope:
         return text
 
 
-Compile = Callable[[str], "Template"]
-"""`compile_template`, or `refexplorer.spec.templates.template.compile_trusted`."""
 Evaluate = Callable[[Scope], Value]
 
 
@@ -447,92 +440,4 @@ def _no_else(scope: Scope) -> Value:
 
 
 def _is_defined(value: Value) -> bool:
-    return not isinstance(value, Undefined | jinja2.Undefined)
-
-
-_SANDBOX = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined)
-_UNDEFINED = re.compile(r"'(.+)' is undefined")
-_UNREAD_FORMAT = re.compile(r"%[^%]*?[(*]")
-
-
-def compiler_for(trusted: bool) -> Compile:
-    """Return how templates are compiled of a source that is trusted, or is not."""
-    return compile_trusted if trusted else compile_template
-
-
-@lru_cache(maxsize=4096)
-def compile_trusted(text: str) -> Template:
-    """Compile a jinja-str; what is not read by the whitelist is left to jinja2's sandbox."""
-    try:
-        template = compile_template(text)
-    except TemplateProblem as problem:
-        if problem.code == "template-limit":
-            raise
-    else:
-        if not any(map(_may_be_refused, syntax.every(template.forms))):
-            return template
-    return _compile_in_sandbox(text)
-
-
-def _may_be_refused(form: syntax.Form) -> bool:
-    """Say whether what was compiled may be refused when it is rendered."""
-    match form:
-        case syntax.Attribute():
-            return True
-        case syntax.Name(name) | syntax.Call(name):
-            return name in _SANDBOX.globals
-        case syntax.Printf(pattern):
-            return bool(_UNREAD_FORMAT.search(pattern))
-        case _:
-            return False
-
-
-def _compile_in_sandbox(text: str) -> Template:
-    try:
-        with as_template_problem():
-            used = frozenset(meta.find_undeclared_variables(_SANDBOX.parse(text)))
-            compiled = _SANDBOX.from_string(text)
-    except jinja2.UndefinedError as error:  # jinja2 computes what is constant as it compiles
-        raise _undefined(str(error), Scope()) from None
-    names = used - _SANDBOX.globals.keys()
-    part = Expression(syntax.Opaque(), partial(_render, compiled, used), names)
-    return Template(text, (part,), names, recipe=(compile_trusted, text))
-
-
-def _render(compiled: jinja2.Template, used: Collection[str], scope: Scope) -> Value:
-    pieces: list[str] = []
-    total = 0
-    try:
-        for piece in compiled.generate(_names(used, scope)):
-            total += len(piece)
-            if total > scope.limits.template_chars:
-                raise too_big(scope.limits, "The rendered text")
-            pieces.append(piece)
-    except jinja2.UndefinedError as error:
-        raise _undefined(str(error), scope) from None
-    return "".join(pieces)
-
-
-def _undefined(error: str, scope: Scope) -> TemplateProblem:
-    name = _UNDEFINED.fullmatch(error)
-    if name is not None:
-        return UndefinedName(name[1], scope.values, scope.templates)
-    message = f"This template cannot be evaluated: {error.rstrip('.')}."
-    return TemplateProblem("undefined-name", message)
-
-
-def _names(used: Collection[str], scope: Scope) -> dict[str, Value]:
-    """Return what the template names: numbers, texts, and templates that take arguments."""
-    names: dict[str, Value] = {}
-    for name in used:
-        if name in scope.templates and scope.templates[name].names:
-            names[name] = partial(_call, scope, name)
-        elif name in scope.templates or name in scope.values:
-            names[name] = scope.lookup(name)
-    return names
-
-
-def _call(scope: Scope, template: str, /, *unnamed: Value, **arguments: Value) -> str:
-    if unnamed:
-        raise unnamed_arguments(template)
-    return scope.call(template, arguments)
+    return not isinstance(value, Undefined)

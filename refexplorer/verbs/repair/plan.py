@@ -23,8 +23,7 @@ from refexplorer.formats.columns.table import Table, build_table
 from refexplorer.io.decode.codecs import is_installed
 from refexplorer.refset.opened_set import concatenated
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.keys import folders_above, prefix
-from refexplorer.spec.references import Inline, Range
+from refexplorer.spec.references import Inline, Range, folders_above, prefix
 from refexplorer.spec.zarr_metadata import DIMENSIONS, ArrayMeta
 from refexplorer.verbs.repair.law import DECODING, is_replaceable
 
@@ -220,8 +219,7 @@ class _Planner:
         numbers, counts = np.unique(rows[0], return_counts=True)
         if len(twice := numbers[counts > 1]):
             self.reasons[meta.path, f"several files claim {counted(len(twice), 'chunk')}"] = None
-        certain: np.ndarray = rows[:, ~np.isin(rows[0], twice)]
-        return certain
+        return rows[:, ~np.isin(rows[0], twice)]
 
     def _current(self, meta: ArrayMeta, numbers: np.ndarray) -> tuple[np.ndarray, list[str | None]]:
         """Return the row of each chunk, -1 without a reference, and the file it refers to."""
@@ -332,7 +330,7 @@ def _put(attributes: dict[str, Any], name: str, value: Any) -> None:
 
 def _change_v2(array: dict[str, Any], name: str, value: Any) -> None:
     if name == "filters":
-        filters = [{"id": _known(codec, 2), **settings} for codec, settings in value]
+        filters = [{"id": _known_codec(codec, 2), **settings} for codec, settings in value]
         array |= {"filters": filters or None, "compressor": None}
     else:
         array[_V2_NAMES.get(name, name)] = value
@@ -356,7 +354,7 @@ def _change_v3(array: dict[str, Any], fields: Mapping[str, Any]) -> None:
             array["chunk_grid"] = {"name": "regular", "configuration": {"chunk_shape": value}}
         elif name == "filters":
             filters = [
-                {"name": _known(f"numcodecs.{codec}", 3), "configuration": settings}
+                {"name": _known_codec(f"numcodecs.{codec}", 3), "configuration": settings}
                 for codec, settings in value
             ]
             array["codecs"] = [*filter(_is_bytes, array["codecs"]), *filters]
@@ -368,7 +366,7 @@ def _is_bytes(codec: Any) -> bool:
     return (codec if isinstance(codec, str) else codec.get("name")) in ("bytes", "endian")
 
 
-def _known(codec: str, zarr_format: int) -> str:
+def _known_codec(codec: str, zarr_format: int) -> str:
     if not is_installed(codec, zarr_format):
         raise NotWritableError(f"no codec that is installed here decodes the filter {codec}")
     return codec

@@ -17,8 +17,7 @@ from refexplorer.checks.states import CHUNK_TERMS, Rank
 from refexplorer.checks.terms import CheckTerms, ReadTerms
 from refexplorer.core.errors import HarmError, RefexplorerError
 from refexplorer.core.limits import check_expandable
-from refexplorer.core.masking import KEYS, masked
-from refexplorer.core.text import array_text, counted, escape, items, shown
+from refexplorer.core.text import KEYS, array_text, counted, escape, items, masked, shown
 from refexplorer.formats.columns.table import Table
 from refexplorer.io.access import allowed_names
 from refexplorer.refset.contents import Contents, internals
@@ -226,8 +225,7 @@ class Repair:
             "before": self.before.to_dict(),
             "after": self.after.to_dict(),
         }
-        seen: dict[str, Any] = masked(facts, KEYS)
-        return seen
+        return masked(facts, KEYS)
 
     def __repr__(self) -> str:
         return f"<Repair of {escape(self.source)!r}: {self.verdict}>"
@@ -415,4 +413,4 @@ def _set_of(refs: ReferenceSet, table: Table) -> ReferenceSet:
     )
     contents = Contents(OpenedSet(table), Findings())
     options = refs.storage_options
-    return ReferenceSet(source, contents, refs.limits, False, options, refs.allowed)
+    return ReferenceSet(source, contents, refs.limits, options, refs.allowed)

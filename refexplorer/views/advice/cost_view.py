@@ -29,8 +29,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.cells import code_of_measure
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
-from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.requests import Buffers, floats, job
+from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
 CELLS = 48
 """Most rows and most columns."""
@@ -64,8 +63,7 @@ def _means(values: np.ndarray) -> np.ndarray:
     """Return the means of at most `CELLS` equal blocks; the last may be shorter."""
     step = -(-len(values) // CELLS)
     starts = np.arange(0, len(values), step)
-    found: np.ndarray = np.add.reduceat(values, starts) / np.diff(starts, append=len(values))
-    return found
+    return np.add.reduceat(values, starts) / np.diff(starts, append=len(values))
 
 
 ARRAYS_LISTED = 500  # arrays that the menu lists
@@ -144,7 +142,7 @@ class CostView:
         costs = [*advice.opening[:_GROUPS]]
         costs += [cost for cost in advice.accesses if shown and cost.path == shown.path]
         if shown is not None and given:
-            costs.append(self._given(shown, given, connected))
+            costs.append(self._access_cost(shown, given, connected))
         return ReadingCosts(
             tuple(PLACES.values()),
             READERS,
@@ -200,7 +198,7 @@ class CostView:
             floats(cells)
         ]
 
-    def _given(self, array: ArrayMeta, text: str, place: Connection) -> AccessCost:
+    def _access_cost(self, array: ArrayMeta, text: str, place: Connection) -> AccessCost:
         part = parse_access(array, text)
         if isinstance(part, TasksOfArray) and part.chunk_count > _TASKS:
             raise RefexplorerError(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.io.decode.codecs import names_v2, registering, registration
 from refexplorer.io.reading.cf import decoding_attributes
 from refexplorer.io.reading.code import refs_text
 from refexplorer.refset.contents import internals
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
-CellLibrary = Literal["xarray", "hvplot", "zarr", "fsspec"]
+CellLibrary = Literal["xarray", "zarr"]
 _SCHEMES = {
     "greys": "Greys", "rdbu": "RdBu", "puor": "PuOr", "brbg": "BrBG", "sinebow": "hsv",
 }  # fmt: skip
@@ -57,13 +56,7 @@ def cell(
     library: CellLibrary,
 ) -> str:
     """Return a cell that reads a part of an array with one library and draws it."""
-    make = {
-        "xarray": _with_xarray,
-        "hvplot": _with_hvplot,
-        "zarr": _with_zarr,
-        "fsspec": _with_fsspec,
-    }[library]
-    return make(refs, array, look)
+    return {"xarray": _with_xarray, "zarr": _with_zarr}[library](refs, array, look)
 
 
 def _with_xarray(refs: ReferenceSet, array: ArrayMeta, look: PictureLook) -> str:
@@ -94,31 +87,6 @@ def _with_xarray(refs: ReferenceSet, array: ArrayMeta, look: PictureLook) -> str
         last = ["values.to_pandas()"]
     head = ["import matplotlib.colors"] if "matplotlib.colors" in last[0] else []
     return "\n".join([*head, opened.rstrip(), selected, *last]) + "\n"
-
-
-def _with_hvplot(refs: ReferenceSet, array: ArrayMeta, look: PictureLook) -> str:
-    """Return the cell for xarray with another last line: hvPlot draws what it reads."""
-    plain = replace(look, bar="linear")
-    *lines, last = _with_xarray(refs, array, plain).rstrip().splitlines()
-    if last.startswith(("values.plot(", "values.plot.line(")):
-        lines.insert(0, "import hvplot.xarray")
-        names = [(array.dimensions or ())[axis] for axis in look.drawn]
-        last = f"values.hvplot.line(x={names[-1]!r})"
-        if len(names) == 2 and look.mode == "lines":
-            last = f"values.hvplot.line(x={names[1]!r}, by={names[0]!r})"
-        elif len(names) == 2:
-            # a quadmesh draws cells of any size, which coordinates often have
-            last = f"values.hvplot.quadmesh(x={names[1]!r}, y={names[0]!r}, {_hv_colours(look)})"
-    return "\n".join([*lines, last]) + "\n"
-
-
-def _hv_colours(look: PictureLook) -> str:
-    given = [f"cmap={_SCHEMES.get(look.scheme, look.scheme)!r}"]
-    if None not in look.limits:
-        given.append(f"clim={look.limits!r}")
-    if look.bar == "log":
-        given.append("logz=True")
-    return ", ".join(given)
 
 
 def _keyword(names: Sequence[str], axis: int) -> str:
@@ -194,71 +162,6 @@ def _numbers(value: Any) -> list[float | int]:
     except ValueError:
         return []
     return found.tolist() if found.dtype.kind in "iuf" and found.ndim == 1 else []
-
-
-def _with_fsspec(refs: ReferenceSet, array: ArrayMeta, look: PictureLook) -> str:
-    if array.zarr_format != 2:
-        raise RefexplorerError(
-            "Chunks of Zarr format 3 are decoded by Zarr itself: copy the cell for Zarr instead."
-        )
-    if array.dtype.startswith("|O") or not _is_plain(array):
-        raise RefexplorerError(
-            f"Values of the type {array.dtype} are decoded by Zarr: copy the cell for Zarr instead."
-        )
-    index = tuple(
-        (part if isinstance(part, int) else part[0]) // max(chunk, 1)
-        for part, chunk in zip(look.parts, array.chunks, strict=True)
-    )
-    key = array.chunk_key(index)
-    if key not in refs:
-        raise RefexplorerError(
-            f"{key} has no reference, so there are no bytes to fetch: choose another part."
-        )
-    lines = refs.code(key).rstrip().splitlines()
-    for codec in reversed(_codecs(array)):
-        lines.append(f"data = numcodecs.get_codec({codec!r}).decode(data)")
-    order = array.metadata.get("order", "C")
-    fortran = ", order='F'" if order == "F" else ""
-    lines.append(
-        f"values = numpy.frombuffer(data, {array.dtype!r}).reshape({array.chunks}{fortran})"
-    )
-    inside = [
-        _within(part, at, chunk)
-        for part, at, chunk in zip(look.parts, index, array.chunks, strict=True)
-    ]
-    if inside:
-        lines.append(f"values = values[{', '.join(inside)}]")
-    lines += _decoding(array, look)
-    modules = sorted(
-        {found for name in names_v2(array.metadata) if (found := registering(name)) is not None}
-    )
-    lines = [*(f"import {module}" for module in modules), *lines]
-    at = next(n for n, line in enumerate(lines) if line.startswith("data = "))
-    lines[at:at] = [registration(module) for module in modules]
-    return _plotted(lines, look, array)
-
-
-def _codecs(array: ArrayMeta) -> list[dict[str, Any]]:
-    """Return the codecs in the order in which they were applied."""
-    filters = array.metadata.get("filters")
-    applied = [*(filters if isinstance(filters, list) else []), array.metadata.get("compressor")]
-    return [codec for codec in applied if isinstance(codec, dict)]
-
-
-def _is_plain(array: ArrayMeta) -> bool:
-    try:
-        return np.dtype(array.dtype).kind in "iufb"
-    except TypeError:
-        return False
-
-
-def _within(part: int | tuple[int, int, int], at: int, chunk: int) -> str:
-    """Write the places of a part inside of its first chunk."""
-    if isinstance(part, int):
-        return str(part - at * chunk)
-    start, stop, step = part
-    begin, end = start - at * chunk, min(stop - at * chunk, chunk)
-    return _index((begin, end, step))
 
 
 def _plotted(lines: list[str], look: PictureLook, array: ArrayMeta) -> str:

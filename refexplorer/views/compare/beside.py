@@ -43,7 +43,7 @@ def obstacle(left: ReadingModel, right: ReadingModel) -> str | None:
     if left.units != right.units:
         units = " and ".join(each.units or "none" for each in (left, right))
         return f"There is no difference: the units are not the same ({units})."
-    return _grids(_drawn(left), _drawn(right))
+    return _grids(_long_sides(left), _long_sides(right))
 
 
 def subtract(left: Numbers, right: Numbers) -> Numbers:
@@ -52,7 +52,9 @@ def subtract(left: Numbers, right: Numbers) -> Numbers:
         return right - left
 
 
-def _drawn(reading: ReadingModel) -> list[tuple[str, int, Sequence[float | None] | None]]:
+def _long_sides(
+    reading: ReadingModel,
+) -> list[tuple[str, int, Sequence[float | None] | None]]:
     """Return name, cells and coordinate of each dimension with more than one value."""
     known = [side.values for side in reading.coordinates]
     known += [None] * (len(reading.shape) - len(known))
@@ -99,8 +101,7 @@ def _integers(reading: ReadingModel, buffers: list[bytes]) -> np.ndarray:
     """Return the values of a reading of integers as such; 0 where nothing was fetched."""
     if len(buffers) > 1:
         return np.frombuffer(buffers[1], "<u8" if reading.value_type == "uint64" else "<i8")
-    found: np.ndarray = np.nan_to_num(np.frombuffer(buffers[0], "<f8")).astype(np.int64)
-    return found
+    return np.nan_to_num(np.frombuffer(buffers[0], "<f8")).astype(np.int64)
 
 
 class BesidePart(Struct, frozen=True):

@@ -38,8 +38,7 @@ from refexplorer.views.preview.values import (
 )
 from refexplorer.views.wire.context import FailureLog, ViewContext
 from refexplorer.views.wire.jobs import JobReport
-from refexplorer.views.wire.messages import Count, ReadOutcome, Real
-from refexplorer.views.wire.requests import Buffers, floats
+from refexplorer.views.wire.requests import Buffers, Count, ReadOutcome, Real, floats
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -128,7 +127,7 @@ def compare_chunk(
     sizes = tuple(map(len, places))
     steps = thinning(sizes)
     thin = tuple(slice(None, None, step) for step in steps)
-    shown = [_shown(each) for each in read]
+    shown = [_numbers_of(each) for each in read]
     numbers = [each for each in shown if each is not None]
     gap, difference = _difference(read)
     low, high = _span(numbers)
@@ -194,13 +193,13 @@ def _reference(refs: ReferenceSet, array: ArrayMeta | None, key: str, places: Re
         keys = [array.chunk_key(index) for index in islice(indices, _CHUNKS_NAMED + 1)]
     if len(keys) > _CHUNKS_NAMED:
         return f"in {', '.join(keys[:_CHUNKS_NAMED])}, …"
-    said = [_said(refs, each) for each in keys]
+    said = [_reference_text(refs, each) for each in keys]
     if keys != [key]:
         said = [f"{each}: {text}" for each, text in zip(keys, said, strict=True)]
     return "; ".join(said)
 
 
-def _said(refs: ReferenceSet, key: str) -> str:
+def _reference_text(refs: ReferenceSet, key: str) -> str:
     """Return the reference of a key in a few words, or that it is rejected."""
     return "rejected" if refs.rejection(key) is not None else reference_text(refs.get(key))[:_TEXT]
 
@@ -242,7 +241,7 @@ def _read(
     return _ReadSide(side_told, meant, ~np.isnan(fetched))
 
 
-def _shown(read: _ReadSide) -> ArrayValues | None:
+def _numbers_of(read: _ReadSide) -> ArrayValues | None:
     """Return the numbers of a side, NaN where nothing was fetched; None where it has none."""
     if read.meant is None or read.meant.numbers is None or read.fetched is None:
         return None
@@ -304,7 +303,12 @@ class OtherChunks:
         granted = (*other.allowed, *policy.granted, *(() if sets is None else sets.grants(other)))
         kept = self._kept
         if kept is None or kept[0] is not other or kept[1] != granted:
-            own = AccessPolicy(other.source.location, granted, served=policy.served)
+            own = AccessPolicy(
+                other.source.location,
+                granted,
+                served=policy.served,
+                endpoints=other.source.endpoints,
+            )
             targets = Targets(own, other.storage_options, other.limits)
             kept = other, granted, DecodedChunks(other, targets, FailureLog())
             self._kept = kept

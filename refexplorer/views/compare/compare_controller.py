@@ -21,8 +21,7 @@ from refexplorer.views.maps.chunk_map import ChangeKind, kinds_of
 from refexplorer.views.preview.values import DecodedChunks, load_array_libraries
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
-from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.requests import Buffers, job
+from refexplorer.views.wire.requests import Buffers, Count, job
 
 if TYPE_CHECKING:
     from refexplorer.refset.differences import KeyChange

@@ -13,8 +13,7 @@ from refexplorer.views.compare.compare_controller import ChangeRow, change_row
 from refexplorer.views.health.health_controller import GRANTS, reading_of, watched
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
-from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.requests import job
+from refexplorer.views.wire.requests import Count, job
 
 if TYPE_CHECKING:
     from refexplorer.verbs.repair.repairing import Repair

@@ -60,11 +60,13 @@ from refexplorer.views.text.positions import (
     window_of,
 )
 from refexplorer.views.wire.jobs import Jobs
-from refexplorer.views.wire.messages import Count, Event, SourceChanged
 from refexplorer.views.wire.requests import (
     Buffers,
+    Count,
+    Event,
     Message,
     Post,
+    SourceChanged,
     answer,
     bound,
     event,
@@ -277,7 +279,7 @@ class EditorController:
         """Show rows of the table."""
         start, n = max(start, 0), min(max(n, 0), ROWS)
         rows = self.window(start, start + n, reader)
-        return EntryPage(self.version, start, self._shown, tuple(rows))
+        return EntryPage(self.version, start, self._shown_count, tuple(rows))
 
     @request("notes")
     def notes(self) -> Remarks:
@@ -370,13 +372,7 @@ class EditorController:
         return taught()
 
     def opened(self) -> ReferenceSet:
-        """Return the set of the last good text.
-
-        Raises
-        ------
-        RefexplorerError
-            Before there was one.
-        """
+        """Return the set of the last good text."""
         if self._good is None:
             raise RefexplorerError("No valid text with keys was entered yet.")
         return self._good
@@ -431,14 +427,14 @@ class EditorController:
         self._found_diagnostics: list[EditorDiagnostic] | None = None
 
     def _changed(self) -> None:
-        self.post(*event(RowsChanged(self.version, self._shown)))
+        self.post(*event(RowsChanged(self.version, self._shown_count)))
 
     @property
     def _total(self) -> int:
         return 0 if self._good is None else self._good.count
 
     @property
-    def _shown(self) -> int:
+    def _shown_count(self) -> int:
         return 0 if self._table is None else self._table.total
 
     def _state(self) -> EditReply:
@@ -449,7 +445,7 @@ class EditorController:
             good=self._error is None,
             form=None if good is None else good.source.form,
             total=self._total,
-            shown=self._shown,
+            shown=self._shown_count,
             removed=0 if table is None else table.removed,
             removed_exactly=table is None or table.is_exact,
             window=self._window,

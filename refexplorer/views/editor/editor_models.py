@@ -10,7 +10,7 @@ from refexplorer.views.editor.editor_rows import EditorRow, Generator, TemplateF
 from refexplorer.views.editor.specification import CitedRule, ListedExercise
 from refexplorer.views.text.fixes import EditorDiagnostic, Fix
 from refexplorer.views.text.positions import Window
-from refexplorer.views.wire.messages import Count
+from refexplorer.views.wire.requests import Count
 
 
 class OtherAnswer(Struct, frozen=True):

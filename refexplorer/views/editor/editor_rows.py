@@ -31,7 +31,7 @@ from refexplorer.spec.references import (
 from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import compile_template, is_template
 from refexplorer.views.text.positions import TextPositions
-from refexplorer.views.wire.messages import SENT_AS, Count, named
+from refexplorer.views.wire.requests import SENT_AS, Count, named
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet

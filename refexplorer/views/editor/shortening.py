@@ -18,8 +18,7 @@ from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_models import Text, V0Text
 from refexplorer.views.wire.jobs import JobReport, go_on
-from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.requests import job, request
+from refexplorer.views.wire.requests import Count, job, request
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -136,10 +135,10 @@ def shortened(refs: ReferenceSet, text: str, report: JobReport) -> tuple[Shorter
     document = _shorter_text(found, text)
     size = found.size_before if document is None else len(document.encode("utf-8", "replace"))
     unread = sum(note.count for note in refs.diagnostics if note.code in _UNREAD)
-    return _told(replace(found, size_after=size), document is not None, unread), document
+    return _shorter(replace(found, size_after=size), document is not None, unread), document
 
 
-def _told(found: Inference, better: bool, unread: int) -> Shorter:
+def _shorter(found: Inference, better: bool, unread: int) -> Shorter:
     omitted = f" The content of {counted(unread, 'field')} that no reader knows is omitted."
     return Shorter(
         better,

@@ -18,8 +18,7 @@ from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import Expression, compile_template
 from refexplorer.verbs.codes import explain_code
 from refexplorer.verbs.opening import dialects
-from refexplorer.views.wire.messages import named
-from refexplorer.views.wire.requests import request
+from refexplorer.views.wire.requests import named, request
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet

@@ -28,15 +28,7 @@ _Made = TypeVar("_Made")
 
 
 class GivenAnswer:
-    """A text that was opened, and what is asked of it.
-
-    Parameters
-    ----------
-    text
-        The document.
-    refs
-        The set that it makes; opened if it is not given.
-    """
+    """A text that was opened, and what is asked of it."""
 
     def __init__(self, text: str, refs: ReferenceSet | None = None) -> None:
         self.text = text
@@ -46,8 +38,7 @@ class GivenAnswer:
     @cached_property
     def document(self) -> dict[str, Any]:
         """The document as a value."""
-        found: dict[str, Any] = json.loads(self.text)
-        return found
+        return json.loads(self.text)
 
     @property
     def is_v1(self) -> bool:
@@ -118,13 +109,7 @@ class GivenAnswer:
     def called(
         self, url: str, dimensions: Mapping[str, GivenRange]
     ) -> list[tuple[str, Reference | None]]:
-        """Open it with one URL more, once for each combination of values.
-
-        Returns
-        -------
-        list of tuple
-            The combination as text, and the reference; None where there is none.
-        """
+        """Open it with one URL more, once for each combination of values."""
         return self._once(lambda: self._called(url, dimensions), "call", url, dimensions)
 
     def _called(
@@ -153,8 +138,7 @@ class GivenAnswer:
         name = json.dumps(asked)
         if name not in self._made:
             self._made[name] = make()
-        made: _Made = self._made[name]
-        return made
+        return self._made[name]
 
 
 def _values(dimension: Any) -> Sequence[int]:
@@ -187,13 +171,7 @@ class OddReference(NamedTuple):
 def difference(
     found: ReferenceSet, wanted: ReferenceSet, bends: Sequence[int] = ()
 ) -> OddReference | None:
-    """Find the first reference of a set that is not as wanted.
-
-    Parameters
-    ----------
-    bends
-        Numbers of keys of the set that are looked at even where not all are.
-    """
+    """Find the first reference of a set that is not as wanted."""
     if wanted.count > _ALL and found.count != wanted.count:
         return OddReference(
             f"There are {found.count:,} keys, but there should be {wanted.count:,}."
@@ -202,7 +180,7 @@ def difference(
         reference = found.get(key)  # a key that a gen item makes may fail when it is looked at
         if reference is None:
             return OddReference(f"There is no key `{key}` yet.", key, is_missing=True)
-        said = _said(reference, wanted[key])
+        said = _difference_text(reference, wanted[key])
         if said is not None:
             return OddReference(f"`{key}`: {said}", key)
     more = bends if wanted.count > _ALL else ()
@@ -211,7 +189,7 @@ def difference(
             return OddReference(f"The key `{key}` is not part of the solution.", key)
         # keys that are also those of the solution were compared above, but for the bends
         reference = found.get(key) if more else None
-        said = None if reference is None else _said(reference, wanted[key])
+        said = None if reference is None else _difference_text(reference, wanted[key])
         if said is not None:
             return OddReference(f"`{key}`: {said}", key)
     if found.count > wanted.count:
@@ -231,7 +209,7 @@ def _looked_at(refs: ReferenceSet) -> Iterable[str]:
     return (key for n in (*ends, *numbers) for key in refs.keys_at(n, n + 1))
 
 
-def _said(found: Reference, right: Reference) -> str | None:
+def _difference_text(found: Reference, right: Reference) -> str | None:
     """Say in which part a reference is another one."""
     if isinstance(found, Inline) and isinstance(right, Inline):
         same = meaning(found.text) == meaning(right.text)

@@ -39,20 +39,11 @@ _TYPES = {dict: "object", list: "array", str: "string", bool: "boolean"}
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The first thing that does not hold.
-
-    Attributes
-    ----------
-    sentence
-        What is wrong.
-    hint
-        What to do, where it is known; may be empty.
-    where
-        A key or a JSON pointer in backquotes, or a place with its line; empty for the whole set.
-    """
+    """The first thing that does not hold."""
 
     sentence: str
-    hint: str = ""
+    hint: str = ""  # What to do, where it is known
+    # A key or a JSON pointer in backquotes, or a place with its line; empty for the whole set
     where: str = ""
 
 
@@ -70,18 +61,12 @@ def _faults(
     yield _same(answer.refs, solution.refs, answer.bends)
     for check in _CHECKS:
         yield check(answer, exercise.check, solution)
-    yield _kept(answer, exercise)
+    yield _check_kept(answer, exercise)
     yield _clean(answer.refs, solution.refs)
 
 
 def proven(folder: Path) -> tuple[Exercise, ...]:
-    """Return the exercises of a folder, each judged by its own answers.
-
-    Raises
-    ------
-    RefexplorerError
-        If there are none, or one of them is no exercise or does not hold to itself.
-    """
+    """Return the exercises of a folder, each judged by its own answers."""
     found = exercises_of(folder)
     for exercise in found:
         prove(exercise)
@@ -89,13 +74,7 @@ def proven(folder: Path) -> tuple[Exercise, ...]:
 
 
 def exercise_at(name: str) -> Exercise:
-    """Return the exercise of a name, or that of a file once it was judged by its own answers.
-
-    Raises
-    ------
-    RefexplorerError
-        If there is none of that name, or the file is no exercise or does not hold to itself.
-    """
+    """Return the exercise of a name, or that of a file once it was judged by its own answers."""
     if name.endswith(".toml"):
         found = read_exercise(Path(name))
         prove(found)
@@ -107,13 +86,7 @@ def exercise_at(name: str) -> Exercise:
 
 
 def prove(exercise: Exercise) -> None:
-    """Judge the texts of an exercise itself.
-
-    Raises
-    ------
-    RefexplorerError
-        If its start or a wrong answer passes, or its solution or a right one fails.
-    """
+    """Judge the texts of an exercise itself."""
     try:
         solution = GivenAnswer(exercise.solution)
     except RefexplorerError as error:
@@ -152,7 +125,7 @@ def _same(found: ReferenceSet, wanted: ReferenceSet, bends: Sequence[int] = ()) 
     reason = next(_serious(found), None) if odd.is_missing else None
     if reason is None:
         return Fault(odd.sentence, where=f"`{odd.key}`" if odd.key is not None else "")
-    return Fault(f"{odd.sentence} {reason.message}", reason.hint, _place(reason))
+    return Fault(f"{odd.sentence} {reason.message}", reason.hint, _place_text(reason))
 
 
 def _clean(found: ReferenceSet, wanted: ReferenceSet) -> Fault | None:
@@ -163,14 +136,14 @@ def _clean(found: ReferenceSet, wanted: ReferenceSet) -> Fault | None:
     """
     expected = {one.code for one in _serious(wanted)} | set(codes_of("arrays"))
     odd = next((one for one in _serious(found) if one.code not in expected), None)
-    return None if odd is None else Fault(odd.message, odd.hint, _place(odd))
+    return None if odd is None else Fault(odd.message, odd.hint, _place_text(odd))
 
 
 def _serious(refs: ReferenceSet) -> Iterator[Finding]:
     return (one for one in refs.diagnostics if one.severity != "info")
 
 
-def _place(found: Finding) -> str:
+def _place_text(found: Finding) -> str:
     line = "" if found.line is None else f"line {found.line}, column {found.column}: "
     return f"{line}`{found.pointer or '/'}`"
 
@@ -246,7 +219,7 @@ def _dimensions(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer
     return None
 
 
-def _written(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
+def _check_keys(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
     found = len(answer.refs.numbers("refs"))
     if check.written is None or found <= check.written:
         return None
@@ -307,7 +280,7 @@ _CHECKS: tuple[Callable[[GivenAnswer, ExerciseCheck, GivenAnswer], Fault | None]
     _urls,
     _items,
     _dimensions,
-    _written,
+    _check_keys,
     _kinds,
     _types,
     _values,
@@ -318,7 +291,7 @@ _CHECKS: tuple[Callable[[GivenAnswer, ExerciseCheck, GivenAnswer], Fault | None]
 """Asked once the references are those of the solution, in this order."""
 
 
-def _kept(answer: GivenAnswer, exercise: Exercise) -> Fault | None:
+def _check_kept(answer: GivenAnswer, exercise: Exercise) -> Fault | None:
     """Compare parts of the document with those of the text to begin with."""
     for part in exercise.check.keeps:
         documents = (json.loads(exercise.start), answer.document)

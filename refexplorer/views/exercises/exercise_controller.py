@@ -103,22 +103,7 @@ _UNJUDGED = Result(None, "", None)
 
 
 class ExercisesController(EditorController):
-    """The editor with a task beside it; what was written for each task is kept.
-
-    Parameters
-    ----------
-    name
-        The exercise to begin with; the first one by default.
-    solved
-        Names of those that were solved before.
-    offered
-        The exercises; those of this package by default.
-
-    Raises
-    ------
-    RefexplorerError
-        If there is no exercise of that name.
-    """
+    """The editor with a task beside it; what was written for each task is kept."""
 
     def __init__(
         self,
@@ -193,13 +178,7 @@ class ExercisesController(EditorController):
         return () if self._is_hidden and self._stage < TellingStage.HINT else super().diagnostics
 
     def choose(self, name: str) -> None:
-        """Open another exercise, with what was written for it before.
-
-        Raises
-        ------
-        RefexplorerError
-            If there is no exercise of that name.
-        """
+        """Open another exercise, with what was written for it before."""
         with self._lock:
             if name != self._exercise.name:
                 exercise = self._named(name)

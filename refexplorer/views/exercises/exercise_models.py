@@ -147,13 +147,7 @@ class Exercise(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 def read_exercise(path: Path) -> Exercise:
-    """Read one file.
-
-    Raises
-    ------
-    RefexplorerError
-        If it is no exercise; the text says what is wrong with it.
-    """
+    """Read one file."""
     try:
         fields: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
         for name in ("start", "solution", "given"):
@@ -176,13 +170,7 @@ def exercises() -> tuple[Exercise, ...]:
 
 
 def exercises_of(folder: Path) -> tuple[Exercise, ...]:
-    """Return the exercises of a folder, in the order of their file names.
-
-    Raises
-    ------
-    RefexplorerError
-        If there are none, or one of the files is no exercise.
-    """
+    """Return the exercises of a folder, in the order of their file names."""
     paths = sorted(folder.glob("*.toml"))
     if not folder.is_dir():
         raise RefexplorerError(

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import msgspec
 from msgspec import Struct
 
-from refexplorer.core.masking import masked, masked_text, may_have_secrets
-from refexplorer.core.text import counted
+from refexplorer.core.text import counted, masked, masked_text, may_have_secrets
 from refexplorer.io.access import AccessPolicy, StorageOptions, allowed_names
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.refset.contents import internals
@@ -25,22 +24,25 @@ from refexplorer.views.key.inspector import KeyShown, absent_item, item, surroun
 from refexplorer.views.key.key_details import KeyDetails
 from refexplorer.views.maps.chunk_map import ARRAYS_LISTED
 from refexplorer.views.registry import PARTS
-from refexplorer.views.tree.order import data_variables
-from refexplorer.views.tree.tree_controller import known_path
+from refexplorer.views.tree.tree_controller import data_variables, known_path
 from refexplorer.views.versions import VersionPicker, own_versions
 from refexplorer.views.wire.context import (
     FailureLog,
+    Note,
     RepositoryVersions,
     ViewContext,
     failure_log_of,
+    known,
+    notes,
 )
 from refexplorer.views.wire.jobs import JobReport, Jobs
-from refexplorer.views.wire.messages import Count, Event, SourceChanged
-from refexplorer.views.wire.notes import Note, known, notes
 from refexplorer.views.wire.requests import (
     Buffers,
+    Count,
+    Event,
     Message,
     Post,
+    SourceChanged,
     answer,
     bound,
     event,
@@ -173,7 +175,10 @@ class ExplorerController:
     ) -> None:
         self.references = refs
         self.policy = AccessPolicy(
-            refs.source.location, (*refs.allowed, *allowed_names(allow)), served=served
+            refs.source.location,
+            (*refs.allowed, *allowed_names(allow)),
+            served=served,
+            endpoints=refs.source.endpoints,
         )
         self.post: Post = nowhere
         self._selection = ""
@@ -226,10 +231,10 @@ class ExplorerController:
         with self._lock:
             self._take_turn()
             found = answer(self.answers, message, self._jobs)
-        return [(_seen(reply), attached) for reply, attached in found]
+        return [(_without_secrets(reply), attached) for reply, attached in found]
 
     def _post(self, message: Message, buffers: Buffers) -> None:
-        self.post(_seen(message), buffers)
+        self.post(_without_secrets(message), buffers)
 
     def close(self) -> None:
         """Stop what runs, and say no more: the view is gone."""
@@ -323,7 +328,7 @@ class ExplorerController:
         self._post(*event(FailuresChanged(array)))
 
 
-def _seen(message: Message) -> Message:
+def _without_secrets(message: Message) -> Message:
     """Return a message as people may see it."""
     is_plain = not may_have_secrets(msgspec.json.encode(message).decode())
     return message if is_plain else cast("Message", masked(message, _DATA))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -12,32 +13,88 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from refexplorer.core.errors import AccessError, LimitError, RefexplorerError
-from refexplorer.core.text import counted
+from refexplorer.core.text import counted, escape
 from refexplorer.io.earth import (
+    AffinePlaces,
     AxesPlaces,
     EarthPlaces,
-    Georeference,
     GridPlaces,
-    NoPlaceError,
     ProjectedPlaces,
-    array_folders,
-    georeference,
     parse_point,
 )
+from refexplorer.io.georeference import Georeference, NoPlaceError, array_folders, georeference
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.selection import Estimate, estimate_keys
+from refexplorer.refset.contents import internals
+from refexplorer.refset.conventions import finer_levels
 from refexplorer.spec.references import Base64, Inline
-from refexplorer.views.geo.points import index_of, place_of_label, point_parts
-from refexplorer.views.preview.regions import ChunkRuns, chunk_runs, chunks_touched, whole
+from refexplorer.views.preview.axes import labels_of
+from refexplorer.views.preview.regions import (
+    ChunkRuns,
+    chunk_runs,
+    chunks_touched,
+    names_of,
+    parse,
+    places_of,
+    whole,
+)
 from refexplorer.views.preview.values import DecodedChunks, Decoding, load_array_libraries, physical
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport
-from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.requests import Buffers, floats, job
+from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
+
+
+_LABEL = re.compile(r"([^\W\d][\w.-]*)\s*=\s*([^,;]+)")
+_INDEX = re.compile(r"(\[)?\s*(-?\d+(?:\s*,\s*-?\d+)*)\s*(?(1)\])")
+
+
+def point_parts(text: str) -> tuple[dict[str, str], str]:
+    """Return the labels by their dimensions, and what is left: a place, or an index."""
+    labels = {name: label.strip() for name, label in _LABEL.findall(text)}
+    return labels, _LABEL.sub("", text).strip(" ,;")
+
+
+def index_of(text: str, array: ArrayMeta) -> tuple[int, ...] | None:
+    """Return an index; None for what is a place: two numbers without brackets are one."""
+    found = _INDEX.fullmatch(text)
+    if found is None:
+        return None
+    numbers = [int(number) for number in found[2].split(",")]
+    if found[1] is None and (len(numbers) == 2 or len(numbers) != len(array.shape)):
+        return None
+    regions = parse(array, [str(number) for number in numbers])
+    return tuple(region[0] for region in regions)
+
+
+def place_of_label(
+    refs: ReferenceSet,
+    array: ArrayMeta,
+    name: str,
+    text: str,
+    chunks: DecodedChunks,
+    index: list[int],
+) -> int:
+    """Put the place that a label or an index selects into an index, and return its dimension."""
+    names = names_of(array)
+    if name not in names:
+        raise RefexplorerError(
+            f"{array.path or 'The root array'} has no dimension {escape(name)}: it has "
+            f"{', '.join(names)}."
+        )
+    axis = names.index(name)
+    texts = [str(at) for at in index]
+    texts[axis] = text
+
+    def named(place: int, label: str) -> range:
+        return places_of(label, names[place], labels_of(refs, array, place, chunks))
+
+    index[axis] = parse(array, texts, named)[axis][0]
+    return axis
+
 
 MOST = 2**23
 """Values of a coordinate: 2,900 by 2,900 of two dimensions, 64 MB each when decoded."""
@@ -46,7 +103,7 @@ MOST = 2**23
 def missing_cost(refs: ReferenceSet, found: Georeference, chunks: DecodedChunks) -> Estimate | None:
     """Return what reading the coordinates takes; None if all are in the set or here already."""
     keys: list[str] = []
-    for side in (found.y, found.x):
+    for side in found.sides:
         size = math.prod(side.shape)
         if size > MOST:
             raise LimitError(
@@ -63,14 +120,19 @@ def missing_cost(refs: ReferenceSet, found: Georeference, chunks: DecodedChunks)
     return estimate_keys(refs, keys)
 
 
-def places_of_array(found: Georeference, chunks: DecodedChunks, report: JobReport) -> EarthPlaces:
+def places_of_array(
+    array: ArrayMeta, found: Georeference, chunks: DecodedChunks, report: JobReport
+) -> EarthPlaces:
     """Read the coordinates."""
-    y, x = (_numbers(side, chunks, report) for side in (found.y, found.x))
+    if found.affine is not None:
+        shape = array.shape[found.rows], array.shape[found.columns]
+        return AffinePlaces(shape, found.affine, found.mapping)
+    y, x = (_numbers(side, chunks, report) for side in found.sides)
     if found.form == "axes":
         return AxesPlaces(y, x)
     if found.form == "grid":
         return GridPlaces(y, x)
-    units = found.x.attributes.get("units")
+    units = found.sides[1].attributes.get("units")
     return ProjectedPlaces(y, x, found.mapping or {}, units if isinstance(units, str) else "")
 
 
@@ -166,7 +228,8 @@ class MapController:
         if self._listed is None:
             found = []
             folders = array_folders(self._refs)
-            for path in self._refs.arrays()[:ARRAYS]:
+            finer = finer_levels(internals(self._refs).opened)
+            for path in [path for path in self._refs.arrays() if path not in finer][:ARRAYS]:
                 array = self._refs.array(path)
                 try:
                     georeference(self._refs, array, folders)
@@ -278,7 +341,7 @@ class MapController:
     def _places(self, array: ArrayMeta, found: Georeference, report: JobReport) -> EarthPlaces:
         if self._kept is None or self._kept[0] != array.path:
             load_array_libraries()
-            self._kept = array.path, places_of_array(found, self._chunks, report)
+            self._kept = array.path, places_of_array(array, found, self._chunks, report)
         return self._kept[1]
 
     def _array(self, path: str) -> ArrayMeta:

@@ -23,8 +23,7 @@ from refexplorer.views.health.health import ChunkHealth, HealthColumns
 from refexplorer.views.health.time_axes import TimeRange, TimeRanges
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import STOPPED, JobReport, go_on
-from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.requests import job, request
+from refexplorer.views.wire.requests import Count, job, request
 
 if TYPE_CHECKING:
     from refexplorer.checks.engine import AuditProgress, AuditWatch
@@ -296,8 +295,7 @@ def _noted(columns: HealthColumns) -> tuple[Sequence[int] | None, Sequence[int] 
 def _value(columns: HealthColumns, sort: HealthSort, place: int) -> int | None:
     if sort == "bytes":
         return columns.states.sizes[place]
-    counts: int | None = getattr(_counts(columns, place), sort)
-    return counts
+    return getattr(_counts(columns, place), sort)
 
 
 def _counts(columns: HealthColumns, place: int) -> HealthCounts:

@@ -20,8 +20,7 @@ from refexplorer.io.decode.steps import error_text, steps
 from refexplorer.io.reading.cf import decode_as_xarray
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.contents import internals
-from refexplorer.spec.keys import folders_above
-from refexplorer.spec.references import Base64, Inline
+from refexplorer.spec.references import Base64, Inline, folders_above
 from refexplorer.views.preview.values import cache_of
 
 if TYPE_CHECKING:
@@ -222,7 +221,7 @@ class TimeRanges:
         try:
             if (axis := self._axes.of(array)) is not None:
                 said = f"By the time coordinate `{axis.path}`."
-                return _found(np.nanmin(axis.times), np.nanmax(axis.times), "coordinate", said)
+                return _range_of(np.nanmin(axis.times), np.nanmax(axis.times), "coordinate", said)
         except UnknownTimesError as error:
             why = str(error).rstrip(".")
         if "target_index" not in vars(self._internals):
@@ -238,10 +237,10 @@ class TimeRanges:
         left = "; generated keys that were not evaluated may have others" if index.unlisted else ""
         said = f"By the dates in the names of {named}{left}. {why}."
         first, last = (each.astype("datetime64[us]").astype(np.int64) for each in span[:2])
-        return _found(float(first), float(last), "names", said)
+        return _range_of(float(first), float(last), "names", said)
 
 
-def _found(first: float, last: float, source: str, said: str) -> FoundRange:
+def _range_of(first: float, last: float, source: str, said: str) -> FoundRange:
     return FoundRange(int(first), TimeRange(_date(first), _date(last), source, said))  # type: ignore[arg-type]
 
 

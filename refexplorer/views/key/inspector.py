@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from refexplorer.core.errors import shorten
-from refexplorer.core.masking import secrets_among, without
+from refexplorer.core.text import secrets_among, shorten, without
 from refexplorer.formats.json.positions import Positions
 from refexplorer.io.access import AccessPolicy
 from refexplorer.io.decode.sizes import is_small, region
 from refexplorer.io.decode.steps import shard_layout
 from refexplorer.refset.contents import internals
-from refexplorer.spec.keys import NodeType
-from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
+from refexplorer.spec.references import Base64, Inline, Kind, NodeType, Range, Reference, Url
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.code.cells import code
 from refexplorer.views.preview.regions import ChunkRuns, chunk_runs
-from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.notes import Note, note, notes_about
+from refexplorer.views.wire.context import Note, note, notes_about
+from refexplorer.views.wire.requests import Count
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta

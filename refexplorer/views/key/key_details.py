@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from refexplorer.core.errors import AccessError, RefexplorerError
-from refexplorer.core.masking import without
+from refexplorer.core.text import without
 from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.failures import rejection_text
 from refexplorer.io.fetch.many import Advance, fetch_many
@@ -23,8 +23,7 @@ from refexplorer.views.preview.regions import parse
 from refexplorer.views.preview.values import load_array_libraries
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport
-from refexplorer.views.wire.messages import Count, ReadOutcome, Real
-from refexplorer.views.wire.requests import Buffers, floats, job, request
+from refexplorer.views.wire.requests import Buffers, Count, ReadOutcome, Real, floats, job, request
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -136,7 +135,7 @@ class KeyDetails:
     @job("code.cell")
     def write_cell(
         self,
-        library: Literal["xarray", "hvplot", "zarr", "fsspec"],
+        library: Literal["xarray", "zarr"],
         array: str,
         slices: tuple[str, ...],  # One for each dimension; an index for those that are not drawn
         # ``heatmap``, ``channel``, ``line``, ``lines``, ``table`` or ``statistics``

@@ -20,8 +20,7 @@ from refexplorer.refset.moves import CHANGES
 from refexplorer.verbs.differing import MARKS, Difference
 from refexplorer.views.wire.context import FailureLog, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
-from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.requests import Buffers, floats, job
+from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
 if TYPE_CHECKING:
     pass

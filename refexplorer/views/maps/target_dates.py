@@ -11,7 +11,7 @@ from msgspec import Struct
 from refexplorer.refset.contents import internals
 from refexplorer.views.health.time_axes import TimeAxes, TimeAxis, UnknownTimesError
 from refexplorer.views.preview.values import cache_of
-from refexplorer.views.wire.messages import Count, Real
+from refexplorer.views.wire.requests import Count, Real
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta

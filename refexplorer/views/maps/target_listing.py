@@ -19,7 +19,7 @@ from refexplorer.refset.search import GLOB_MARKS, Matcher
 from refexplorer.refset.targets import folders_of
 from refexplorer.views.maps.target_dates import DateFinder, TargetDates, bins_of
 from refexplorer.views.preview.regions import parse
-from refexplorer.views.wire.messages import Count, Real, named
+from refexplorer.views.wire.requests import Count, Real, named
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -186,7 +186,7 @@ class TargetListing:
             len(summary.arrays),
             *known,
             kind=None if facts is None or url is None else facts.kind_of(url),
-            date=None if np.isnat(date) else _shown(date),
+            date=None if np.isnat(date) else _date_text(date),
         )
 
     def _fold(self, found: _Ordered, fold: int) -> TargetRow:
@@ -355,6 +355,6 @@ def _places(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     return ranks, np.zeros(len(ranks), np.bool_)
 
 
-def _shown(date: np.datetime64) -> str:
+def _date_text(date: np.datetime64) -> str:
     """Return a date without a time of midnight, and without seconds that are none."""
     return str(date).removesuffix("T00:00:00").replace("T", " ").removesuffix(":00")

@@ -14,8 +14,7 @@ from refexplorer.checks.states import FileState
 from refexplorer.checks.targets_look import TargetsLook
 from refexplorer.checks.terms import CheckTerms
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.core.masking import masked_url
-from refexplorer.core.text import counted
+from refexplorer.core.text import counted, masked_url
 from refexplorer.formats.columns.arrow import numbers_of, text_column
 from refexplorer.refset.contents import internals
 from refexplorer.refset.target_layout import TargetLayout, TargetRange
@@ -25,8 +24,7 @@ from refexplorer.views.maps.target_dates import TargetDates
 from refexplorer.views.maps.target_listing import Known, TargetListing, TargetQuery, TargetRow
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
-from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.requests import Buffers, floats, job
+from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
 if TYPE_CHECKING:
     from refexplorer.checks.report import Report

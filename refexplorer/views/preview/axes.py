@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.decode.sizes import POINTER, is_small
-from refexplorer.io.earth import Direction, is_along
+from refexplorer.io.georeference import Direction, is_along
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.regions import (
@@ -32,7 +32,7 @@ from refexplorer.views.preview.values import (
     physical,
     value_text,
 )
-from refexplorer.views.wire.messages import Real
+from refexplorer.views.wire.requests import Real
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -123,13 +123,13 @@ def coordinate_texts(
     """Return for each dimension where its places are, with every digit; indices where not known."""
     found = []
     for side, part in itertools.zip_longest(sides_of(refs, array), places):
-        meant = None if side is None else _meant(side, chunks, Decoding())
+        meant = None if side is None else _read_physical(side, chunks, Decoding())
         known = None if meant is None or meant.numbers is None else meant.decoded[list(part)]
         found.append([str(at) for at in part] if known is None else [*map(value_text, known)])
     return found
 
 
-def _meant(side: ArrayMeta, chunks: DecodedChunks, decoding: Decoding) -> Physical | None:
+def _read_physical(side: ArrayMeta, chunks: DecodedChunks, decoding: Decoding) -> Physical | None:
     """Read a coordinate; a picture does without one that cannot be read."""
     try:
         found = chunks.read(side, whole(side))
@@ -148,7 +148,7 @@ def _along(
     chunks: DecodedChunks,
     decoding: Decoding,
 ) -> Coordinate:
-    meant = _meant(side, chunks, decoding)
+    meant = _read_physical(side, chunks, decoding)
     if meant is None or meant.numbers is None:
         return Coordinate(name, None)
     first, last = ends_of(part, size)

@@ -278,7 +278,7 @@ class Picture:
                 meant = self._meant(self._fill)
                 if meant.numbers is not None and meant.numbers.size:
                     self._blocks.fill(float(meant.numbers.flat[0]), meant.decoded.reshape(-1)[0])
-            message = self._failures[min(self._failures)] if self._failures else self._said()
+            message = self._failures[min(self._failures)] if self._failures else self._cell_text()
             reading = replace(self._known(), state=state, message=message)
             if state is ChunkState.FAILED:
                 return reading, []
@@ -367,7 +367,7 @@ class Picture:
         is_there = sides.done() and sides.exception() is None
         return replace(self._known(), coordinates=sides.result() if is_there else ())
 
-    def _said(self) -> str | None:
+    def _cell_text(self) -> str | None:
         """Say what a cell is where it is not one value."""
         if self._blocks.is_whole:
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
@@ -16,6 +17,8 @@ from refexplorer.io.decode.sizes import WHOLE_CHUNKS, Index, place_count
 from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.selection import Estimate, estimate_keys
 from refexplorer.io.reading.trace_value import trace_value
+from refexplorer.refset.contents import internals
+from refexplorer.refset.conventions import PyramidLevel, pyramids
 from refexplorer.spec.references import Base64, Inline, Kind, Range
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.code.cells import code_of_slices
@@ -59,14 +62,22 @@ from refexplorer.views.preview.values import (
 )
 from refexplorer.views.wire.context import ViewContext
 from refexplorer.views.wire.jobs import JobReport, unheard
-from refexplorer.views.wire.messages import Count, Event
-from refexplorer.views.wire.requests import Buffers, job, request
+from refexplorer.views.wire.requests import Buffers, Count, Event, Real, job, request
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
 _FORGOTTEN = Estimate(0, 0, (), "Show what was read before")
+
+
+class ArrayLevel(Struct, frozen=True):
+    """One resolution of a pyramid."""
+
+    array: str
+    sizes: tuple[Count, ...]
+    # Lengths of a cell along y and x in the units of the CRS; null where that is not said
+    resolution: tuple[Real, Real] | None
 
 
 class Plan(Struct, frozen=True):
@@ -88,6 +99,8 @@ class Plan(Struct, frozen=True):
     # What has to be allowed before it may be read, such as ``s3://bucket``; empty where this page
     # may not read it at all; null where it may be read by now, so that a picture need not ask
     grant: str | None = None
+    # All resolutions of the array, if it is a level of a pyramid (`multiscales`), the finest first
+    levels: tuple[ArrayLevel, ...] = ()
 
 
 def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks) -> Plan:
@@ -149,13 +162,13 @@ def preview(
     blank = replace(blank, chunks=counts_of(found.states), lost=tuple(lost_of(found.states)))
     if found.values is None:
         return replace(blank, message=found.message), []
-    reading, buffers = _shown(array, places, found, decoding, blank)
+    reading, buffers = _thinned_reading(array, places, found, decoding, blank)
     thin = tuple(range(*part) for part in reading.region)
     sides = tuple(coordinates_of(refs, array, thin, chunks, decoding))
     return replace(reading, coordinates=sides, seconds=perf_counter() - started), buffers
 
 
-def _shown(
+def _thinned_reading(
     array: ArrayMeta, places: Region, found: Reading, decoding: Decoding, blank: ReadingModel
 ) -> tuple[ReadingModel, list[bytes]]:
     """Return the reading with its summary, which is of all values, and the thinned values."""
@@ -305,13 +318,21 @@ class PreviewReader:
             # it takes a while, and who looks at an array is about to read it
             self._jobs.aside(load_array_libraries)
         else:
-            places = self._asked(meta, slices, index)
+            places = self._region(meta, slices, index)
         found = plan(self._refs, meta, places, self.chunks)
         if any(target.startswith("http") for target in found.estimate.targets):
             self._jobs.aside(load_http)
         if shown:
             self._show(meta, places, is_here=found.estimate.bytes == 0)
-        return Planned(replace(found, grant=self._grant(meta, places)))
+        levels = tuple(
+            ArrayLevel(each.array.path, each.array.shape, each.resolution)
+            for each in self._pyramids.get(array, ())
+        )
+        return Planned(replace(found, grant=self._grant(meta, places), levels=levels))
+
+    @cached_property
+    def _pyramids(self) -> dict[str, list[PyramidLevel]]:
+        return pyramids(internals(self._refs).opened)
 
     def _grant(self, array: ArrayMeta, places: Region) -> str | None:
         """Return what has to be allowed before a part may be read; None if nothing has to."""
@@ -360,7 +381,7 @@ class PreviewReader:
     ) -> tuple[WasRead, Buffers]:
         """Read a part of an array; without slices and index, the whole."""
         meta = self._array(array)
-        places = self._asked(meta, slices, index)
+        places = self._region(meta, slices, index)
         if not ahead:
             named, granted = slices_text(meta, places), self._targets.policy.granted
             self._did(code_of_slices(self._refs, array, named, granted))
@@ -528,7 +549,7 @@ class PreviewReader:
         except KeyError:
             raise RefexplorerError(f"There is no array at {path!r}.") from None
 
-    def _asked(self, array: ArrayMeta, texts: Sequence[str] | None, index: Index | None) -> Region:
+    def _region(self, array: ArrayMeta, texts: Sequence[str] | None, index: Index | None) -> Region:
         if texts is not None:
             return self._places(array, texts)
         return whole(array) if index is None else of_chunk(array, index)

@@ -20,7 +20,7 @@ from refexplorer.views.preview.regions import (
     names_of,
     slices,
 )
-from refexplorer.views.wire.messages import Count, ReadOutcome, named
+from refexplorer.views.wire.requests import Count, ReadOutcome, named
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta

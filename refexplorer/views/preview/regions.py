@@ -19,7 +19,7 @@ from refexplorer.io.decode.sizes import (
     place_count,
     region,
 )
-from refexplorer.views.wire.messages import Count
+from refexplorer.views.wire.requests import Count
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta

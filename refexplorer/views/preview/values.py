@@ -140,7 +140,7 @@ class DecodedChunks:
         is_here = all(self.holds(array.path, index) for index in indices)
         is_news, told = False, monotonic()
         try:
-            for done, found in enumerate(self._found(array, indices, report), 1):
+            for done, found in enumerate(self._kept_chunks(array, indices, report), 1):
                 is_news |= self._is_news(array, found)
                 yield found
                 is_last = done == len(indices) and not is_here
@@ -153,7 +153,7 @@ class DecodedChunks:
             if is_news:
                 self._failure_log.tell(array.path)
 
-    def _found(
+    def _kept_chunks(
         self, array: ArrayMeta, indices: Sequence[Index], report: JobReport
     ) -> Iterator[Reading]:
         held = {index: self.cache.get(array.path, index) for index in indices}

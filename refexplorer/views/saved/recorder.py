@@ -11,8 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from refexplorer.views.wire.messages import to_wire
-from refexplorer.views.wire.requests import Bound, Buffers, Message, question
+from refexplorer.views.wire.requests import Bound, Buffers, Message, question, to_wire
 
 _LEVEL = 6
 """Level 9 takes four times as long for 2.5 % less."""

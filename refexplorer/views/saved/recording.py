@@ -364,11 +364,11 @@ def _record_items(
             continue
         item = {name: value for name, value in shown["item"].items() if value is not None}
         if item.get("array") is not None:
-            item["array"] = _place(arrays, recording.arrays, item["array"]["path"], item["array"])
+            item["array"] = _code_of(arrays, recording.arrays, item["array"]["path"], item["array"])
         explained = None if item.get("kind") is None else recorder.ask("key.explain", path=path)[0]
         code = recorder.ask("key.code", path=path)[0]
         text = str(code.get("code", "")).replace(repr(path), "\0")
-        told = _place(codes, recording.codes, text, text) if "code" in code else code
+        told = _code_of(codes, recording.codes, text, text) if "code" in code else code
         recording.items.append([path, item, explained, told])
         if item.get("kind") in HELD and recording.packer.size - before < _HELD_BYTES:
             recorder.keep("key.bytes", path=path, start=0, n=_BLOCK)
@@ -378,7 +378,7 @@ def _record_items(
     report(len(paths), len(paths))
 
 
-def _place(places: dict[str, int], kept: list[Any], name: str, value: Any) -> int:
+def _code_of(places: dict[str, int], kept: list[Any], name: str, value: Any) -> int:
     """Return where a value is kept, which is kept once for each name."""
     if name not in places:
         places[name] = len(kept)

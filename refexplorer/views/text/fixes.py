@@ -19,8 +19,8 @@ from refexplorer.formats.json.positions import TEXT
 from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.findings import pointer
 from refexplorer.views.text.positions import TextPositions
-from refexplorer.views.wire.messages import SENT_AS
-from refexplorer.views.wire.notes import SHOWN, Note, note
+from refexplorer.views.wire.context import SHOWN, Note, note
+from refexplorer.views.wire.requests import SENT_AS
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet

@@ -17,14 +17,14 @@ import numpy as np
 import pyarrow.compute as pc
 from msgspec import Struct
 
-from refexplorer.core.errors import LimitError, shorten
+from refexplorer.core.errors import LimitError
+from refexplorer.core.text import shorten
 from refexplorer.formats.columns.chunk_names import natural
 from refexplorer.refset.contents import internals
 from refexplorer.refset.moves import CHANGES
 from refexplorer.refset.targets import TargetIndex
 from refexplorer.refset.tree import Folder, Node
-from refexplorer.spec.keys import NodeType, folders_above, prefix
-from refexplorer.spec.references import Kind
+from refexplorer.spec.references import Kind, NodeType, folders_above, prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.verbs.differing import Difference
 from refexplorer.views.health.health import (
@@ -36,7 +36,7 @@ from refexplorer.views.health.health import (
 )
 from refexplorer.views.key.inspector import origin_of
 from refexplorer.views.maps.chunk_map import WORDS
-from refexplorer.views.wire.messages import Count
+from refexplorer.views.wire.requests import Count
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -96,13 +96,13 @@ class ChangedKeys:
 
     def nodes(self, path: str, first: int, last: int) -> Iterable[Node]:
         """Return some children."""
-        return [self._told(node) for node in self._tree.nodes(path, first, last)]
+        return [self._whole_node(node) for node in self._tree.nodes(path, first, last)]
 
     def place(self, path: str) -> tuple[str, int]:
         """Return where a path is shown."""
         return self._tree.place(path)
 
-    def _told(self, node: Node) -> Node:
+    def _whole_node(self, node: Node) -> Node:
         """Return what the sets themselves say of a row: of folders the tree knows a part alone."""
         for side, origin in ((self._found.after, None), (self._found.before, REMOVED)):
             try:

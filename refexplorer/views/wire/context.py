@@ -8,28 +8,30 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary, WeakMethod
 
+from msgspec import Struct
+
+from refexplorer.core.errors import LimitError
+from refexplorer.core.text import shorten
 from refexplorer.io.decode.sizes import Index
 from refexplorer.io.fetch.targets import Targets
+from refexplorer.refset.contents import internals
+from refexplorer.spec.codes import CODES, Severity
+from refexplorer.spec.references import folders_above
 from refexplorer.views.compared import Comparison
 from refexplorer.views.wire.jobs import Jobs
-from refexplorer.views.wire.requests import nowhere
+from refexplorer.views.wire.requests import Count, nowhere
 
 if TYPE_CHECKING:
     from refexplorer.formats.icechunk.history import RepositoryListing
+    from refexplorer.spec.findings import Finding
     from refexplorer.verbs.referenceset import ReferenceSet
 
 
 class FailureLog:
-    """Which chunks of one set were read, and which failed, when they were tried last.
-
-    Attributes
-    ----------
-    version
-        Changes with what is known.
-    """
+    """Which chunks of one set were read, and which failed, when they were tried last."""
 
     def __init__(self) -> None:
-        self.version = 0
+        self.version = 0  # Changes with what is known
         self._failed: dict[str, dict[Index, str]] = {}
         self._read: dict[str, set[Index]] = {}
         self._watchers: list[WeakMethod[Callable[[str], None]]] = []
@@ -109,43 +111,116 @@ def _nothing(code: str) -> None:
 
 @dataclass(frozen=True)
 class ViewContext:
-    """The common ground of the controllers of an explorer.
-
-    Attributes
-    ----------
-    references
-        The opened set.
-    targets
-        Reads what keys refer to; its policy says what may be read.
-    comparison
-        The set that this one is compared with.
-    failure_log
-        Which chunks failed in this session.
-    jobs
-        Runs what takes long, in threads.
-    lock
-        Held while a request is answered at once.
-    did
-        Called with the Python that does what a person did.
-    show
-        Shows another set in place of this one, from any thread; None where the host cannot.
-    versions
-        Reads the versions of the repository that the set is one of; None where there are none, or
-        whoever looks may not read them.
-    can_write
-        Whether who looks may write files on this machine.
-    edit
-        Shows where a key comes from in an editor; None where there is none beside the explorer.
-    """
+    """The common ground of the controllers of an explorer."""
 
     references: ReferenceSet
-    targets: Targets
-    comparison: Comparison
+    targets: Targets  # Reads what keys refer to; its policy says what may be read
+    comparison: Comparison  # The set that this one is compared with
     failure_log: FailureLog = field(default_factory=FailureLog)
     jobs: Jobs = field(default_factory=lambda: Jobs(nowhere))
+    # Held while a request is answered at once
     lock: threading.RLock = field(default_factory=threading.RLock)
-    did: Callable[[str], None] = _nothing
+    did: Callable[[str], None] = _nothing  # Called with the Python that does what a person did
+    # Shows another set in place of this one, from any thread; None where the host cannot
     show: Callable[[ReferenceSet], None] | None = None
+    # None where the set has no versions, or whoever looks may not read them
     versions: RepositoryVersions | None = None
-    can_write: bool = True
+    can_write: bool = True  # Whether who looks may write files on this machine
+    # Shows where a key comes from in an editor; None where there is none beside the explorer
     edit: Callable[[str], None] | None = None
+
+
+SHOWN = 200
+"""Notes that one answer carries; their full number travels beside them."""
+SOON = 100_000
+"""Keys of a set that is gone through at once; what is odd about a larger one is said later."""
+
+
+class Note(Struct, frozen=True):
+    """A diagnostic."""
+
+    code: str
+    severity: Severity
+    meaning: str  # What all diagnostics of the code have in common
+    message: str
+    hint: str | None
+    pointer: str  # Into the document; cut
+    line: int | None
+    column: int | None
+    count: Count
+    key: str | None  # What of the tree is nearest to the place; a rejected key itself
+
+
+def known(refs: ReferenceSet) -> tuple[Finding, ...] | None:
+    """Return the diagnostics of a set, or None where finding them would hold up the first look."""
+    is_known = refs.count <= SOON or "diagnostics" in vars(refs)
+    return refs.diagnostics if is_known else None
+
+
+def notes(refs: ReferenceSet) -> tuple[Note, ...]:
+    """Return the first notes of a set."""
+    return tuple(note(refs, diagnostic) for diagnostic in refs.diagnostics[:SHOWN])
+
+
+def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note, ...] | None:
+    """Return the notes about a key, about the metadata of an array, or about the item that made it.
+
+    None as long as those of the whole set are not known.
+    """
+    inside = {
+        f"{path}/{name}".lstrip("/") for name in (".zarray", ".zattrs", ".zgroup", "zarr.json")
+    }
+    item = f"/{origin.replace('[', '/').rstrip(']')}" if origin and "[" in origin else None
+    found = []
+    if (diagnostics := known(refs)) is None:
+        return None
+    for diagnostic in diagnostics:
+        is_item = item is not None and f"{diagnostic.pointer}/".startswith(f"{item}/")
+        if is_item or diagnostic.key == path or diagnostic.key in inside:
+            found.append(note(refs, diagnostic))
+    return tuple(found[:SHOWN])
+
+
+def note(refs: ReferenceSet, diagnostic: Finding) -> Note:
+    """Return the model of a diagnostic, with what the tree has that is nearest to its place."""
+    return Note(
+        diagnostic.code,
+        diagnostic.severity,
+        CODES[diagnostic.code].meaning,
+        diagnostic.message,
+        diagnostic.hint or None,
+        shorten(diagnostic.pointer),
+        diagnostic.line,
+        diagnostic.column,
+        diagnostic.count,
+        _nearest(refs, diagnostic),
+    )
+
+
+def _nearest(refs: ReferenceSet, diagnostic: Finding) -> str | None:
+    """Return the key of a diagnostic, the first of its gen item, or what it is below."""
+    key = diagnostic.key
+    if key is None:
+        return _first_of_item(refs, diagnostic.pointer)
+    try:
+        if key in refs:
+            return key
+    except LimitError:  # of a gen item of which no key can be looked up
+        return None
+    # one that is too long is not sent: it may have any length
+    if diagnostic.code != "key-too-long" and internals(refs).opened.rejection(key) is not None:
+        return key
+    for folder in filter(None, folders_above(key)):
+        try:
+            return refs.node(folder).path
+        except KeyError:
+            continue
+    return None
+
+
+def _first_of_item(refs: ReferenceSet, pointer: str) -> str | None:
+    _, *parts = pointer.split("/")
+    if len(parts) < 2 or parts[0] != "gen":
+        return None
+    numbers = refs.numbers(f"gen[{parts[1]}]")
+    return next(iter(refs.keys_at(numbers.start, numbers.start + 1)), None) if numbers else None

@@ -13,8 +13,17 @@ from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.fetch.background import stoppable
-from refexplorer.views.wire.messages import Done, Event, JobProgress
-from refexplorer.views.wire.requests import Buffers, Post, answered, event, failure, request
+from refexplorer.views.wire.requests import (
+    Buffers,
+    Done,
+    Event,
+    JobProgress,
+    Post,
+    answered,
+    event,
+    failure,
+    request,
+)
 
 JobReport = Callable[[int | None, int | None, str], bool]
 """Called with what is done, how much there is (None: not known), and both in words; False stops."""
@@ -37,13 +46,7 @@ def unheard(done: int | None, of: int | None, label: str) -> bool:
 
 
 def go_on(report: JobReport, done: int | None, of: int | None, label: str) -> None:
-    """JobReport the next step of work that cannot be left in the middle of one.
-
-    Raises
-    ------
-    RefexplorerError
-        If it was stopped.
-    """
+    """Report the next step of work that cannot be left in the middle of one."""
     if not report(done, of, label):
         raise RefexplorerError(STOPPED)
 
@@ -65,13 +68,7 @@ class _Job:
 
 
 class _Slots:
-    """Bounds the jobs of all views together; views that wait get their turns one after the other.
-
-    Parameters
-    ----------
-    most
-        Jobs that run at a time.
-    """
+    """Bounds the jobs of all views together; views that wait take turns."""
 
     def __init__(self, most: int) -> None:
         self._lock = threading.Lock()
@@ -109,15 +106,7 @@ _slots = _Slots(MOST_IN_PROCESS)
 
 
 class Jobs:
-    """Runs watched work and posts its progress and its answer.
-
-    Parameters
-    ----------
-    post
-        Sends a message, from any thread.
-    at_once
-        Run it in the thread that asks instead.
-    """
+    """Runs watched work and posts its progress and its answer."""
 
     events = (JobProgress,)
 
@@ -134,13 +123,7 @@ class Jobs:
         self._post(event(said)[0], buffers)
 
     def start(self, number: str | None, work: Watched, is_in_turn: bool = False) -> None:
-        """Answer the request of an id later; in turn when those before it are done.
-
-        Raises
-        ------
-        RefexplorerError
-            If too many wait already.
-        """
+        """Answer the request of an id later; in turn when those before it are done."""
         self._add(_Job(number, work, is_in_turn=is_in_turn))
 
     def aside(self, work: Callable[[], object]) -> None:

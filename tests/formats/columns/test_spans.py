@@ -74,7 +74,7 @@ def test_a_test_is_asked_once_for_texts_that_are_alike(texts: list[str]) -> None
 @given(numbers)
 def test_numbers_are_those_of_json(texts: list[str]) -> None:
     wanted = [LARGEST.fullmatch(text) for text in texts]
-    values, good = spans_of(texts).spaced_numbers()
+    values, good = spans_of(texts).trimmed().numbers()
     assert good.tolist() == [match is not None for match in wanted]
     assert values[good].tolist() == [int(match[1]) for match in wanted if match]
 

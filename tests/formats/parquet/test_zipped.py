@@ -12,9 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import h5py
 import numpy as np
 import pytest
+from fsspec.implementations.reference import LazyReferenceMapper
 
 import refexplorer as rx
 from refexplorer.io.access import AccessPolicy
@@ -82,6 +84,19 @@ def test_on_the_command_line(folder: Path) -> None:
     ran = run("verify", folder / "store.parq.zip")
     assert (ran.status, ran.err) == (0, "")
     assert ran.out.startswith("store.parq.zip: the same as its files")
+
+
+def test_fsspec_is_run_on_it(folder: Path) -> None:
+    packed = folder / "store.parq.zip"
+    verdict = rx.dialects(packed)["fsspec (default)"]
+    assert (verdict.is_run, verdict.outcome) == (True, "same")
+    url = f"zip://store.parq::{packed}"
+    assert any(url in note for note in verdict.notes)
+    files, place = fsspec.core.url_to_fs(url)
+    assert "x/.zarray" in LazyReferenceMapper(place, fs=files, engine="pyarrow")
+    assert run("dialects", packed).status == 0
+    (folder / "root.zip").write_bytes(archive(members(folder, "")))
+    assert rx.dialects(folder / "root.zip")["fsspec (default)"].outcome == "same"
 
 
 def test_of_a_server_and_for_a_visitor(folder: Path) -> None:

@@ -106,7 +106,9 @@ def test_unreadable_source_is_one_sentence(
     if text is not None:
         path.write_text(text)
     ran = run(command, path, "--json")
-    assert (ran.status, ran.out) == (2, "")
+    document = json.loads(ran.out)
+    assert (ran.status, document["status"], document["schema"]) == (2, 2, 1)
+    assert document["error"] in ran.err
     assert len(ran.err.splitlines()) == 1
     assert "set.json" in ran.err
     assert word in ran.err.lower()
@@ -226,7 +228,8 @@ def test_find_lists_keys_and_json_holds_them(demo: Path) -> None:
     assert json.loads(found)["keys"] == ["lat/0", "wind_lat/0", "wind_lon/0"]
     for form in ([], ["--json"]):
         wrong = run("find", demo / "sst.v1.json", "(", "--mode", "regex", *form)
-        assert (wrong.status, wrong.out) == (2, "")
+        assert wrong.status == 2
+        assert (json.loads(wrong.out)["error"] in wrong.err) if form else (wrong.out == "")
         assert "not a valid regular expression" in wrong.err
 
 

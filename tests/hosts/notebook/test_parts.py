@@ -29,8 +29,8 @@ def test_each_opens_what_open_references_takes(name: str) -> None:
     widget = PARTS[name]({"a": "text"}, selection="a")
     assert list(widget.references) == ["a"]
     assert widget.code == "refs['a']"
-    with pytest.raises(TypeError, match=rf"{name}\(\) has no option 'trustd'.*'trusted'"):
-        PARTS[name]({"a": "text"}, trustd=True)
+    with pytest.raises(TypeError, match=rf"{name}\(\) has no option 'limts'.*'limits'"):
+        PARTS[name]({"a": "text"}, limts=None)
 
 
 def test_selection_is_linked() -> None:

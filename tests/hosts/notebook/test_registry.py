@@ -24,8 +24,7 @@ from refexplorer.views.registry import (
 )
 from refexplorer.views.saved.recording import record
 from refexplorer.views.wire.context import ViewContext
-from refexplorer.views.wire.messages import Count
-from refexplorer.views.wire.requests import bound, operations, request
+from refexplorer.views.wire.requests import Count, bound, operations, request
 from tests.helpers import wire
 
 FRONTEND = Path(rx.__file__).parent / "frontend" / "src"

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import refexplorer as rx
 from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import Scope, compile_template
 
@@ -96,68 +95,6 @@ def test_what_could_do_harm_is_refused_by_name(text: str, code: str) -> None:
         render(text, i=7)
     assert refusal.value.code == code
     assert str(refusal.value).endswith(".")
-
-
-def test_a_trusted_source_may_use_the_sandbox() -> None:
-    document = {
-        "version": 1,
-        "templates": {"f": "{% for n in range(3) %}{{ c }}{{ n }}{% endfor %}", "u": "h"},
-        "refs": {
-            "a": ["{{ f(c='x') }}"],
-            "b": ["{{ u.upper() }}"],
-            "c": ["{{ u.__class__ }}"],
-            "d": ["{% for n in range(99999) %}{{ u }}{% endfor %}"],
-            "e": ["{% for n in [1] %}{{ nope }}{% endfor %}"],
-        },
-        "gen": [{"key": "{{ '%d'|format(i)|center(5) }}", "url": "h", "dimensions": {"i": [7]}}],
-    }
-    assert not rx.open_references(document).to_v0()
-    refs = rx.open_references(document, trusted=True)
-    assert refs.to_v0() == {"a": ["x0x1x2"], "b": ["H"], "  7  ": ["h"]}
-    errors = [found for found in refs.diagnostics if found.severity == "error"]
-    assert {found.pointer: found.code for found in errors} == {
-        "/refs/c": "bad-template",
-        "/refs/d": "template-limit",
-        "/refs/e": "undefined-name",
-    }
-    assert refs.explain("a").reference == rx.Url("x0x1x2")
-
-
-TRUSTED = [
-    ("{{ range(3) | join }}", "012"),
-    ("{{ dict(a=u)['a'] }}", "h"),
-    ("{{ [1, 2] | join('-', attribute='real') }}", "1-2"),
-    ("{{ 2.7 | round(method='floor') }}{{ 2.7 | round(0, 'floor') }}", "2.02.0"),
-    ("{{ '%(a)s' % {'a': u} }}{{ '%*d' % (3, 1) }}", "h  1"),
-    ("{{ 7 is divisibleby(num=7) }}{{ range is defined }}", "TrueTrue"),
-    ("{{ f(c=1) }}{% set a = 2 %}{{ a }}", "c12"),
-]
-
-
-@pytest.mark.parametrize(("text", "rendered"), TRUSTED)
-def test_the_sandbox_renders_all_that_is_not_read_here(text: str, rendered: str) -> None:
-    document = {"version": 1, "templates": {"u": "h", "f": "c{{c}}"}, "refs": {"a": [text]}}
-    assert rx.open_references(document, trusted=True).to_v0() == {"a": [rendered]}
-
-
-UNTRUE = [
-    ("{{ u | nofilter }}", "bad-template", "No filter named 'nofilter'"),
-    ("{{ u + }}", "bad-template", "cannot be parsed"),
-    ("{% set a = f(1) %}{{ a }}", "bad-template", "must be passed by name"),
-    ("{% set a = [1][5] %}{{ a }}", "undefined-name", "has no element 5"),
-    ("{% set a = [1] %}{{ u.nope }}", "undefined-name", "has no attribute 'nope'"),
-    ("{{ 1 if 'a'.nope else 2 }}", "undefined-name", "has no attribute 'nope'"),
-    ("{% set a = nope %}{{ a }}", "undefined-name", "`nope` is not defined"),
-    ("{% include 'x' %}", "bad-template", "cannot be evaluated"),
-]
-
-
-@pytest.mark.parametrize(("text", "code", "said"), UNTRUE)
-def test_what_fails_in_the_sandbox_is_a_finding(text: str, code: str, said: str) -> None:
-    document = {"version": 1, "templates": {"u": "h", "f": "c{{c}}"}, "refs": {"a": [text]}}
-    (found,) = rx.open_references(document, trusted=True).diagnostics
-    assert (found.code, found.pointer) == (code, "/refs/a")
-    assert said in found.message
 
 
 def test_an_undefined_name_suggests_the_nearest() -> None:

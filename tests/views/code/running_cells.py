@@ -30,14 +30,6 @@ def of_matplotlib() -> dict[str, Any]:
     return found
 
 
-def of_hvplot(drawn: Any) -> dict[str, Any]:
-    """Say what is in an element of HoloViews."""
-    if type(drawn).__name__ == "QuadMesh":
-        return {"cells": drawn.dimension_values(2, flat=False), "lines": []}
-    curves = list(drawn) if type(drawn).__name__ == "NdOverlay" else [drawn]
-    return {"lines": [curve.dimension_values(1) for curve in curves]}
-
-
 def plain(value: Any) -> Any:
     """Return arrays as lists, NaN as null."""
     if isinstance(value, np.ndarray):
@@ -74,11 +66,8 @@ def drawn(code: str) -> dict[str, Any]:
     """Run a cell, and say what its last line drew."""
     if importlib.util.find_spec("matplotlib") is not None:
         import_module("matplotlib").use("Agg")
-    *lines, last = code.rstrip().splitlines()
-    names: dict[str, Any] = {}
-    exec("\n".join(lines), names)
-    found = eval(last, names)
-    return of_hvplot(found) if "hvplot" in last else of_matplotlib()
+    exec(code, {})
+    return of_matplotlib()
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ from tests.helpers.explorer import Host, later
 
 SETS = ("sst.v0.json", "sst.v1.json", "sst.parq")
 HAS_PLOTS = importlib.util.find_spec("matplotlib") is not None
-HAS_HVPLOT = importlib.util.find_spec("hvplot") is not None
 PICTURES = ("values.plot", "matplotlib.pyplot.")
 SAVE = "\nimport numpy as np\nnp.save('values.npy', np.asarray(values, 'f8'))\n"
 RUNNER = Path(__file__).with_name("running_cells.py")
@@ -36,7 +35,7 @@ class Interpreter:
 
     def run(self, code: str, folder: Path) -> np.ndarray:
         """Run a cell but for its picture, and return its values."""
-        left_out = ("import matplotlib", *PICTURES, "import hvplot", "values.hvplot")
+        left_out = ("import matplotlib", *PICTURES)
         lines = [line for line in code.splitlines() if not line.startswith(left_out)]
         self._ask(folder, "\n".join(lines) + SAVE, is_drawn=False)
         found: np.ndarray = np.load(folder / "values.npy")
@@ -92,8 +91,6 @@ def test_a_cell_reads_what_the_preview_shows(
 
 
 LOOKS: dict[tuple[str, str, str], str] = {
-    ("hvplot", "heatmap", "linear"): "hvplot.quadmesh(x='lon', y='lat', cmap='rdbu'",
-    ("hvplot", "lines", "linear"): "values.hvplot.line(x='lon', by='lat')",
     ("xarray", "heatmap", "log"): "norm=matplotlib.colors.LogNorm(1.0, 30.0)",
     ("zarr", "heatmap", "symlog"): "norm=matplotlib.colors.SymLogNorm(0.03, vmin=1.0, vmax=30.0)",
     ("xarray", "lines", "linear"): "values.plot.line(x='lon')",
@@ -148,30 +145,6 @@ def test_cells_make_the_picture_with_matplotlib(tmp_path: Path, cells: Interpret
         np.testing.assert_allclose(numbers(told["lines"]), [line])
 
 
-@pytest.mark.skipif(not HAS_HVPLOT, reason="no hvPlot: install hvplot")
-def test_cells_make_the_picture_with_hvplot(tmp_path: Path, cells: Interpreter) -> None:
-    host = Host(demo.path("sst.v0.json"))
-    row = ["5", "50", ":"]
-    codes = [look_of(host, "hvplot", mode) for mode in ("heatmap", "lines")]
-    codes.append(look_of(host, "hvplot", "line", slices=row))
-    picture, rows, one = (cells.draw(code, tmp_path) for code in codes)
-    values = shown(host, "sst", SLICES)
-    np.testing.assert_allclose(numbers(picture["cells"]), values)
-    np.testing.assert_allclose(numbers(rows["lines"]), values)
-    np.testing.assert_allclose(numbers(one["lines"]), [shown(host, "sst", row)])
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_fsspec_alone_decodes_the_chunk_of_a_part(
-    name: str, tmp_path: Path, cells: Interpreter
-) -> None:
-    host = Host(demo.path(name))
-    code = asked(host, "fsspec", array="sst", slices=["5", "10:90:2", "3:96"])
-    assert "refexplorer" not in code.replace(str(demo.path(name).parent), "")
-    values = shown(host, "sst", ["5", "10:90:2", "3:96"])
-    assert np.allclose(cells.run(code, tmp_path), values, equal_nan=True)
-
-
 @pytest.mark.parametrize("mode", ["line", "table", "statistics"])
 @pytest.mark.parametrize("library", ["xarray", "zarr"])
 def test_each_way_to_look_has_its_cell(
@@ -185,7 +158,7 @@ def test_each_way_to_look_has_its_cell(
 
 def test_raw_values_stay_raw(tmp_path: Path, cells: Interpreter) -> None:
     host = Host(demo.path("sst.v0.json"))
-    for library in ("xarray", "zarr", "fsspec"):
+    for library in ("xarray", "zarr"):
         code = asked(host, library, array="sst", slices=["5", ":", ":96"], scale=False, times=False)
         reading, values = host.read("sst", None, slices=["5", ":", ":96"], scale=False)
         raw = values.reshape(reading["shape"]).squeeze()
@@ -212,7 +185,7 @@ def test_unsigned_values_and_their_fill_value(tmp_path: Path, cells: Interpreter
     host = Host(tmp_path / "refs.json")
     values = shown(host, "x", [":"])
     assert np.allclose(values, [1.5, np.nan, 20001, 1], equal_nan=True)
-    for library in ("xarray", "zarr", "fsspec"):
+    for library in ("xarray", "zarr"):
         code = asked(host, library, array="x", slices=[":"])
         assert np.allclose(cells.run(code, tmp_path), values, equal_nan=True), library
 
@@ -236,9 +209,8 @@ def test_what_a_library_cannot_do_names_another() -> None:
     }  # fmt: skip
     host = Host({"x/zarr.json": json.dumps(v3), "x/c/0": "ab"})
     refs, array = host.controller.references, host.controller.references.array("x")
-    for library in ("xarray", "fsspec"):
-        error = later(host, "code.cell", library=library, array="x", slices=[":"])[0]["error"]
-        assert "copy the cell for Zarr instead" in error
+    error = later(host, "code.cell", library="xarray", array="x", slices=[":"])[0]["error"]
+    assert "copy the cell for Zarr instead" in error
     assert "array[0:2]" in cell(refs, array, PictureLook(((0, 2, 1),)), "zarr").replace(
         "[:2]", "[0:2]"
     )
@@ -248,6 +220,6 @@ def test_what_a_library_cannot_do_names_another() -> None:
 
 def test_a_visitor_does_not_learn_where_the_server_keeps_the_set() -> None:
     host = Host(demo.path("sst.v0.json"), served=True)
-    for library in ("xarray", "zarr", "fsspec"):
+    for library in ("xarray", "zarr"):
         code = asked(host, library, array="sst", slices=["5", ":", ":"])
         assert str(demo.path("sst.v0.json").parent) not in code

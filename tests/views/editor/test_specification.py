@@ -176,7 +176,7 @@ def test_what_is_hidden_cites_no_rule() -> None:
     assert all(note["rule"] is None for note in reply["notes"] if note["code"] == "hidden")
 
 
-PYTHON = re.compile(r"Limits\.|`refexplorer [a-z]|open_references|in Python|Python:|`trusted`")
+PYTHON = re.compile(r"Limits\.|`refexplorer [a-z]|open_references|in Python|Python:")
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.helpers.earth_sets import global_set, goes_set, inline_array
+from tests.helpers.earth_sets import global_set, goes_set, inline_array, pyramid_set
 from tests.helpers.explorer import Host, ask, later
 from tests.helpers.servers import range_server
 
@@ -167,3 +167,20 @@ def test_a_point_is_named_by_place_labels_or_index(text: str, index: list[int]) 
 def test_a_point_that_is_none_is_told(text: str, said: str) -> None:
     answer, _ = later(Host(global_set()), "earth.find", array="t2m", text=text, index=[])
     assert said in answer["error"]
+
+
+def test_a_pyramid_is_listed_once_by_its_coarsest_level() -> None:
+    """Which the front end draws first; the plan of a level lists the others."""
+    host = Host(pyramid_set())
+    found, _ = earth(host)
+    assert (found["state"], found["array"], found["arrays"]) == ("fetched", "r2/band", ["r2/band"])
+    assert host.ask("hello")["variables"] == ["r2/band"]
+    levels = host.ask("slice.plan", array="r2/band")["plan"]["levels"]
+    assert [(each["array"], each["sizes"], each["resolution"]) for each in levels] == [
+        ("r0/band", [8, 8], [30, 20]),
+        ("r1/band", [4, 4], [60, 40]),
+        ("r2/band", [2, 2], [120, 80]),
+    ]
+    finest, _ = earth(host, "r0/band")
+    assert finest["source"] == "Places are computed by spatial:transform and EPSG:32633."
+    assert Host(global_set()).ask("slice.plan", array="t2m")["plan"]["levels"] == []

@@ -225,7 +225,7 @@ def test_what_cannot_be_counted_is_null_and_not_zero() -> None:
         "dimensions": {"i": {"stop": 10**9}},
     }  # fmt: skip
     document = {"version": 1, "gen": [gen], "refs": {"v/.zarray": _metadata(10**9)}}
-    host = Host(rx.open_references(document, trusted=True))
+    host = Host(rx.open_references(document))
     page = table(host)
     assert page["rows"][0]["counts"]["absent"] is page["sums"]["absent"] is None
     assert page["rows"][0]["counts"]["unread"] is None

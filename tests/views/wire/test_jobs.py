@@ -21,7 +21,7 @@ from refexplorer.views.wire.jobs import (
     JobReport,
     Jobs,
 )
-from refexplorer.views.wire.messages import Done
+from refexplorer.views.wire.requests import Done
 from tests.helpers.servers import RangeServer, range_server
 
 Posted = queue.Queue[dict[str, Any]]

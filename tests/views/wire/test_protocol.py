@@ -16,8 +16,7 @@ from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.registry import PARTS, ExplorerPart
 from refexplorer.views.wire.jobs import JobReport
-from refexplorer.views.wire.messages import EXACT
-from refexplorer.views.wire.requests import Buffers, Message, bound, job
+from refexplorer.views.wire.requests import EXACT, Buffers, Message, bound, job
 from refexplorer.views.wire.requests import answer as ask
 from tests.helpers.explorer import Host
 from tests.helpers.sets import DEMO

@@ -10,7 +10,7 @@ import pytest
 import refexplorer as rx
 from refexplorer.views.key.key_details import Code
 from refexplorer.views.static_html import explorer_html
-from refexplorer.views.wire.notes import SOON
+from refexplorer.views.wire.context import SOON
 from tests.helpers.explorer import Host
 from tests.helpers.servers import range_server
 from tests.helpers.sets import raw_set

@@ -13,8 +13,10 @@ import { Repairing } from "../health/repairing.ts";
 import { Verifying } from "../health/verifying.ts";
 import { Earth } from "../geo/earth.ts";
 import { KeyDetails } from "../key/keydetails.ts";
+import type { By } from "../maps/cells.ts";
 import { Maps } from "../maps/maps.ts";
 import { Preview } from "../preview/preview.ts";
+import { chunkOf, indexOf, layout } from "../preview/slices.ts";
 import { START, WHOLE, type ExplorerState, type Focus, type Only, type PartRecord, type Search } from "./state.ts";
 import { Strips } from "../health/strips.ts";
 import { Thumbnails } from "./thumbnails.ts";
@@ -195,6 +197,33 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** Shows what is known of the selection, or of the set, on the right. */
   showDetails(aboutSet = false): void {
     this.set({ aboutSet, isAside: true });
+  }
+
+  /** How many chunks the picture of the selected array shows; 0 while none is drawn. */
+  chunksInPicture(): number {
+    const { job } = this.preview.state;
+    const { array = null } = this.state.item ?? {};
+    if (this.part !== WHOLE || array === null || job?.array !== array.path || !job.values || !job.reading) return 0;
+    const { reading } = job;
+    const drawn = layout(reading).drawn.map(({ dimension }) => dimension);
+    if (drawn.length < 2) return 0;
+    const [first, last] = [0, 1].map((end) =>
+      chunkOf(
+        reading,
+        indexOf(
+          reading,
+          reading.shape.map((size) => end * (size - 1)),
+        ),
+      ),
+    );
+    return drawn.reduce((n, axis) => n * (Math.abs(last!.index[axis]! - first!.index[axis]!) + 1), 1);
+  }
+
+  /** What the picture is coloured by in place of its values. */
+  get recolouring(): By | null {
+    const { look, by } = this.state;
+    if (this.part !== WHOLE || (look !== "chunks" && look !== "targets")) return null;
+    return look === "targets" || by === null || by === "change" ? "target" : by;
   }
 
   /** Shows in the template editor where a key comes from. */
@@ -436,7 +465,12 @@ export class ExplorerSession extends Views<ExplorerState> {
     const searching = search.text !== "" || search.kinds.length > 0;
     this.set({ search, searchError: null, focus: null, notesOf: null });
     try {
-      const reply = await this.wire.request("tree.find", search);
+      const [, isRegex, text] = /^(re:)?(.*)$/su.exec(search.text)!;
+      const reply = await this.wire.request("tree.find", {
+        text: text!,
+        mode: isRegex ? "regex" : "glob",
+        kinds: search.kinds,
+      });
       if (this.state.search !== search) return;
       this.set({ searching, capped: reply.capped, inTargets: reply.in_targets, active: 0 });
       this.rows.reset(reply.total);
@@ -447,7 +481,7 @@ export class ExplorerSession extends Views<ExplorerState> {
 
   /** Lists the chunks of a state in the tree, and marks them on the map; of one array, or of all. */
   focusOn(state: ChunkState, array: string | null): Promise<void> {
-    this.set({ notesOf: array });
+    this.set({ notesOf: array, asGrid: true });
     if (array !== null) this.maps.openGrid(array);
     return this.narrow({ by: "state", state, array });
   }

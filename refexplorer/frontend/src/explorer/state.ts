@@ -15,11 +15,9 @@ export interface PartRecord {
 
 /** The part that is all of them. */
 export const WHOLE = "explorer";
-export type Mode = "glob" | "substring" | "regex";
 
 export interface Search {
   text: string;
-  mode: Mode;
   kinds: Kind[];
 }
 
@@ -111,6 +109,8 @@ export interface ExplorerState {
   pin: Pin | null;
   /** What the map of chunks is coloured by; null: as it is at first. */
   by: By | null;
+  /** Whether chunks are shown as a grid rather than on the picture of their array; null: what says more. */
+  asGrid: boolean | null;
   /** Counts up whenever the active row should be scrolled to. */
   revealed: number;
 }
@@ -126,7 +126,7 @@ export const START: ExplorerState = {
   isComing: false,
   itemError: null,
   active: 0,
-  search: { text: "", mode: "glob", kinds: [] },
+  search: { text: "", kinds: [] },
   searching: false,
   focus: null,
   notesOf: null,
@@ -145,5 +145,6 @@ export const START: ExplorerState = {
   picture: PLAIN,
   pin: null,
   by: null,
+  asGrid: null,
   revealed: 0,
 };

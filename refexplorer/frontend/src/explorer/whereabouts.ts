@@ -11,10 +11,9 @@ import type { Kind, Severity } from "../shared/wire.ts";
 import { KINDS } from "../shared/format.ts";
 import { STATE_NAMES, type ChunkState } from "../health/health.ts";
 import type { ExplorerSession } from "./session.ts";
-import { PLAIN, START, WHOLE, type Focus, type Mode, type Only, type Picture } from "./state.ts";
+import { PLAIN, START, WHOLE, type Focus, type Only, type Picture } from "./state.ts";
 
 const NAMES = new Set<string>(PLACES);
-const SYNTAXES: Mode[] = ["glob", "substring", "regex"];
 
 /** Goes where Python asks, and tells it where the explorer is. */
 export function followState(host: Host, session: ExplorerSession): Off {
@@ -97,7 +96,6 @@ export function placesOf(session: ExplorerSession): Places {
     limits: isDrawn && picture.limits.some((text) => text !== "") ? picture.limits.join(",") : "",
     raw: [scale ? "" : "scale", times ? "" : "times"].filter(Boolean).join(","),
     find: search.text,
-    syntax: search.mode === START.search.mode ? "" : search.mode,
     kinds: search.kinds.join(","),
     list: focus === null ? "" : listed(focus),
     only: only ?? "",
@@ -205,7 +203,6 @@ async function goTo(session: ExplorerSession, asked: Places): Promise<void> {
     } else {
       const search = {
         text: places.find ?? "",
-        mode: syntaxOf(places.syntax),
         kinds: KINDS.filter((kind: Kind) => places.kinds?.split(",").includes(kind)),
       };
       if (JSON.stringify(search) !== JSON.stringify(session.state.search) || session.state.focus !== null)
@@ -243,10 +240,6 @@ function onlyOf(text: string | undefined): Only | null {
   return text === "trouble" || text === "changes" ? text : null;
 }
 
-function syntaxOf(text: string | undefined): Mode {
-  return SYNTAXES.find((each) => each === text) ?? START.search.mode;
-}
-
 /** The removed array that is looked at, as a query of its own. */
 function goneText({ gone, goneChunk }: ComparingState): string {
   if (gone === null) return "";
@@ -266,6 +259,7 @@ async function showGone(comparing: Comparing, text: string): Promise<void> {
 function restoreMap(session: ExplorerSession, text: string): void {
   const [axes, window, ...array] = text.split(";");
   const spans = readSpans(window ?? null);
+  if (spans !== null) session.set({ asGrid: true });
   if (spans !== null) session.maps.openGrid(array.join(";"), indices(axes ?? ""), spans);
 }
 

@@ -14,9 +14,7 @@ type Library = Asked["library"];
 
 const LIBRARIES: Record<Library, string> = {
   xarray: "xarray and Matplotlib",
-  hvplot: "xarray and hvPlot",
   zarr: "Zarr",
-  fsspec: "fsspec alone",
 };
 
 export function CopyCell({ session }: { session: ExplorerSession }) {

@@ -9,6 +9,9 @@ export type By = keyof typeof LOOKS;
 const ABSENT = 0;
 export const FAILED = "failed";
 
+/** A picture of fewer chunks says less than their grid. */
+export const TELLING = 4;
+
 /** Row and column of a cell. */
 export type Place = [number, number];
 

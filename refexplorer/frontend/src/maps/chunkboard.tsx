@@ -26,7 +26,7 @@ import {
 } from "./cells.ts";
 import type { ChangePicture } from "../compare/comparing.ts";
 import type { GridPicture, Span } from "./maps.ts";
-import { cross, fill, hatching, kindInk, series } from "./palette.ts";
+import { cross, fill, hatching, kindInk, series, type Inks } from "./palette.ts";
 import { range } from "../preview/slices.ts";
 
 const MARGINS = { marginRight: 12, marginTop: 8, marginBottom: 36 };
@@ -187,7 +187,7 @@ function cellSize({ x, y }: Frame, picture: GridPicture): number {
 
 function paintCells(context: CanvasRenderingContext2D, frame: Frame, picture: GridPicture, by: By): void {
   const nothing = hatching(context, frame.inks);
-  const colour = colours(context, frame, picture, by);
+  const colour = colours(context, frame.inks, picture, by);
   const gap = cellSize(frame, picture) >= GAPPED ? 1 : 0;
   for (let row = 0; row < picture.rows; row++) {
     for (let column = 0; column < picture.columns; column++) {
@@ -247,7 +247,8 @@ function letter(context: CanvasRenderingContext2D, { inks }: Frame, state: strin
 
 type Colour = (cell: number) => string | CanvasPattern;
 
-function colours(context: CanvasRenderingContext2D, { inks }: Frame, picture: GridPicture, by: By): Colour {
+/** What each cell is filled with. */
+export function colours(context: CanvasRenderingContext2D, inks: Inks, picture: GridPicture, by: By): Colour {
   if (by === "kind") {
     const fills = picture.states.map((state) =>
       state === "absent" || state === FAILED ? "" : fill(context, kindInk(state as Kind), inks),

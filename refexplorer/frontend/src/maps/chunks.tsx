@@ -1,23 +1,61 @@
 /** The chunks of an array as a map: what each refers to, how far, and what is missing. */
 
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
-import { bytes, count, counted, fileName, KIND_NAMES } from "../shared/format.ts";
+import { count, counted } from "../shared/format.ts";
 import { Blank } from "../shared/parts.tsx";
 import { Waited } from "../shared/asking.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Kind } from "../shared/wire.ts";
 import { fitting } from "./changecells.ts";
 import { ChangeLegend } from "../compare/changelegend.tsx";
-import { FAILED, LOOKS, placeOf, targetName, type By } from "./cells.ts";
-import { ChunkBoard, domainOf, ramp } from "./chunkboard.tsx";
-import { Choice, Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
+import { LOOKS, placeOf, TELLING, type By } from "./cells.ts";
+import { ChunkBoard } from "./chunkboard.tsx";
+import { Legend } from "./legend.tsx";
+import { Choice, Zoom, zoomed } from "./mapparts.tsx";
 import { isNarrowed, type GridPicture, type Span } from "./maps.ts";
-import { kindInk, series } from "./palette.ts";
 import { WHOLE } from "../explorer/state.ts";
+import { Data } from "../preview/data.tsx";
 import type { ExplorerSession } from "../explorer/session.ts";
 
+/** The picture of the array in the colours of its chunks, where it is drawn; else the grid of chunks. */
 export function Chunks({ session }: { session: ExplorerSession }) {
+  const { asGrid: chosen, by } = useStore(session);
+  useStore(session.preview);
+  const n = session.chunksInPicture();
+  const asGrid = chosen ?? n < TELLING;
+  return (
+    <>
+      {n > 0 && (
+        <div class="controls">
+          <span class="zoom" role="group" aria-label="Show chunks">
+            {["On the picture", "As a grid"].map((name, i) => (
+              <button
+                type="button"
+                key={name}
+                class="button"
+                aria-pressed={asGrid === (i === 1)}
+                onClick={() => session.set({ asGrid: i === 1 })}
+              >
+                {name}
+              </button>
+            ))}
+          </span>
+          {!asGrid && (
+            <Choice
+              label="Colour by"
+              value={by === null || by === "change" ? "target" : by}
+              options={Object.entries(LOOKS).filter(([look]) => look !== "change")}
+              choose={(look) => session.set({ by: look as By })}
+            />
+          )}
+        </div>
+      )}
+      {n > 0 && !asGrid ? <Data session={session} /> : <ChunkGrid session={session} />}
+    </>
+  );
+}
+
+function ChunkGrid({ session }: { session: ExplorerSession }) {
   const { item, focus, by: chosen } = useStore(session);
   const { grid, gridError } = useStore(session.maps);
   const { changes, compared } = useStore(session.comparing);
@@ -198,55 +236,4 @@ function Others({ grid, redraw }: { grid: GridPicture; redraw(spans: Span[]): vo
       })}
     </>
   );
-}
-
-function Legend({ grid, by }: { grid: GridPicture; by: By }) {
-  const failed = Number(grid.counts[grid.states.indexOf(FAILED)]) > 0;
-  const absent: LegendEntry[] = [
-    ...(Number(grid.counts[0]) > 0 ? [{ name: "no reference", mark: "nothing" as const }] : []),
-    ...(failed ? [{ name: "rejected or failed", mark: "failed" as const }] : []),
-  ];
-  if (by === "size" || by === "offset") {
-    return (
-      <>
-        <Ramp domain={domainOf(grid, by)} label={by === "size" ? "size" : "offset"} />
-        <Entries label="Legend" entries={[...without(grid, by), ...absent]} />
-      </>
-    );
-  }
-  return <Entries label="Legend" entries={[...(by === "kind" ? kinds(grid) : targets(grid)), ...absent]} />;
-}
-
-/** Chunks that have a reference but not what is shown of it. */
-function without({ states, counts }: GridPicture, by: By): LegendEntry[] {
-  const lacking = by === "size" ? /^url$/ : /^(inline|base64|url)$/;
-  const some = states.some((state, i) => lacking.test(state) && Number(counts[i]) > 0);
-  return some ? [{ name: by === "size" ? "size not known" : "no offset", mark: series(-1) }] : [];
-}
-
-function kinds({ states, counts }: GridPicture): LegendEntry[] {
-  return states.flatMap((state, i) => {
-    if (state === "absent" || state === FAILED || Number(counts[i]) === 0) return [];
-    const name = `${state[0]!.toUpperCase()} ${KIND_NAMES[state as Kind]}`;
-    return [{ name, mark: kindInk(state as Kind) }];
-  });
-}
-
-function targets(grid: GridPicture): LegendEntry[] {
-  const entries = grid.targets.map(({ url, number }) => ({
-    name: url === null ? targetName(url) : fileName(url),
-    title: targetName(url),
-    mark: series(number),
-  }));
-  const inline = grid.states.some((state, i) => /inline|base64/.test(state) && Number(grid.counts[i]) > 0);
-  return inline ? [...entries, { name: "in the set itself", mark: series(-1) }] : entries;
-}
-
-function Ramp({ domain, label }: { domain: Span | null; label: string }) {
-  const box = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => {
-    box.current!.replaceChildren(...(domain ? [ramp(domain, label)] : []));
-  }, [domain?.join(), label]);
-  const words = domain ? `Colours from ${bytes(domain[0])} to ${bytes(domain[1])}` : "Not known for any chunk";
-  return <div class="legend" ref={box} role="img" aria-label={words} />;
 }

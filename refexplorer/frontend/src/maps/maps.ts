@@ -55,7 +55,7 @@ export interface Strip extends Omit<Layout, "start" | "stop" | "end"> {
   most: Float64Array;
 }
 
-interface GridWish {
+export interface GridWish {
   array: string | null;
   axes: number[] | null;
   window: Span[] | null;
@@ -74,6 +74,8 @@ export interface MapsState {
   /** Undefined until it was asked for; null if the set has no arrays. */
   grid: GridPicture | null | undefined;
   gridError: string | null;
+  /** The chunks that colour the picture of an array, and the wish that they answer. */
+  painted: { picture: GridPicture; wish: string } | null;
   strip: Strip | null | undefined;
   stripError: string | null;
   check: Check | null;
@@ -91,6 +93,7 @@ export interface MapsState {
 const BLANK: MapsState = {
   grid: undefined,
   gridError: null,
+  painted: null,
   strip: undefined,
   stripError: null,
   check: null,
@@ -111,6 +114,7 @@ export class Maps extends Store<MapsState> {
   private readonly off: Off;
   private readonly grids: Newest<GridWish>;
   private readonly strips: Newest<StripWish>;
+  private readonly paints: Newest<GridWish>;
 
   constructor(wire: ExplorerWire) {
     super(BLANK);
@@ -120,6 +124,7 @@ export class Maps extends Store<MapsState> {
     this.sorting = new Waiting(wire);
     this.summing = new Waiting(wire);
     this.grids = new Newest((wish) => this.drawGrid(wish));
+    this.paints = new Newest((wish) => this.drawPainted(wish));
     this.strips = new Newest((wish) => this.drawStrip(wish));
     this.rows = new RowWindow(
       async (start, n) => {
@@ -188,6 +193,7 @@ export class Maps extends Store<MapsState> {
   /** Draws the chunks of an array anew if they are shown. */
   refresh(array: string): void {
     const { grid } = this.state;
+    if (this.state.painted?.picture.array === array) this.set({ painted: null });
     if (grid?.array === array) this.showGrid(array, grid.axes, grid.window);
   }
 
@@ -200,6 +206,21 @@ export class Maps extends Store<MapsState> {
   openGrid(array: string, axes: number[] | null = null, window: Span[] | null = null): void {
     this.isAsked = true;
     this.showGrid(array, axes, window);
+  }
+
+  /** Colours the picture of an array by its chunks. */
+  paint(wish: GridWish): void {
+    if (this.state.painted?.wish !== JSON.stringify(wish)) void this.paints.ask(wish);
+  }
+
+  private async drawPainted(wish: GridWish): Promise<void> {
+    try {
+      const { message, buffers } = await this.counting.ask("grid.show", wish);
+      const painted = message.map && { picture: pictured(message.map, buffers), wish: JSON.stringify(wish) };
+      this.set({ painted, gridError: null });
+    } catch (error) {
+      this.set({ gridError: (error as Error).message });
+    }
   }
 
   /** Lists other targets, or the same in another way. */

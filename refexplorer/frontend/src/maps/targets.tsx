@@ -6,7 +6,8 @@ import { count } from "../shared/format.ts";
 import { Blank } from "../shared/parts.tsx";
 import { Waited } from "../shared/asking.tsx";
 import { useStore } from "../shared/store.ts";
-import { targetName } from "./cells.ts";
+import { Data } from "../preview/data.tsx";
+import { targetName, TELLING } from "./cells.ts";
 import { Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
 import type { Span, Strip } from "./maps.ts";
 import { series } from "./palette.ts";
@@ -47,6 +48,7 @@ export function Targets({ session }: { session: ExplorerSession }) {
   if (strip === null) return <Blank sentence="No key refers to a target: all data is in the set itself." />;
   return (
     <>
+      {session.chunksInPicture() >= TELLING && <Data session={session} />}
       <TargetTools session={session} />
       <Timeline maps={maps} />
       <TargetTable maps={maps} chosen={strip.url} reveal={(path) => session.run(session.reveal(path))} />

@@ -7,6 +7,9 @@ import { count, exact, grouped, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Flag, ReadingModel, ValuePlace } from "../shared/wire.ts";
 import { placing, type ScaleName } from "./bars.ts";
+import { Legend } from "../maps/legend.tsx";
+import { paintedBy, wishOf } from "../maps/painting.ts";
+import { inksOf } from "../maps/palette.ts";
 import { longitudeOf } from "./coast.ts";
 import { blended, FLAG_COLOURS, flagPlacing, flagTable, INFINITE, signsOf, tableOf, type Scheme } from "./colours.ts";
 import { cellsOf, heatmap, line, painted, type Figure, type Look, type Marked } from "./plot.ts";
@@ -44,12 +47,12 @@ function stepOf({ at, size, step, times }: Axis): number {
 }
 
 /** What is beside a picture; px. */
-const FRAME = [70, 48] as const;
+const FRAME = [70, 60] as const;
 /** The height that a picture has at most where nothing around it has one of its own, and at least; px. */
 const TALLEST = 440;
 const SHORTEST = 220;
 /** Of what stands above and below a picture: its head, the readout, the colours and one scrubber; px. */
-const AROUND = 262;
+const AROUND = 320;
 /** A picture of square cells that would be narrower is stretched. */
 const LEAST = 120;
 
@@ -107,13 +110,17 @@ export function Drawing({
   setKept,
 }: Props) {
   const { item } = useStore(session);
+  const { painted: chunks } = useStore(session.maps);
   const box = useRef<HTMLDivElement>(null);
   const told = useId();
   const figure = useRef<Figure | null>(null);
   const width = useWidth(box);
   // A widget of the picture alone grows with it, so that its height says nothing.
   const room = useRoom(box, ".centre .pane");
-  const tallest = room === 0 ? TALLEST : Math.max(SHORTEST, room - AROUND);
+  const by = session.recolouring;
+  // The table of files stands below the picture.
+  const left = session.state.look === "targets" ? room / 2 : room;
+  const tallest = room === 0 ? TALLEST : Math.max(SHORTEST, left - AROUND);
   const [cursor, setCursor] = useState<number[] | null>(null);
   const [picked, setPicked] = useState<number[] | null>(null);
   /** Where the bytes of the chunk below the cursor are. */
@@ -138,6 +145,16 @@ export function Drawing({
   useEffect(() => {
     if (longitude !== null) void session.earth.drawLand("110m");
   }, [longitude]);
+  const wish = pair && by ? wishOf(reading, pair, steps) : null;
+  const wished = JSON.stringify(wish);
+  useEffect(() => {
+    if (wish) session.maps.paint(wish);
+  }, [wished, chunks === null]);
+  const grid = wish && chunks?.wish === wished ? chunks.picture : null;
+  const painting = useMemo(
+    () => (grid && by && box.current ? paintedBy(grid, by, reading, pair!, inksOf(box.current)) : null),
+    [grid, by, width],
+  );
   const look: Look = {
     ...sizeOf(width, axes, tallest),
     coast: land && longitude ? { land, longitude } : null,
@@ -147,6 +164,7 @@ export function Drawing({
     scale,
     times: reading.times,
     marked,
+    edges: painting?.edges ?? null,
     dots,
   };
   const drawnOf = axes.map(({ dimension }) => dimension).join();
@@ -158,10 +176,11 @@ export function Drawing({
   );
   const cells = useMemo(() => {
     if (!pair) return null;
+    if (painting) return painting.cells;
     const [height, width] = [pair[0].size, pair[1].size];
     if (channels) return cellsOf(blended(channels, width, height, domain));
     return painted(values, width, height, flags ? flagTable(flags.length) : tableOf(scheme), place);
-  }, [reading, steps.join(), drawnOf, scheme, place, channels]);
+  }, [reading, steps.join(), drawnOf, scheme, place, channels, painting]);
   const sizes =
     session.preview.state.plan?.array === reading.array ? session.preview.state.plan.sizes.map(Number) : null;
 
@@ -180,7 +199,7 @@ export function Drawing({
     domain.join(),
     scheme,
     scale,
-    JSON.stringify([marked, dots]),
+    JSON.stringify([marked, dots, painting?.edges]),
     look.coast !== null,
     view?.join(),
     ...axes.map(
@@ -411,7 +430,9 @@ export function Drawing({
       </p>
       {pair && (
         <div class="colourbar">
-          {channels ? (
+          {grid && by ? (
+            <Legend grid={grid} by={by} />
+          ) : channels ? (
             <span class="quiet">
               {channels.length === 4 ? "Red, green, blue and opacity" : "Red, green and blue"} from {value(domain[0])}{" "}
               to {value(domain[1])}

@@ -37,6 +37,8 @@ export interface Look {
   marked: Marked[];
   /** Outlines of land, and which side is the longitude. */
   coast?: { land: Land; longitude: "rows" | "columns" } | null;
+  /** Where chunks begin, by cell. */
+  edges?: { rows: number[]; columns: number[] } | null;
   /** Points of a picture, by cell. */
   dots?: { row: number; column: number; colour: string }[];
 }
@@ -48,7 +50,7 @@ export interface Marked {
   as: "chosen" | "failed";
 }
 
-export const MARGINS = { marginLeft: 56, marginRight: 14, marginTop: 10, marginBottom: 38 };
+export const MARGINS = { marginLeft: 56, marginRight: 14, marginTop: 22, marginBottom: 38 };
 
 export function line(values: Float64Array, axis: Axis, look: Look): Figure {
   const drawn = extremes(values);
@@ -136,6 +138,7 @@ export function heatmap(cells: Cells, axes: [Axis, Axis], look: Look, window: Wi
     marks: [
       hatching,
       look.coast ? coastMark(look.coast, [left, right], [first, last]) : null,
+      ...edgeMarks(look, rows, columns),
       ...look.marked.map((chunk) => boxOf(chunk, rows, columns)),
       dotsOf(look, rows, columns),
       Plot.frame({ stroke: "var(--line)" }),
@@ -168,7 +171,23 @@ export function heatmap(cells: Cells, axes: [Axis, Axis], look: Look, window: Wi
   };
 }
 
-/** Cells as pixels, one for each. */
+/** Lines between chunks. */
+function edgeMarks({ edges }: Look, rows: Axis, columns: Axis): Plot.Markish[] {
+  if (!edges) return [];
+  const look = { stroke: "var(--bg)", strokeWidth: 1 };
+  return [
+    Plot.ruleY(
+      edges.rows.map((cell) => edge(rows, cell)),
+      look,
+    ),
+    Plot.ruleX(
+      edges.columns.map((cell) => edge(columns, cell)),
+      look,
+    ),
+  ];
+}
+
+/** Cells as pixels: one for each, or more. */
 export type Cells = HTMLCanvasElement;
 
 export function painted(

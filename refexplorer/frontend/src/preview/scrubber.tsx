@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import { Choice } from "../maps/mapparts.tsx";
 import { count } from "../shared/format.ts";
+import { SeriesLine, seriesWords, type Series } from "./series.tsx";
 import { ChunkStrip } from "../shared/strip.tsx";
 
 interface Props {
@@ -18,6 +19,8 @@ interface Props {
   isShown: boolean;
   /** The chunks along the dimension, as `ChunkStrip` draws them. */
   strip?: string | undefined;
+  /** What lies along the dimension, where it was read. */
+  series?: Series | null;
   children?: ComponentChildren;
 }
 
@@ -29,7 +32,7 @@ const PACES: [string, string][] = [
   ["30", "30 a second"],
 ];
 
-export function Scrubber({ name, size, at, place, move, isShown, strip, children }: Props) {
+export function Scrubber({ name, size, at, place, move, isShown, strip, series, children }: Props) {
   const [plays, setPlays] = useState(false);
   const [pace, setPace] = useState(matchMedia("(prefers-reduced-motion: reduce)").matches ? "3" : "7");
   useEffect(() => {
@@ -49,6 +52,7 @@ export function Scrubber({ name, size, at, place, move, isShown, strip, children
         <b>{name}</b>
         <output class="scrubber-place">{place}</output>
         {children}
+        {series && <span class="quiet series-words">{seriesWords(series)}</span>}
         <input
           type="number"
           class="scrubber-index"
@@ -88,6 +92,7 @@ export function Scrubber({ name, size, at, place, move, isShown, strip, children
         </span>
         {plays && <Choice label="Pace" value={pace} options={PACES} choose={setPace} />}
       </div>
+      {series && <SeriesLine series={series} at={at} />}
       {strip && <ChunkStrip text={strip} height={8} />}
       <input
         type="range"

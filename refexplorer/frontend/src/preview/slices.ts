@@ -133,7 +133,7 @@ export function slice<T extends Float64Array | Integers>(
   return result;
 }
 
-function stridesOf(shape: number[]): number[] {
+export function stridesOf(shape: number[]): number[] {
   const strides = new Array<number>(shape.length).fill(1);
   for (let i = shape.length - 2; i >= 0; i--) strides[i] = strides[i + 1]! * shape[i + 1]!;
   return strides;

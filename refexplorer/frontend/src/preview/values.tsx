@@ -21,6 +21,7 @@ import { Statistics } from "./statistics.tsx";
 import { NumberTable, TextTable } from "./tabular.tsx";
 import { Menu } from "../shared/menu.tsx";
 import { Scrubber } from "./scrubber.tsx";
+import { seriesAlong } from "./series.tsx";
 import { WhyValue } from "./why.tsx";
 
 const MODES = { heatmap: "Picture", line: "Line", lines: "Lines", table: "Table", statistics: "Statistics" } as const;
@@ -39,7 +40,7 @@ interface Props {
 
 export function Values({ session, reading, values, integers, part: menu, places }: Props) {
   const [kept, setKept] = useState<Kept[]>([]);
-  const { steps: asked, picture, selection } = useStore(session);
+  const { steps: asked, picture, selection, pin } = useStore(session);
   const { wanted: asking } = useStore(session.preview);
   const { array } = reading;
   const strips = useStore(session.strips);
@@ -55,9 +56,10 @@ export function Values({ session, reading, values, integers, part: menu, places 
   const setScheme = (next: Scheme) => draw({ scheme: next });
   const setLimits = (next: [string, string]) => draw({ limits: next });
   const found = useMemo(() => (values === null ? null : range(values)), [values]);
-  const isSingle = mode === "channel";
+  const isRecoloured = session.recolouring !== null;
+  const isSingle = mode === "channel" && !isRecoloured;
   const whole = useMemo(() => layout(reading, wanted.length > 0 ? wanted : spatial(reading)), [reading, wanted.join()]);
-  const given = isSingle ? "heatmap" : mode;
+  const given = isSingle || isRecoloured ? "heatmap" : mode;
   const drawable = (given === "heatmap" || given === "lines") && whole.drawn.length === 1 ? "line" : given;
   const plan = useMemo(
     () => (drawable === "line" && whole.drawn.length === 2 ? layout(reading, [whole.drawn[1]!.dimension]) : whole),
@@ -85,6 +87,16 @@ export function Values({ session, reading, values, integers, part: menu, places 
     () => (integers === null ? null : slice(integers, reading, plan, steps)),
     [integers, plan, steps.join()],
   );
+  const pinned = pin?.array === array ? pin.index : null;
+  // The lines stay while their own scrubber moves.
+  const series = useMemo(
+    () =>
+      reading.shape.map((_, dimension) => {
+        const axis = stepped.find((each) => each.dimension === dimension);
+        return axis && values ? seriesAlong(values, reading, axis, plan.drawn, steps, pinned) : null;
+      }),
+    [values, plan, pinned?.join(), stepped.length > 1 ? steps.join() : ""],
+  );
   const text = useMemo(() => textsOf(reading, part ?? new Float64Array(), whole64), [reading, part, whole64]);
   if (values === null || part === null) {
     return (
@@ -106,7 +118,7 @@ export function Values({ session, reading, values, integers, part: menu, places 
   const isBytes = isColoured && reading.dtype === "uint8" && limits.join("") === "";
   const domain = isBytes ? ([0, 255] as [number, number]) : domainOf(reading, found, limits);
   const single = reading.state === "fill" || values.length === 1 || domain === null;
-  const head = (
+  const head = !isRecoloured && (
     <>
       {!single && <Modes modes={modesOf(plan, reading)} chosen={isSingle ? "channel" : drawable} choose={setMode} />}
       <Fields session={session} reading={reading} />
@@ -151,6 +163,7 @@ export function Values({ session, reading, values, integers, part: menu, places 
               move={(to) => move(axis, to)}
               isShown
               strip={strips.array === array ? strips.strips[axis.dimension] : undefined}
+              series={series[axis.dimension] ?? null}
             />
           ))}
       {places}
@@ -215,7 +228,7 @@ export function Values({ session, reading, values, integers, part: menu, places 
         />
       )}
       {!hasOwnHead && below}
-      <Caption reading={reading} session={session} />
+      {!isRecoloured && <Caption reading={reading} session={session} />}
     </div>
   );
 }

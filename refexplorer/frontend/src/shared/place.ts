@@ -16,7 +16,6 @@ export const PLACES = [
   "limits",
   "raw",
   "find",
-  "syntax",
   "kinds",
   "list",
   "only",

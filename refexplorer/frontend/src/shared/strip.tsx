@@ -1,7 +1,7 @@
 /** The chunks along a dimension as a strip of cells: what is read, missing, wrong. */
 
 interface Props {
-  /** A letter for each part: `strip_of` in refexplorer/views/health/strips.py says which. */
+  /** A letter for each part: `strip_of` in refexplorer/views/health/health.py says which. */
   text: string;
   height: number;
 }

@@ -1,4 +1,4 @@
-/** The search field above the tree, with how it reads and which kinds it lets through. */
+/** The search field above the tree, and which kinds it lets through. */
 
 import { count, counted, KIND_NAMES, KINDS } from "../shared/format.ts";
 import { targetName } from "../maps/cells.ts";
@@ -9,13 +9,7 @@ import type { Count, Kind } from "../shared/wire.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { STATE_NAMES, type ChunkState } from "../health/health.ts";
 import { Mark } from "../health/healthtable.tsx";
-import { START, type Focus, type Mode } from "../explorer/state.ts";
-
-const HINTS: Record<Mode, string> = {
-  glob: "temp or air/*.0",
-  substring: "zarray",
-  regex: "^air/[0-9.]+$",
-};
+import { START, type Focus } from "../explorer/state.ts";
 
 interface Props {
   session: ExplorerSession;
@@ -34,26 +28,16 @@ export function SearchBox({ session, kinds }: Props) {
     });
   return (
     <div class="find" role="search">
-      <div class="find-line">
-        <input
-          type="search"
-          aria-label="Find keys"
-          placeholder={`Find keys or targets, such as ${HINTS[search.mode]}`}
-          spellcheck={false}
-          value={search.text}
-          aria-invalid={searchError !== null}
-          onInput={(event) => session.find({ text: event.currentTarget.value })}
-        />
-        <select
-          aria-label="Search syntax"
-          value={search.mode}
-          onChange={(event) => session.find({ mode: event.currentTarget.value as Mode })}
-        >
-          <option value="glob">glob</option>
-          <option value="substring">text</option>
-          <option value="regex">regex</option>
-        </select>
-      </div>
+      <input
+        type="search"
+        aria-label="Find keys"
+        placeholder="Find keys or files, such as temp or air/*.0"
+        title="A part of a key or of the URL of a file; * and ? stand for any text; after re: a regular expression"
+        spellcheck={false}
+        value={search.text}
+        aria-invalid={searchError !== null}
+        onInput={(event) => session.find({ text: event.currentTarget.value })}
+      />
       <div class="find-line">
         {KINDS.filter((kind) => Number(kinds[kind]) > 0).map((kind) => (
           <button

@@ -18,6 +18,7 @@ from refexplorer.hosts.cli.program import (
     app,
     open_set,
 )
+from refexplorer.hosts.cli.sets import over_sets
 from refexplorer.hosts.cli.verbs.making import Allow, Overwrite, RenameRules, pairs
 
 if TYPE_CHECKING:
@@ -38,11 +39,11 @@ Resume = Annotated[
 Only = Annotated[
     str | None, typer.Option(help="A share of the files: 3/30 is the third of thirty.")
 ]
-Within = Annotated[str | None, typer.Option(help="Begin nothing after this time, such as 30m.")]
-Every = Annotated[bool, typer.Option("--all", help="List each finding, where many are alike.")]
-PageOption = Annotated[
-    Path | None, typer.Option("--html", help="Write the report to an HTML page.")
+Against = Annotated[
+    Path | None,
+    typer.Option(help="Compare with what `refexplorer lock` wrote: changed, gone, new files."),
 ]
+Within = Annotated[str | None, typer.Option(help="Begin nothing after this time, such as 30m.")]
 
 
 def check_resume(resume: bool, results: Path | None) -> None:
@@ -71,27 +72,20 @@ def watching(doing: str, results: Path | None) -> Iterator[AuditWatch]:
         raise
 
 
-def show(found: Report, page: Path | None, as_json: bool, every: bool) -> None:
-    """Print what was found, and write its page."""
-    if page is not None:
-        with output.print_warnings():
-            found.to_html(page)
-    if as_json:
-        output.write_object(found.to_dict().items())
-    else:
-        output.write_text(found.to_text(every))
-
-
 @app.command()
+@over_sets
 def check(
-    source: SourceArgument,
+    source: str,
     targets: Annotated[
         bool,
         typer.Option("--targets", help="Request size and version of each target; no data is read."),
     ] = False,
     allow: Annotated[
         list[str] | None,
-        typer.Option(help="Allow a place to be accessed: a folder, s3://bucket, a host."),
+        typer.Option(
+            help="Allow a place to be accessed: a folder, s3://bucket, a host. Coordinates of "
+            "dimensions are read there."
+        ),
     ] = None,
     scheduler: Scheduler = None,
     workers: Workers = None,
@@ -99,40 +93,48 @@ def check(
     resume: Resume = False,
     only: Only = None,
     within: Within = None,
-    every: Every = False,
-    page: PageOption = None,
-    as_json: AsJson = False,
-) -> int:
+    against: Against = None,
+    expect: Annotated[
+        Path | None,
+        typer.Option(help="A TOML file of what must be so: coordinates, arrays, files."),
+    ] = None,
+) -> Report:
     """List what is wrong or odd, with the place and what to do.
 
-    Of many findings of one kind the first are listed. Targets are not asked without --targets,
-    and not read with it; `refexplorer audit` decodes. Exit status 2 if some may not be asked yet.
+    Of many findings of one kind the first are listed. Coordinates that the set holds are checked
+    for gaps, duplicates, order and missing values; with --allow those that are in files, too.
+    Targets are not asked without --targets or --against; `refexplorer audit` decodes. Exit status
+    2 if some may not be asked yet.
     """
-    options = (allow, scheduler, workers, results, resume, only, within)
-    if any(options) and not targets:
-        raise typer.BadParameter("All options but --all, --html and --json require --targets.")
+    targets = targets or against is not None
+    if any((scheduler, workers, results, resume, only, within)) and not targets:
+        raise typer.BadParameter(
+            "--scheduler, --workers, --results, --resume, --only and --within require --targets."
+        )
+    if expect is not None and targets:
+        name = "--targets" if against is None else "--against"
+        raise typer.BadParameter(f"--expect and {name} are two runs; pass one of them.")
     check_resume(resume, results)
     refs = open_set(source)
     if not targets:
-        found = refs.check()
-    else:
-        with watching("Asking targets", results) as watch:
-            found = refs.allowing(*allow or ()).check_targets(
-                scheduler=scheduler,
-                workers=workers,
-                results=results,
-                resume=resume,
-                watch=watch,
-                only=only,
-                within=within,
-            )
-    show(found, page, as_json, every)
-    return found.status
+        return refs.allowing(*allow or ()).check(read_coordinates=bool(allow), expect=expect)
+    with watching("Asking targets", results) as watch:
+        return refs.allowing(*allow or ()).check_targets(
+            scheduler=scheduler,
+            workers=workers,
+            results=results,
+            resume=resume,
+            watch=watch,
+            only=only,
+            within=within,
+            against=against,
+        )
 
 
 @app.command()
+@over_sets
 def audit(
-    source: SourceArgument,
+    source: str,
     allow: Allow = None,
     decode: Annotated[
         str,
@@ -144,10 +146,8 @@ def audit(
     resume: Resume = False,
     only: Only = None,
     within: Within = None,
-    every: Every = False,
-    page: PageOption = None,
-    as_json: AsJson = False,
-) -> int:
+    against: Against = None,
+) -> Report:
     """Ask targets, compare ranges with their sizes, decode chunks. Exit status 1 if any is wrong.
 
     Values and metadata are not compared with the files. Exit status 2 if nothing is wrong so far,
@@ -156,7 +156,7 @@ def audit(
     check_resume(resume, results)
     refs = open_set(source)
     with watching("Auditing", results) as watch:
-        found = refs.allowing(*allow or ()).audit(
+        return refs.allowing(*allow or ()).audit(
             decode=decode,
             scheduler=scheduler,
             workers=workers,
@@ -165,9 +165,8 @@ def audit(
             watch=watch,
             only=only,
             within=within,
+            against=against,
         )
-    show(found, page, as_json, every)
-    return found.status
 
 
 class ValuesCompared(StrEnum):
@@ -179,8 +178,9 @@ class ValuesCompared(StrEnum):
 
 
 @app.command()
+@over_sets
 def verify(
-    source: SourceArgument,
+    source: str,
     allow: Allow = None,
     values: Annotated[
         ValuesCompared,
@@ -192,10 +192,8 @@ def verify(
     resume: Resume = False,
     only: Only = None,
     within: Within = None,
-    every: Every = False,
-    page: PageOption = None,
-    as_json: AsJson = False,
-) -> int:
+    against: Against = None,
+) -> Report:
     """Compare the set with the files' own metadata. Exit status 1 if they differ.
 
     Reads the metadata of each file with the library of its format, and compares the place and
@@ -206,7 +204,7 @@ def verify(
     check_resume(resume, results)
     refs = open_set(source)
     with watching("Verifying", results) as watch:
-        found = refs.allowing(*allow or ()).verify(
+        return refs.allowing(*allow or ()).verify(
             values=values.value,
             scheduler=scheduler,
             workers=workers,
@@ -215,9 +213,53 @@ def verify(
             watch=watch,
             only=only,
             within=within,
+            against=against,
         )
-    show(found, page, as_json, every)
-    return found.status
+
+
+@app.command()
+def lock(
+    source: SourceArgument,
+    target: Annotated[Path, typer.Option("--output", "-o", help="The file to write (parquet).")],
+    checksums: Annotated[
+        str,
+        typer.Option(
+            help="Chunks of each array to read for a checksum: a number, sample (10), all or none."
+        ),
+    ] = "none",
+    allow: Allow = None,
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    only: Only = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> int:
+    """Write the versions of all files, to compare with later.
+
+    The lock has size, ETag and time of each file, shapes and ends of axes. `refexplorer check SET
+    --against FILE` names what changed, went away or came back. With --only
+    the answers of the other files stay in the lock, with their time. The exit status is that of
+    `check --targets`: the lock is written, whatever it is.
+    """
+    from refexplorer.checks.locks import Lock
+
+    refs = open_set(source).allowing(*allow or ())
+    with watching("Asking targets", None) as watch:
+        report = refs.lock(
+            target,
+            checksums=checksums,
+            overwrite=overwrite,
+            scheduler=scheduler,
+            workers=workers,
+            watch=watch,
+            only=only,
+        )
+    if as_json:
+        output.write_object((report.to_dict() | {"output": str(target)}).items())
+    else:
+        output.write_text(report.to_text())
+        output.write_line(f"{target}: {Lock.read(target).text()}")
+    return report.status
 
 
 @app.command()

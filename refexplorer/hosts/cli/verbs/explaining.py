@@ -192,10 +192,21 @@ def schema(
     v0: Annotated[
         bool, typer.Option("--v0", help="Print the schema of version 0 instead of version 1.")
     ] = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="Print the schema of reports, as --json prints them.")
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Write the JSON Schema of reference sets. It is JSON with and without --json."""
-    output.write_object(schema_of(0 if v0 else 1).items())
+    """Write the JSON Schema of reference sets, or of reports. It is JSON with and without --json.
+
+    Reports are what `check`, `audit` and `verify` print with --json.
+    """
+    if report:
+        from refexplorer.checks.ci_formats import report_schema
+
+        output.write_object(report_schema().items())
+    else:
+        output.write_object(schema_of(0 if v0 else 1).items())
     return 0
 
 

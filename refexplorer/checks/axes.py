@@ -1,0 +1,383 @@
+"""One-dimensional coordinates: gaps, duplicates, values out of order or missing, and the step.
+
+A coordinate is judged by its own rule: a fixed step, a number of months, or none. Only what has a
+rule can have a gap, so that levels, overpasses and Gaussian latitudes have none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from refexplorer.checks.compare.cf import SECONDS, calendar_of, epoch_of, is_time, unpacked
+from refexplorer.checks.compare.set_array import SetArray
+from refexplorer.core.text import array_text, counted
+from refexplorer.spec.codes import CODES
+from refexplorer.spec.findings import Finding, pointer
+
+REGULAR = 0.9
+"""The part of all steps that must be alike, to speak of gaps."""
+_OF_OTHERS = 20
+"""Steps that an axis without times must have: pressure levels begin evenly, and are few."""
+_SAME_STEP = 0.01
+"""How much a step may differ from the others, of its length."""
+_GAP = 1.5
+"""Steps that are longer by this factor are gaps; months have a rule of their own."""
+_RUNS = 4
+"""Stretches with a step each: forecasts are hourly at first, then every three hours."""
+_CALENDAR_VALUES = 50_000
+"""Dates of other calendars that are made, a microsecond each."""
+_NAMED = 3
+IN_FILES = "it is in files."
+"""Why a coordinate is not read unless that is asked for."""
+NO_VALUES = "it has no values."
+_SHORTEST_MONTH = 27 * 86_400
+_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+
+
+@dataclass(frozen=True)
+class CheckedAxis:
+    """A coordinate that was looked at.
+
+    Attributes
+    ----------
+    path
+        Where it is.
+    size
+        How many values it has.
+    first, last
+        Its ends, dates in ISO 8601; None where they are not known.
+    step
+        ``"1 day"``, ``"3 months"``, ``"0.25"``; None if it is not even.
+    why
+        Why its values were not read; empty if they were.
+    """
+
+    path: str
+    size: int
+    first: str | None = None
+    last: str | None = None
+    step: str | None = None
+    why: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """Ends and step, or why these are not known."""
+        name = array_text(self.path)
+        if self.why:
+            return f"{name} was not read: {self.why.rstrip('.')}"
+        step = "no even step" if self.step is None else f"a step of {self.step}"
+        return f"{name}: {counted(self.size, 'value')} from {self.first} to {self.last}, {step}"
+
+
+class AxisValues:
+    """The values of a coordinate, as CF has them: numbers, times in seconds."""
+
+    def __init__(self, ours: SetArray, stored: np.ndarray, is_there: np.ndarray) -> None:
+        self.ours = ours
+        units = ours.attribute("units")
+        self.units = units if isinstance(units, str) else ""
+        self.is_time = is_time(self.units) or stored.dtype.kind == "M"
+        self.unit, self._epoch = "second", 0.0
+        if stored.dtype.kind == "M":
+            found = stored.astype("datetime64[us]").astype(np.float64) / 1e6
+            found[np.isnat(stored)] = np.nan
+        else:
+            found = unpacked(stored, ours.attribute, ours.attribute("_FillValue"))
+        if is_time(self.units):
+            word = self.units.split()[0].lower()
+            seconds = SECONDS.get(word) or SECONDS.get(word.removesuffix("s"))
+            known = epoch_of(self.units)
+            self._epoch = np.nan if known is None else known[1] / 1e6
+            if seconds is None:  # months and years have no length
+                self.unit = word.removesuffix("s")
+            else:
+                found = found * seconds
+        self.is_there = is_there & ~np.isnan(found)
+        self.values: np.ndarray = found
+
+    @cached_property
+    def kept(self) -> np.ndarray:
+        """The values that there are."""
+        return self.values[self.is_there]
+
+    @cached_property
+    def index(self) -> np.ndarray:
+        """Where these are."""
+        return np.flatnonzero(self.is_there)
+
+    @cached_property
+    def steps(self) -> np.ndarray:
+        """From each value that there is to the next."""
+        return np.diff(self.kept)
+
+    @cached_property
+    def step(self) -> float | None:
+        """The step that nearly all have; None if it is not even."""
+        return _even_step(self.steps)
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether a value is missing in the steps, or there is no even step."""
+        steps = self.steps if self.months is None else np.diff(self.months)
+        step = _even_step(steps)
+        return len(steps) > 0 and (step is None or not _alike(steps, step).all())
+
+    @cached_property
+    def months(self) -> np.ndarray | None:
+        """The month of each value, counted from the year 0; None if they are no months apart."""
+        steps = self.steps
+        if (
+            not self.is_time
+            or self.unit != "second"
+            or len(steps) < 2
+            or np.median(np.abs(steps)) < _SHORTEST_MONTH
+        ):
+            return None
+        numbers = self.month_numbers()
+        return None if numbers is None or _even_step(np.diff(numbers)) is None else numbers
+
+    def month_numbers(self) -> np.ndarray | None:
+        """Return the month of each value, counted from some year; None without dates."""
+        if not self.is_time:
+            return None
+        if self._is_standard:
+            stamps = (self.kept + self._epoch).astype("datetime64[s]")
+            return stamps.astype("datetime64[M]").astype(np.int64)
+        dates = self._dates(self.kept)
+        return None if dates is None else np.array([d.year * 12 + d.month for d in dates], np.int64)
+
+    @property
+    def _is_standard(self) -> bool:
+        return calendar_of(self.ours.attribute) == "standard" and np.isfinite(self._epoch)
+
+    def _dates(self, values: np.ndarray) -> list[Any] | None:
+        """Return dates of another calendar, by cftime; None where it cannot tell them."""
+        if len(values) > _CALENDAR_VALUES or self.unit != "second":
+            return None
+        try:
+            cftime = import_module("cftime")
+
+            seconds = f"seconds since {self.units.partition(' since ')[2]}"
+            return list(cftime.num2date(values, seconds, calendar_of(self.ours.attribute)))
+        except Exception:  # cftime may not be there, and raises what it likes
+            return None
+
+    def number_of(self, date: str) -> float | None:
+        """Return a date in ISO 8601 as a value of this axis; None if it has no dates."""
+        if not self.is_time or self.unit != "second":
+            return None
+        stamp = np.datetime64(date, "s")
+        if self._is_standard:
+            return float(stamp.astype(np.int64)) - self._epoch
+        try:
+            cftime = import_module("cftime")
+
+            parts = [int(part) for part in re.split("[-T:]", str(stamp))]
+            calendar = calendar_of(self.ours.attribute)
+            moment = cftime.datetime(*parts, calendar=calendar)
+            seconds = f"seconds since {self.units.partition(' since ')[2]}"
+            return float(cftime.date2num(moment, seconds, calendar))
+        except Exception:  # cftime may not be there, and raises what it likes
+            return None
+
+    def text(self, value: float) -> str:
+        """Return a value as people write it: dates in ISO 8601."""
+        if not self.is_time:
+            return f"{value:.10g}"
+        if self._is_standard:
+            stamp = str(np.datetime64(round(value + self._epoch), "s"))
+        elif dates := self._dates(np.array([value])):
+            stamp = dates[0].isoformat()
+        else:
+            return f"{value:.10g} {self.unit}s since {self.units.partition(' since ')[2]}"
+        return stamp.removesuffix("T00:00:00").removesuffix(":00")
+
+    def between(self, number: int) -> str:
+        """Say where a step is, by its number."""
+        one, two = (self.text(float(each)) for each in self.kept[number : number + 2])
+        at, after = self.index[number : number + 2].tolist()
+        return f"between {one} and {two} (elements {at:,} and {after:,})"
+
+    def step_text(self, step: float) -> str:
+        """Return a step with its unit."""
+        if self.months is not None:
+            return counted(abs(round(step)), "month")
+        if not self.is_time:
+            return f"{step:.6g}"
+        if self.unit != "second":
+            return f"{abs(step):.6g} {self.unit}s"
+        for seconds, unit in _UNITS:
+            count = abs(step) / seconds
+            if count >= 1 and abs(count - round(count)) < _SAME_STEP:
+                return counted(round(count), unit)
+        return f"{abs(step):.6g} seconds"
+
+
+def _even_step(steps: np.ndarray) -> float | None:
+    """Return the step that nearly all have, or all but one of a few."""
+    if not len(steps):
+        return None
+    middle = float(np.median(steps))
+    if not middle:
+        return None
+    n_alike = int(np.count_nonzero(_alike(steps, middle)))
+    is_even = n_alike >= REGULAR * len(steps) or (n_alike == len(steps) - 1 and n_alike > 1)
+    return middle if is_even else None
+
+
+def _alike(steps: np.ndarray, step: float) -> np.ndarray:
+    alike: np.ndarray = np.abs(steps - step) <= _SAME_STEP * abs(step)
+    return alike
+
+
+def look_at(values: AxisValues) -> CheckedAxis:
+    """Return what there is to know of a coordinate."""
+    kept, path, size = values.kept, values.ours.meta.path, len(values.values)
+    if not len(kept):
+        return CheckedAxis(path, size, why=NO_VALUES)
+    ends = values.text(float(kept[0])), values.text(float(kept[-1]))
+    step = _even_step(np.diff(values.months)) if values.months is not None else values.step
+    return CheckedAxis(path, size, *ends, None if step is None else values.step_text(step))
+
+
+def axis_findings(values: AxisValues, base: str) -> Iterator[Finding]:
+    """Yield what is odd in a coordinate; `base` is what pointers of keys start with."""
+    for code, rule in _RULES.items():
+        found = rule(values)
+        if found is not None:
+            where, sentence = found
+            meta = values.ours.meta
+            key = meta.chunk_key(meta.chunk_at((int(where),)))
+            message = f"{array_text(meta.path)}: {sentence}"
+            yield Finding(
+                code, CODES[code].severity, base + pointer(key), message, key=key,
+                array=meta.path, keys=(key,),
+            )  # fmt: skip
+
+
+_OddPlace = tuple[int, str] | None
+"""The first element that is odd, and a sentence."""
+
+
+def _missing(values: AxisValues) -> _OddPlace:
+    gone = np.flatnonzero(~values.is_there)
+    if not len(gone) or not len(values.kept):
+        return None
+    verb = "value is" if len(gone) == 1 else "values are"
+    at = "element " + ", ".join(f"{n:,}" for n in gone[:_NAMED].tolist())
+    more = ", …" if len(gone) > _NAMED else ""
+    return int(gone[0]), f"{len(gone):,} {verb} missing: {at}{more}"
+
+
+def _duplicates(values: AxisValues) -> _OddPlace:
+    kept = values.kept
+    order = np.argsort(kept, kind="stable")
+    same = np.flatnonzero(np.diff(kept[order]) == 0)
+    if not len(same):
+        return None
+    pairs = sorted(zip(order[same + 1].tolist(), order[same].tolist(), strict=True))
+    named = ", ".join(
+        f"{values.text(float(kept[one]))} (elements {values.index[two]:,} and "
+        f"{values.index[one]:,})"
+        for one, two in pairs[:_NAMED]
+    )
+    n_more = len(pairs) - _NAMED
+    more = f" and {n_more:,} more" if n_more > 0 else ""
+    verb = "value repeats" if len(pairs) == 1 else "values repeat"
+    return int(values.index[pairs[0][0]]), f"{len(pairs):,} {verb} an earlier one: {named}{more}"
+
+
+def _turned(values: AxisValues) -> _OddPlace:
+    """Find values that go back: of times, and of what nearly always goes one way."""
+    steps = values.steps[values.steps != 0]
+    if len(steps) < 2:
+        return None
+    ahead = np.sign(np.median(steps)) or 1
+    turned = np.flatnonzero(np.sign(values.steps) == -ahead)
+    n_turned = len(turned)
+    is_longitude = "east" in values.units.lower() or values.ours.name.lower().startswith("lon")
+    if not n_turned or (is_longitude and n_turned == 1):
+        return None
+    if not values.is_time and n_turned > (1 - REGULAR) * len(steps):
+        return None
+    times = "" if n_turned == 1 else f", and {n_turned - 1:,} more times"
+    return int(values.index[turned[0]]), f"values go back {values.between(int(turned[0]))}{times}"
+
+
+def _gaps(values: AxisValues) -> _OddPlace:
+    steps = values.steps if values.months is None else np.diff(values.months)
+    step = values.step if values.months is None else _even_step(steps)
+    if step is None or (not values.is_time and len(steps) < _OF_OTHERS):
+        return None
+    longer = 1.0 if values.months is not None else _GAP
+    gaps = np.flatnonzero(steps / step > longer)
+    if not values.is_time:  # levels that go on with another step have no gap
+        is_inside = (gaps > 0) & (gaps < len(steps) - 1)
+        alike = _alike(steps, step)
+        gaps = gaps[is_inside]
+        gaps = gaps[alike[gaps - 1] & alike[gaps + 1]]
+    if not len(gaps) or _is_pattern(gaps, steps[gaps]):
+        return None
+    named = "; ".join(_gap_text(values, n, steps[n] / step) for n in gaps[:_NAMED].tolist())
+    n_more = len(gaps) - _NAMED
+    more = f"; and {n_more:,} more" if n_more > 0 else ""
+    of = f"steps of {values.step_text(step)}"
+    return int(values.index[gaps[0]]), f"{counted(len(gaps), 'gap')} in {of}: {named}{more}"
+
+
+def _gap_text(values: AxisValues, number: int, length: float) -> str:
+    n_missing = round(length) - 1
+    missing = f", {n_missing:,} missing" if n_missing else ""
+    return f"{values.between(number)}{missing}"
+
+
+def _is_pattern(gaps: np.ndarray, lengths: np.ndarray) -> bool:
+    """Tell whether gaps are alike and come evenly, as nights do between hours of the day."""
+    return len(gaps) > 2 and len(set(np.diff(gaps).tolist())) == 1 and not np.ptp(lengths)
+
+
+def _changes(values: AxisValues) -> _OddPlace:
+    """Find the few places where an even step becomes another."""
+    steps = values.steps
+    if values.months is not None or values.step is not None or len(steps) < 2 * _RUNS:
+        return None
+    if not values.is_time:
+        return None
+    starts = np.append(0, 1 + np.flatnonzero(~_alike_pairs(steps)))
+    lengths = np.diff(np.append(starts, len(steps)))
+    if not 1 < len(starts) <= _RUNS or lengths.min() < 3 or (steps == 0).any():
+        return None
+    named = "; ".join(
+        f"from {values.step_text(float(steps[n - 1]))} to {values.step_text(float(steps[n]))} at "
+        f"{values.text(float(values.kept[n]))} (element {values.index[n]:,})"
+        for n in starts[1:].tolist()
+    )
+    return int(values.index[starts[1]]), f"the step changes {named}"
+
+
+def _alike_pairs(steps: np.ndarray) -> np.ndarray:
+    alike: np.ndarray = np.abs(np.diff(steps)) <= _SAME_STEP * np.abs(steps[:-1])
+    return alike
+
+
+_RULES: dict[str, Callable[[AxisValues], _OddPlace]] = {
+    "axis-nan": _missing,
+    "axis-duplicate": _duplicates,
+    "axis-order": _turned,
+    "axis-gap": _gaps,
+    "axis-step": _changes,
+}
+
+
+def is_axis(ours: SetArray) -> bool:
+    """Tell whether an array is the coordinate of a dimension, with numbers or dates."""
+    meta, dtype = ours.meta, ours.dtype
+    is_one = len(meta.shape) == 1 and meta.dimensions == (ours.name,) and meta.shape[0] > 0
+    return is_one and dtype is not None and dtype.kind in "iufM"

@@ -1,0 +1,373 @@
+"""What a publisher promises of a set, in a TOML file: axes, arrays, and files that must be there.
+
+[axes.time]
+from = "2020-01-01"
+until = "now-12h"
+step = "6h"
+
+[arrays.sst]
+dimensions = ["time", "lat", "lon"]
+missing-chunks = 0.01
+
+[files]
+patterns = ["data/*.nc"]
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from refexplorer.checks.axes import AxisValues, CheckedAxis
+from refexplorer.core.errors import RefexplorerError, SourceError
+from refexplorer.core.text import array_text, counted, escape, file_text
+from refexplorer.formats.other_files import fitting
+from refexplorer.formats.source import cause
+from refexplorer.io.access import Options, parse, protocol_of, resolve
+from refexplorer.spec.codes import CODES
+from refexplorer.spec.findings import Finding, pointer, suggest
+from refexplorer.spec.zarr_metadata import ArrayMeta
+
+_TEXT, _TEXTS, _NUMBER, _FLAG, _END = (
+    "text", "a list of texts", "a number", "true or false", "a date, a number or now-12h",
+)  # fmt: skip
+_STEP = "a number, or a time such as 6h or 1 month"
+_KEYS = {
+    "axes": {"from": _END, "until": _END, "step": _STEP, "gaps": _FLAG, "min": _NUMBER,
+             "max": _NUMBER},
+    "arrays": {"dimensions": _TEXTS, "dtype": _TEXT, "units": _TEXT, "missing-chunks": _NUMBER},
+    "files": {"patterns": _TEXTS},
+}  # fmt: skip
+"""The tables of a file, and the keys of each with what they have to be."""
+_HAS = {
+    _TEXT: lambda value: isinstance(value, str),
+    _TEXTS: lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+    _NUMBER: lambda value: _is_number(value),
+    _FLAG: lambda value: isinstance(value, bool),
+    _END: lambda value: _is_number(value) or (isinstance(value, str) and _is_end(value)),
+    _STEP: lambda value: _is_number(value) or (isinstance(value, str) and bool(_parsed(value))),
+}
+_NOW = re.compile(r"now(?:\s*([-+])\s*(.+))?")
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
+_SECONDS = {"s": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hour": 3600,
+            "d": 86400, "day": 86400, "w": 604800, "week": 604800}  # fmt: skip
+_MONTHS = {"month": 1, "year": 12}
+_SAME = 0.01  # how much a step may differ, of its length
+_NAMED = 3
+_BYTES = 2**20
+"""A longer file of expectations is not read."""
+
+
+@dataclass(frozen=True)
+class CheckedFacts:
+    """What expectations are compared with."""
+
+    arrays: Mapping[str, ArrayMeta]
+    axes: Mapping[str, CheckedAxis]
+    values: Mapping[str, AxisValues]  # Of the coordinates that were read
+    missing: Callable[[str], int]  # How many chunks of an array have no reference
+    targets: Callable[[], Iterable[str]]  # All targets, as absolute paths and URLs
+    listing: Callable[[str], Sequence[str]]  # The files that fit a pattern, in the same form
+
+
+@dataclass
+class Expectations:
+    """The expectations of a file."""
+
+    name: str
+    axes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    arrays: dict[str, dict[str, Any]] = field(default_factory=dict)
+    patterns: list[str] = field(default_factory=list)
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    unknown: list[str] = field(default_factory=list)
+    """What could not be told, in words that follow "not known:"."""
+
+    @classmethod
+    def read(cls, path: Path) -> Expectations:
+        """Read a file.
+
+        Raises
+        ------
+        SourceError
+            If it cannot be read, or has a key or a value that no expectation has.
+        """
+        name = escape(path.name)
+        try:
+            with path.open("rb") as file:
+                data = file.read(_BYTES + 1)
+            if len(data) > _BYTES:
+                raise SourceError(f"{name} has more than {_BYTES:,} bytes, too many to expect.")
+            tables = tomllib.loads(data.decode())
+        except OSError as error:
+            raise SourceError(f"{name} cannot be read: {error.strerror or error}.") from None
+        except ValueError as error:
+            raise SourceError(f"{name} is not TOML: {escape(str(error), 200)}.") from None
+        found = cls(name)
+        for table, content in tables.items():
+            _check_key(name, "", table, _KEYS)
+            if not isinstance(content, dict):
+                raise SourceError(f"[{table}] of {name} must be a table.")
+            if table == "files":
+                _check_table(name, table, content, table)
+                found.patterns = content.get("patterns", [])
+                continue
+            for path_of, keys in content.items():
+                where = f"{table}.{path_of}"
+                if not isinstance(keys, dict):
+                    raise SourceError(f"[{escape(where, 100)}] of {name} must be a table.")
+                _check_table(name, where, keys, table)
+            getattr(found, table).update(content)
+        return found
+
+    def findings(self, facts: CheckedFacts, base: str) -> Iterator[Finding]:
+        """Yield what is not as it is expected to be; `base` is what pointers start with."""
+        for path, wanted in self.arrays.items():
+            for code, sentence in self._of_array(path, wanted, facts):
+                yield _finding(code, path, sentence, base)
+        for path, wanted in self.axes.items():
+            for code, sentence in self._of_axis(path, wanted, facts):
+                yield _finding(code, path, sentence, base)
+        yield from self._of_files(facts, base)
+
+    def _of_array(
+        self, path: str, wanted: Mapping[str, Any], facts: CheckedFacts
+    ) -> Iterator[tuple[str, str]]:
+        meta = facts.arrays.get(path)
+        if meta is None:
+            yield "expected-array", f"{array_text(path)} is not in the set"
+            return
+        found = {
+            "dimensions": [*(meta.dimensions or ())],
+            "dtype": str(_dtype(meta)),
+            "units": meta.attributes.get("units"),
+        }
+        for key, value in found.items():
+            if key in wanted and value != wanted[key]:
+                yield (
+                    "expected-array",
+                    (
+                        f"{array_text(path)} has {key} {_shown(value)}, "
+                        f"expected: {_shown(wanted[key])}"
+                    ),
+                )
+        if (limit := wanted.get("missing-chunks")) is not None and meta.chunk_count:
+            share = (n_missing := facts.missing(path)) / meta.chunk_count
+            if share > limit:
+                yield (
+                    "expected-share",
+                    (
+                        f"{array_text(path)}: {n_missing:,} of "
+                        f"{counted(meta.chunk_count, 'chunk')} ({share:.2%}) have no reference, "
+                        f"expected: at most {limit:.2%}"
+                    ),
+                )
+
+    def _of_axis(
+        self, path: str, wanted: Mapping[str, Any], facts: CheckedFacts
+    ) -> Iterator[tuple[str, str]]:
+        axis, values = facts.axes.get(path), facts.values.get(path)
+        if path not in facts.arrays:
+            yield "expected-axis", f"{array_text(path)} is not in the set"
+        elif axis is None:
+            yield "expected-axis", f"{array_text(path)} is not the coordinate of a dimension"
+        elif values is None or not len(values.kept):
+            why = (axis.why or "it has no values").rstrip(".")
+            self.unknown.append(f"whether {array_text(path)} is as expected ({why})")
+        else:
+            yield from self._of_values(path, wanted, values)
+
+    def _of_values(
+        self, path: str, wanted: Mapping[str, Any], values: AxisValues
+    ) -> Iterator[tuple[str, str]]:
+        kept, name = values.kept, array_text(path)
+        ends = ("from", float(kept.min()), "begins"), ("until", float(kept.max()), "ends")
+        for key, mine, verb in ends:
+            if key not in wanted:
+                continue
+            end = self._number(wanted[key], values)
+            if end is None:
+                self.unknown.append(f"whether {name} {verb} as expected (it has no such dates)")
+            elif (mine > end) if key == "from" else (mine < end):
+                code = "not-current" if key == "until" else "expected-axis"
+                word = "later" if key == "from" else "earlier"
+                yield (
+                    code,
+                    (
+                        f"{name} {verb} at {values.text(mine)}, {word} than expected: "
+                        f"{values.text(end)}"
+                    ),
+                )
+        for key, mine, is_beyond in (
+            ("min", float(kept.min()), float.__lt__), ("max", float(kept.max()), float.__gt__),
+        ):  # fmt: skip
+            if key in wanted and is_beyond(mine, float(wanted[key])):
+                yield (
+                    "expected-axis",
+                    (f"{name} has {values.text(mine)}, beyond the expected {key} {wanted[key]:g}"),
+                )
+        if "step" in wanted:
+            yield from _of_steps(name, wanted, values)
+        elif wanted.get("gaps") is False and values.is_uneven:
+            yield "expected-axis", f"{name} has gaps, or no even step"
+
+    def _number(self, end: Any, values: AxisValues) -> float | None:
+        """Return an end as a value of an axis; None where it has no dates."""
+        if not isinstance(end, str):
+            return float(end)
+        if (found := _NOW.fullmatch(end)) is None:
+            return values.number_of(end)
+        moment = self.now
+        if found[1]:
+            length, unit = _parsed(found[2]) or (0, "second")
+            seconds = length * (1 if unit == "second" else 30 * 86_400)
+            moment += timedelta(seconds=-seconds if found[1] == "-" else seconds)
+        return values.number_of(moment.replace(tzinfo=None).isoformat(timespec="seconds"))
+
+    def _of_files(self, facts: CheckedFacts, base: str) -> Iterator[Finding]:
+        targets: set[str] | None = None
+        for pattern in self.patterns:
+            try:
+                files = facts.listing(pattern)
+            except RefexplorerError as error:
+                sentence = escape(str(error), 200).rstrip(".")
+                self.unknown.append(f"whether all files of a folder are there ({sentence})")
+                continue
+            targets = set(facts.targets()) if targets is None else targets
+            lacking = [each for each in files if each not in targets]
+            if lacking:
+                names = ", ".join(map(file_text, lacking[:_NAMED]))
+                more = ", …" if len(lacking) > _NAMED else ""
+                message = (
+                    f"{len(lacking):,} of {counted(len(files), 'file')} that fit "
+                    f"{escape(pattern, 200)!r} are not in the set: {names}{more}"
+                )
+                code = "expected-file"
+                yield Finding(
+                    code, CODES[code].severity, base, message, files=tuple(lacking[:10]),
+                    file_count=len(lacking),
+                )  # fmt: skip
+
+
+def _of_steps(
+    name: str, wanted: Mapping[str, Any], values: AxisValues
+) -> Iterator[tuple[str, str]]:
+    """Yield that steps are not those that are expected; longer ones may be allowed."""
+    step = wanted["step"]
+    length, unit = (float(step), "") if _is_number(step) else (_parsed(step) or (0.0, ""))
+    text = f"{step:g}" if _is_number(step) else step
+    if unit == "month":
+        numbers = values.month_numbers()
+        steps = None if numbers is None else np.diff(numbers)
+    else:
+        steps = values.steps if (unit == "second") == values.is_time else None
+    if steps is None:
+        yield "expected-axis", f"{name} has no steps of {text}: its units are other ones"
+        return
+    ahead = steps * (np.sign(np.median(steps)) or 1) if len(steps) else steps
+    parts = ahead / length
+    is_right = np.abs(parts - 1) <= _SAME
+    if wanted.get("gaps") is True:
+        is_right |= (parts > 1) & (np.abs(parts - np.round(parts)) <= _SAME * parts)
+    wrong = np.flatnonzero(~is_right)
+    if len(wrong):
+        first = "; ".join(values.between(n) for n in wrong[:_NAMED].tolist())
+        more = ", …" if len(wrong) > _NAMED else ""
+        verb = "step is" if len(wrong) == 1 else "steps are"
+        yield "expected-axis", f"{name}: {len(wrong):,} {verb} not {text}: {first}{more}"
+
+
+def files_fitting(pattern: str, location: str | None, options: Mapping[str, Any]) -> Sequence[str]:
+    """Return the files that fit a pattern, as absolute paths or URLs.
+
+    Raises
+    ------
+    RefexplorerError
+        If none fits, or their folder cannot be listed.
+    """
+    full = resolve(pattern, location)
+    if protocol_of(full) in (None, "file"):
+        return [plain_path(str(path)) for path in fitting(full.removeprefix("file://"))]
+    import fsspec
+
+    try:
+        place = parse(full)
+        files, path = fsspec.url_to_fs(full, **Options(options, location).of(place)[1])
+        found = [files.unstrip_protocol(name) for name in sorted(files.glob(path))]
+    except Exception as error:  # file systems raise what they like
+        raise SourceError(f"{escape(pattern, 200)!r} cannot be listed: {cause(error)}.") from None
+    if not found:
+        raise SourceError(f"No file fits {escape(pattern, 200)!r}.")
+    return found
+
+
+def plain_path(url: str) -> str:
+    """Return a URL as it is, a path without detours."""
+    if protocol_of(url) not in (None, "file"):
+        return url
+    return os.path.normpath(url.removeprefix("file://"))
+
+
+def _dtype(meta: ArrayMeta) -> object:
+    try:
+        return np.dtype(meta.dtype).name
+    except TypeError:
+        return meta.dtype
+
+
+def _finding(code: str, path: str, message: str, base: str) -> Finding:
+    return Finding(code, CODES[code].severity, base + pointer(path), message, array=path)
+
+
+def _shown(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else escape(str(value), 100)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value
+
+
+def _parsed(text: str) -> tuple[float, str] | None:
+    """Read ``"6h"`` as seconds, ``"1 month"`` as months; None for what is no such time."""
+    found = _TIME.fullmatch(text.strip().lower())
+    if found is None or not float(found[1]):
+        return None
+    word = found[2] if found[2] in _SECONDS else found[2].removesuffix("s")
+    if word in _SECONDS:
+        return float(found[1]) * _SECONDS[word], "second"
+    return (float(found[1]) * _MONTHS[word], "month") if word in _MONTHS else None
+
+
+def _is_end(text: str) -> bool:
+    found = _NOW.fullmatch(text)
+    if found is not None:
+        return found[1] is None or _parsed(found[2]) is not None
+    try:
+        return not np.isnat(np.datetime64(text))
+    except ValueError:
+        return False
+
+
+def _check_key(name: str, where: str, key: str, known: Mapping[str, Any]) -> None:
+    if key not in known:
+        place = f"[{escape(where, 100)}] of {name}" if where else name
+        hint = suggest(key, known) or f"It may have {', '.join(known)}."
+        raise SourceError(f"{place} has the unknown key {escape(key, 100)!r}. {hint}")
+
+
+def _check_table(name: str, where: str, content: Mapping[str, Any], table: str) -> None:
+    for key, value in content.items():
+        _check_key(name, where, key, _KEYS[table])
+        kind = _KEYS[table][key]
+        if not _HAS[kind](value):
+            shown = escape(str(value), 100)
+            raise SourceError(
+                f"{key} of [{escape(where, 100)}] in {name} must be {kind}; it is {shown!r}."
+            )

@@ -1,0 +1,110 @@
+"""The look at coordinates: those that the set holds, and others where they may be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from refexplorer.checks.axes import (
+    IN_FILES,
+    NO_VALUES,
+    AxisValues,
+    CheckedAxis,
+    axis_findings,
+    is_axis,
+    look_at,
+)
+from refexplorer.checks.compare.inline import INLINE_ELEMENTS, InlineValues
+from refexplorer.checks.compare.set_array import SetArray
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.limits import Limits
+from refexplorer.core.text import escape
+from refexplorer.io.reading.readings import ChunkState
+from refexplorer.io.reading.selection import ArrayReading
+from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.spec.findings import Finding
+from refexplorer.spec.references import Base64, Inline
+
+AXIS_CHUNKS = 100_000
+"""Chunks of one coordinate that are looked up."""
+ReadArray = Callable[[str], ArrayReading]
+"""Reads a whole array of a path, as far as its chunks can be read."""
+
+
+class StoredCoordinate(NamedTuple):
+    """A coordinate of the set: its values as they are stored, or why they were not read."""
+
+    array: SetArray
+    stored: np.ndarray | None = None
+    is_there: np.ndarray | None = None
+    why: str = ""
+
+
+def coordinates(
+    opened: OpenedSet, limits: Limits, read: ReadArray | None
+) -> Iterator[StoredCoordinate]:
+    """Yield the coordinates of dimensions; without `read` only what the set holds has values."""
+    for path in opened.arrays.paths:
+        meta = opened.arrays.get(path)
+        if meta is None or not is_axis(ours := SetArray(meta)):
+            continue
+        if meta.shape[0] > INLINE_ELEMENTS or meta.chunk_count > AXIS_CHUNKS:
+            yield StoredCoordinate(ours, why="it has too many values or chunks.")
+            continue
+        found = _held(opened, limits, ours)
+        if found.stored is None and read is not None:
+            found = _read(ours, read)
+        yield found
+
+
+def _held(opened: OpenedSet, limits: Limits, ours: SetArray) -> StoredCoordinate:
+    """Return a coordinate of which all chunks that have a reference are inline."""
+    meta = ours.meta
+    held = InlineValues(limits)
+    for number in range(meta.chunk_count):
+        entry = opened.lookup(meta.chunk_key(meta.index_at(number)))
+        if entry is None:
+            continue
+        if not isinstance(entry[1], Inline | Base64):
+            return StoredCoordinate(ours, why=IN_FILES)
+        held.put(ours, number, entry[1])
+    if held.broken or held.reasons:
+        why = next(iter(held.broken.get(meta.path, {}).values()), held.reasons.get(meta.path, ""))
+        return StoredCoordinate(ours, why=f"it cannot be decoded: {escape(why, 200)}")
+    if meta.path not in held.arrays:
+        return StoredCoordinate(ours, why=NO_VALUES)
+    known = held.arrays[meta.path]
+    axis = meta.axes[0]
+    starts = axis.starts_of(np.arange(axis.count))
+    lengths = np.diff(np.append(starts, meta.shape[0]))
+    return StoredCoordinate(ours, known.values, np.repeat(known.known, lengths))
+
+
+def _read(ours: SetArray, read: ReadArray) -> StoredCoordinate:
+    try:
+        found = read(ours.meta.path)
+    except RefexplorerError as error:
+        return StoredCoordinate(ours, why=str(error))
+    if found.failures:
+        return StoredCoordinate(ours, why=next(iter(found.failures.values())))
+    return StoredCoordinate(ours, np.asarray(found.values), ~found.mask(ChunkState.FILL))
+
+
+def look_at_coordinates(
+    opened: OpenedSet, limits: Limits, base: str, read: ReadArray | None
+) -> tuple[tuple[CheckedAxis, ...], tuple[Finding, ...], dict[str, AxisValues]]:
+    """Return what there is to know of all coordinates, what is odd, and their values by path."""
+    axes: list[CheckedAxis] = []
+    findings: list[Finding] = []
+    values: dict[str, AxisValues] = {}
+    for each in coordinates(opened, limits, read):
+        path = each.array.meta.path
+        if each.stored is None or each.is_there is None:
+            axes.append(CheckedAxis(path, each.array.meta.shape[0], why=each.why))
+            continue
+        values[path] = AxisValues(each.array, each.stored, each.is_there)
+        axes.append(look_at(values[path]))
+        findings += axis_findings(values[path], base)
+    return tuple(axes), tuple(findings), values

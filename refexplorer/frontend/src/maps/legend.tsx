@@ -1,0 +1,62 @@
+/** What the colours of chunks stand for. */
+
+import { useLayoutEffect, useRef } from "preact/hooks";
+
+import { bytes, fileName, KIND_NAMES } from "../shared/format.ts";
+import type { Kind } from "../shared/wire.ts";
+import { FAILED, targetName, type By } from "./cells.ts";
+import { domainOf, ramp } from "./chunkboard.tsx";
+import { Entries, type LegendEntry } from "./mapparts.tsx";
+import type { GridPicture, Span } from "./maps.ts";
+import { kindInk, series } from "./palette.ts";
+
+export function Legend({ grid, by }: { grid: GridPicture; by: By }) {
+  const failed = Number(grid.counts[grid.states.indexOf(FAILED)]) > 0;
+  const absent: LegendEntry[] = [
+    ...(Number(grid.counts[0]) > 0 ? [{ name: "no reference", mark: "nothing" as const }] : []),
+    ...(failed ? [{ name: "rejected or failed", mark: "failed" as const }] : []),
+  ];
+  if (by === "size" || by === "offset") {
+    return (
+      <>
+        <Ramp domain={domainOf(grid, by)} label={by === "size" ? "size" : "offset"} />
+        <Entries label="Legend" entries={[...without(grid, by), ...absent]} />
+      </>
+    );
+  }
+  return <Entries label="Legend" entries={[...(by === "kind" ? kinds(grid) : targets(grid)), ...absent]} />;
+}
+
+/** Chunks that have a reference but not what is shown of it. */
+function without({ states, counts }: GridPicture, by: By): LegendEntry[] {
+  const lacking = by === "size" ? /^url$/ : /^(inline|base64|url)$/;
+  const some = states.some((state, i) => lacking.test(state) && Number(counts[i]) > 0);
+  return some ? [{ name: by === "size" ? "size not known" : "no offset", mark: series(-1) }] : [];
+}
+
+function kinds({ states, counts }: GridPicture): LegendEntry[] {
+  return states.flatMap((state, i) => {
+    if (state === "absent" || state === FAILED || Number(counts[i]) === 0) return [];
+    const name = `${state[0]!.toUpperCase()} ${KIND_NAMES[state as Kind]}`;
+    return [{ name, mark: kindInk(state as Kind) }];
+  });
+}
+
+function targets(grid: GridPicture): LegendEntry[] {
+  const entries = grid.targets.map(({ url, number }) => ({
+    name: url === null ? targetName(url) : fileName(url),
+    title: targetName(url),
+    mark: series(number),
+  }));
+  const inline = grid.states.some((state, i) => /inline|base64/.test(state) && Number(grid.counts[i]) > 0);
+  return inline ? [...entries, { name: "in the set itself", mark: series(-1) }] : entries;
+}
+
+function Ramp({ domain, label }: { domain: Span | null; label: string }) {
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    box.current!.replaceChildren(...(domain ? [ramp(domain, label)] : []));
+  }, [domain?.join(), label]);
+  const words = domain ? `Colours from ${bytes(domain[0])} to ${bytes(domain[1])}` : "Not known for any chunk";
+  return <div class="legend" ref={box} role="img" aria-label={words} />;
+}

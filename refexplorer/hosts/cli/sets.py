@@ -1,0 +1,147 @@
+"""Commands that check several sets: what fails, what is accepted, and in which form it is said."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from enum import StrEnum
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.files import write_blocks
+from refexplorer.hosts.cli import output
+from refexplorer.hosts.cli.program import STANDARD_INPUT, AsJson
+from refexplorer.spec.codes import Severity
+
+if TYPE_CHECKING:
+    from refexplorer.checks.ci_formats import SetResult
+    from refexplorer.checks.report import Report
+
+
+class ReportForm(StrEnum):
+    """The form in which reports are printed."""
+
+    text = "text"
+    json = "json"
+    github = "github"
+    junit = "junit"
+    sarif = "sarif"
+
+
+_CheckedSources = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SOURCE...",
+        help="JSON files (plain, gzip, zstd), parquet folders or URLs; - is standard input.",
+    ),
+]
+_FailOn = Annotated[Severity, typer.Option(help="The least severity with exit status 1.")]
+_Accept = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CODE[:ARRAY]", help="Accept findings, such as axis-gap:time; may be repeated."
+    ),
+]
+_FormOption = Annotated[
+    ReportForm, typer.Option("--format", help="Form of the output; --json is --format json.")
+]
+_Every = Annotated[bool, typer.Option("--all", help="List each finding, where many are alike.")]
+_PageOption = Annotated[
+    Path | None, typer.Option("--html", help="Write the report to an HTML page.")
+]
+_Badge = Annotated[
+    Path | None, typer.Option(help="Write a badge (SVG): passing, failing or not known.")
+]
+
+
+def _options(
+    source: _CheckedSources,
+    fail_on: _FailOn = Severity.ERROR,
+    accept: _Accept = None,
+    every: _Every = False,
+    page: _PageOption = None,
+    badge: _Badge = None,
+    form: _FormOption = ReportForm.text,
+    as_json: AsJson = False,
+) -> None:
+    """Have the parameters of every command that checks sets."""
+
+
+def over_sets(verb: Callable[..., Report]) -> Callable[..., int]:
+    """Return the command that runs a verb on each set, judges the reports and prints them.
+
+    A set that cannot be opened does not keep the others from being checked.
+    """
+    own, common = (inspect.signature(each).parameters for each in (verb, _options))
+    names = verb.__globals__ | {"Report": object}  # which only a type checker imports
+    hints = get_type_hints(verb, names, include_extras=True)
+    hints |= get_type_hints(_options, include_extras=True)
+
+    @wraps(verb)
+    def command(**arguments: Any) -> int:
+        from refexplorer.checks.ci_formats import SetResult, joint_status
+        from refexplorer.checks.waivers import Waiver
+
+        asked = {name: arguments.pop(name) for name in common}
+        sources = asked["source"]
+        form = ReportForm.json if asked["as_json"] else asked["form"]
+        accept = asked["accept"] or []
+        _check_call(sources, asked["page"], arguments.get("results"))
+        try:
+            for text in accept:
+                Waiver.parse(text)
+        except RefexplorerError as error:
+            raise typer.BadParameter(str(error)) from None
+        results = []
+        for source in sources:
+            try:
+                report = verb(source, **arguments).judged(asked["fail_on"], accept)
+                result = SetResult(source, verb.__name__, report)
+            except RefexplorerError as error:
+                output.say(f"refexplorer: {error}")
+                result = SetResult(source, verb.__name__, error=str(error))
+            results.append(result)
+            if form is ReportForm.text and result.report is not None:
+                output.write_text(result.report.to_text(asked["every"]))
+        _write(results, form, asked["page"], asked["badge"])
+        return joint_status(results)
+
+    del command.__dict__["__wrapped__"]  # `with_storage_options` adds its own to what has none
+    first, *rest = common.values()
+    parameters = [first, *(each for each in own.values() if each.name != "source"), *rest]
+    command.__dict__["__signature__"] = inspect.Signature(
+        [each.replace(annotation=hints[each.name]) for each in parameters], return_annotation=int
+    )
+    command.__annotations__ = {each.name: hints[each.name] for each in parameters}
+    return command
+
+
+def _check_call(sources: list[str], page: Path | None, results: Path | None) -> None:
+    if sources.count(STANDARD_INPUT) > 1:
+        raise typer.BadParameter("Only one of the sets can come from standard input.")
+    if len(sources) > 1 and (page or results):
+        name = "--html" if page else "--results"
+        raise typer.BadParameter(f"{name} takes one set; {len(sources)} were given.")
+
+
+def _write(
+    results: list[SetResult], form: ReportForm, page: Path | None, badge: Path | None
+) -> None:
+    """Print what a program reads, and write the files."""
+    from refexplorer.checks.ci_formats import badge_svg, json_document, report_text
+
+    report = results[0].report
+    if page is not None and report is not None:
+        with output.print_warnings():
+            report.to_html(page)
+    if badge is not None:
+        write_blocks(badge, [badge_svg(results).encode()])
+    if form is ReportForm.json:
+        output.write_object(json_document(results).items())
+    elif form is not ReportForm.text:
+        text = report_text(results, form)
+        output.write_document(text if form is ReportForm.sarif else output.options_text(text))

@@ -1,0 +1,255 @@
+"""What the conventions of GeoZarr say of an array: `spatial:`, `proj:` and `multiscales`.
+
+Sources: the repositories `spatial`, `proj` and `multiscales` of zarr-conventions on GitHub.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, cast
+
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.formats.columns.table import Table
+from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.spec.references import prefix
+from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
+
+CODE = re.compile(r"[A-Za-z][\w.-]*:\w+", re.ASCII)
+CRS = ("proj:code", "proj:wkt2", "proj:projjson")
+_PREFIXES = ("spatial:", "proj:")
+_LEVELS = 100  # of one pyramid that are looked at
+Attributes = Mapping[str, Any]
+
+
+class AffineGrid(NamedTuple):
+    """Where the cells of an array are in the plane: x = a column + b row + c, y = d, e, f alike."""
+
+    # rows, columns: The dimensions that carry y and x
+    rows: int
+    columns: int
+    # Of the edges of cells, so 0 is where the first cell starts
+    transform: tuple[float, float, float, float, float, float]
+
+
+class PyramidLevel(NamedTuple):
+    """One array of a pyramid."""
+
+    array: ArrayMeta
+    # Lengths of a cell along y and x, in the units of the CRS; None where that is not said
+    resolution: tuple[float, float] | None
+
+
+def is_list_of(kind: Any, size: int, value: object) -> bool:
+    """Say whether a value is a list of so many finite numbers, or of so many texts."""
+    if not isinstance(value, list) or len(value) != size:
+        return False
+    is_kind = all(isinstance(each, kind) and not isinstance(each, bool) for each in value)
+    return is_kind and (kind is str or all(abs(each) < math.inf for each in value))
+
+
+def has_conventions(table: Table) -> bool:
+    """Say whether any attribute may be one of a convention: most sets have none."""
+    texts = filter(None, map(table.text, table.metadata))
+    return any('"spatial:' in text or '"proj:' in text or '"layout"' in text for text in texts)
+
+
+def group_attributes(table: Table, path: str) -> Attributes:
+    """Return the attributes of a group; empty if it has none."""
+    for name in (".zattrs", "zarr.json"):
+        text = table.text(prefix(path) + name)
+        found: Any = None if text is None else parse_metadata(text)
+        if isinstance(found, Mapping) and name == "zarr.json":
+            found = found.get("attributes")
+        if isinstance(found, Mapping):
+            return found
+    return {}
+
+
+def layout_of(attributes: Attributes) -> list[Attributes]:
+    """Return the levels of `multiscales` that name a group or an array."""
+    multiscales = attributes.get("multiscales")
+    layout = multiscales.get("layout") if isinstance(multiscales, Mapping) else None
+    levels = layout[:_LEVELS] if isinstance(layout, list) else []
+    return [
+        level
+        for level in levels
+        if isinstance(level, Mapping) and isinstance(level.get("asset"), str)
+    ]
+
+
+def conventions_of(opened: OpenedSet, array: ArrayMeta) -> Attributes:
+    """Return what holds for an array: its own attributes, else those of its level, of its group."""
+    found: dict[str, Any] = {}
+    for path in _groups_above(array.path):
+        attributes = group_attributes(opened.table, path)
+        layout = layout_of(attributes)
+        level = next((each for each in layout if _is_of(each, path, array.path)), None)
+        own = _named(attributes)
+        if level is not None:
+            own.pop("spatial:shape", None)
+            names = array.attributes.get("spatial:dimensions", own.get("spatial:dimensions"))
+            scale = _scale(layout, level, _places(names, array), len(array.shape))
+            transform = own.pop("spatial:transform", None)
+            if scale is not None and is_list_of(int | float, 6, transform):
+                across, down = scale
+                factors = (across, down, 1, across, down, 1)
+                own["spatial:transform"] = [
+                    value * by for value, by in zip(transform, factors, strict=True)
+                ]
+            own |= _named(level)
+        if level is not None or path == array.path.rpartition("/")[0]:
+            found |= own
+    return found | _named(array.attributes)
+
+
+def affine_grid(attributes: Attributes, array: ArrayMeta) -> AffineGrid | None:
+    """Return where the cells are, by `spatial:`; None where it does not say.
+
+    Raises
+    ------
+    RefexplorerError
+        If it says it wrongly.
+    """
+    transform = attributes.get("spatial:transform")
+    if transform is None or attributes.get("spatial:transform_type", "affine") != "affine":
+        return None
+    if not is_list_of(int | float, 6, transform):
+        raise RefexplorerError("`spatial:transform` must be six numbers.")
+    a, b, c, d, e, f = map(float, transform)
+    if a * e == b * d:
+        raise RefexplorerError("`spatial:transform` puts all cells on one line.")
+    places = _places(attributes.get("spatial:dimensions"), array)
+    if places is None:
+        raise RefexplorerError(
+            "`spatial:dimensions` must name the two dimensions of the array that carry y and x."
+        )
+    if attributes.get("spatial:registration", "pixel") == "node":  # refers to centres
+        c, f = c - (a + b) / 2, f - (d + e) / 2
+    return AffineGrid(*places, (a, b, c, d, e, f))
+
+
+def crs_of(attributes: Attributes) -> Attributes:
+    """Return what `proj:` says of the CRS."""
+    return {name: attributes[name] for name in CRS if attributes.get(name) is not None}
+
+
+def level_scale(level: Attributes) -> list[float]:
+    """Return by how much cells are longer than those of the level it comes from; empty if unknown.
+
+    Cells that are also moved are not said this way.
+    """
+    transform = level.get("transform")
+    if not isinstance(transform, Mapping):
+        return []
+    moved = transform.get("translation")
+    if moved and not (isinstance(moved, list) and not any(moved)):
+        return []
+    scale = transform.get("scale")
+    is_good = isinstance(scale, list) and is_list_of(int | float, len(scale), scale)
+    return scale if is_good and scale is not None else []
+
+
+def pyramids(opened: OpenedSet) -> dict[str, list[PyramidLevel]]:
+    """Return the levels of each pyramid by the path of each of its arrays, the finest first."""
+    found: dict[str, list[PyramidLevel]] = {}
+    for path in _groups(opened.table):
+        by_name: dict[str, list[PyramidLevel]] = {}
+        for level in layout_of(group_attributes(opened.table, path)):
+            asset = prefix(path) + level["asset"]
+            for array in _arrays_at(opened, asset):
+                name = array.path.removeprefix(asset)
+                level_of = PyramidLevel(array, _resolution(opened, array))
+                by_name.setdefault(name, []).append(level_of)
+        for levels in by_name.values():
+            if len(levels) > 1:
+                levels.sort(key=lambda each: -math.prod(each.array.shape))
+                found.update((level.array.path, levels) for level in levels)
+    return found
+
+
+def finer_levels(opened: OpenedSet) -> set[str]:
+    """Return the arrays of pyramids but the coarsest, which stands for its pyramid in lists."""
+    return {path for path, levels in pyramids(opened).items() if levels[-1].array.path != path}
+
+
+def _resolution(opened: OpenedSet, array: ArrayMeta) -> tuple[float, float] | None:
+    try:
+        grid = affine_grid(conventions_of(opened, array), array)
+    except RefexplorerError:
+        return None
+    if grid is None:
+        return None
+    a, b, _, d, e, _ = grid.transform
+    return math.hypot(b, e), math.hypot(a, d)
+
+
+def _arrays_at(opened: OpenedSet, asset: str) -> Iterator[ArrayMeta]:
+    """Yield the array that a level names, or those of the group; coordinates are no levels."""
+    array = opened.arrays.get(asset)
+    folder = opened.tree.folder(asset)
+    if array is not None:
+        yield array
+    elif folder is not None:
+        for each in opened.arrays.below(folder):
+            parent, _, name = each.path.rpartition("/")
+            if parent == asset and len(each.shape) > 1 and each.dimensions != (name,):
+                yield each
+
+
+def _groups(table: Table) -> Iterator[str]:
+    """Yield groups that may have levels; of version 2 no text of an array is looked at."""
+    for key in table.metadata:
+        folder, _, name = key.rpartition("/")
+        if name == ".zgroup" or (name == "zarr.json" and '"layout"' in (table.text(key) or "")):
+            yield folder
+
+
+def _groups_above(path: str) -> list[str]:
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[:end]) for end in range(len(parts) + 1)] if path else []
+
+
+def _is_of(level: Attributes, group: str, path: str) -> bool:
+    asset: str = prefix(group) + level["asset"]
+    return path == asset or path.rpartition("/")[0] == asset
+
+
+def _named(attributes: Attributes) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in attributes.items()
+        if name.startswith(_PREFIXES) and value is not None
+    }
+
+
+def _places(names: object, array: ArrayMeta) -> tuple[int, int] | None:
+    """Return the dimensions of an array that carry y and x."""
+    known = array.dimensions or ()
+    if not is_list_of(str, 2, names):
+        return None
+    y, x = cast("list[str]", names)
+    return (known.index(y), known.index(x)) if y != x and {y, x} <= set(known) else None
+
+
+def _scale(
+    layout: list[Attributes], level: Attributes, places: tuple[int, int] | None, rank: int
+) -> tuple[float, float] | None:
+    """Return how much longer cells are than those of the first level, along x and y.
+
+    None where they are also moved, or where it is not said.
+    """
+    by_asset = {each["asset"]: each for each in layout}
+    across = down = 1.0
+    for _ in layout:
+        source = level.get("derived_from")
+        if not isinstance(source, str):
+            return across, down
+        scale = level_scale(level)
+        y, x = (0, 1) if len(scale) == 2 < rank else places or (-1, -1)
+        if not 0 <= min(x, y) <= max(x, y) < len(scale) or source not in by_asset:
+            return None
+        down, across = down * scale[y], across * scale[x]
+        level = by_asset[source]
+    return None

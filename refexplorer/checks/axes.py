@@ -7,8 +7,10 @@ rule can have a gap, so that levels, overpasses and Gaussian latitudes have none
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -38,6 +40,8 @@ IN_FILES = "it is in files."
 """Why a coordinate is not read unless that is asked for."""
 NO_VALUES = "it has no values."
 _SHORTEST_MONTH = 27 * 86_400
+_LAST_DATE = 1e14
+"""Seconds that are shown as a date: three million years."""
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
@@ -79,6 +83,7 @@ class CheckedAxis:
 class AxisValues:
     """The values of a coordinate, as CF has them: numbers, times in seconds."""
 
+    @np.errstate(all="ignore")  # a file may hold any number
     def __init__(self, ours: SetArray, stored: np.ndarray, is_there: np.ndarray) -> None:
         self.ours = ours
         units = ours.attribute("units")
@@ -99,8 +104,26 @@ class AxisValues:
                 self.unit = word.removesuffix("s")
             else:
                 found = found * seconds
-        self.is_there = is_there & ~np.isnan(found)
+        self.is_there = is_there & np.isfinite(found)
         self.values: np.ndarray = found
+
+    @classmethod
+    def joined(cls, parts: Sequence[AxisValues]) -> AxisValues:
+        """Return the values of several, one after the other, in the units of the first."""
+        found = copy(parts[0])  # nothing is known of it yet
+        found.__dict__ = {n: v for n, v in vars(found).items() if n not in _DERIVED}
+        found.values = np.concatenate([each.values + each.offset_to(found) for each in parts])
+        found.is_there = np.concatenate([each.is_there for each in parts])
+        return found
+
+    @property
+    def since(self) -> float:
+        """The seconds from 1970 to its epoch; 0 of what has no dates, or of another calendar."""
+        return float(self._epoch) if np.isfinite(self._epoch) else 0.0
+
+    def offset_to(self, other: AxisValues) -> float:
+        """Return what makes its times those of another axis, whose epoch may be another."""
+        return self.since - other.since
 
     @cached_property
     def kept(self) -> np.ndarray:
@@ -148,6 +171,8 @@ class AxisValues:
         if not self.is_time:
             return None
         if self._is_standard:
+            if np.abs(self.kept).max() > _LAST_DATE:
+                return None
             stamps = (self.kept + self._epoch).astype("datetime64[s]")
             return stamps.astype("datetime64[M]").astype(np.int64)
         dates = self._dates(self.kept)
@@ -191,7 +216,7 @@ class AxisValues:
         """Return a value as people write it: dates in ISO 8601."""
         if not self.is_time:
             return f"{value:.10g}"
-        if self._is_standard:
+        if self._is_standard and abs(value) < _LAST_DATE:
             stamp = str(np.datetime64(round(value + self._epoch), "s"))
         elif dates := self._dates(np.array([value])):
             stamp = dates[0].isoformat()
@@ -220,6 +245,9 @@ class AxisValues:
         return f"{abs(step):.6g} seconds"
 
 
+_DERIVED = {"kept", "index", "steps", "step", "months"}
+
+
 def _even_step(steps: np.ndarray) -> float | None:
     """Return the step that nearly all have, or all but one of a few."""
     if not len(steps):
@@ -237,6 +265,7 @@ def _alike(steps: np.ndarray, step: float) -> np.ndarray:
     return alike
 
 
+@np.errstate(all="ignore")
 def look_at(values: AxisValues) -> CheckedAxis:
     """Return what there is to know of a coordinate."""
     kept, path, size = values.kept, values.ours.meta.path, len(values.values)
@@ -247,8 +276,10 @@ def look_at(values: AxisValues) -> CheckedAxis:
     return CheckedAxis(path, size, *ends, None if step is None else values.step_text(step))
 
 
-def axis_findings(values: AxisValues, base: str) -> Iterator[Finding]:
-    """Yield what is odd in a coordinate; `base` is what pointers of keys start with."""
+@np.errstate(all="ignore")
+def axis_findings(values: AxisValues, base: str) -> list[Finding]:
+    """Return what is odd in a coordinate; `base` is what pointers of keys start with."""
+    findings = []
     for code, rule in _RULES.items():
         found = rule(values)
         if found is not None:
@@ -256,10 +287,10 @@ def axis_findings(values: AxisValues, base: str) -> Iterator[Finding]:
             meta = values.ours.meta
             key = meta.chunk_key(meta.chunk_at((int(where),)))
             message = f"{array_text(meta.path)}: {sentence}"
-            yield Finding(
-                code, CODES[code].severity, base + pointer(key), message, key=key,
-                array=meta.path, keys=(key,),
-            )  # fmt: skip
+            severity = CODES[code].severity
+            findings.append(Finding(code, severity, base + pointer(key), message, key=key,
+                                    array=meta.path, keys=(key,)))  # fmt: skip
+    return findings
 
 
 _OddPlace = tuple[int, str] | None
@@ -381,3 +412,100 @@ def is_axis(ours: SetArray) -> bool:
     meta, dtype = ours.meta, ours.dtype
     is_one = len(meta.shape) == 1 and meta.dimensions == (ours.name,) and meta.shape[0] > 0
     return is_one and dtype is not None and dtype.kind in "iufM"
+
+
+_ABOUT = 0.2
+"""How much months and leap years differ from it."""
+_GAP_IN_FILES = 1.7
+"""Steps that are longer by this factor are gaps: a month that is missing makes one of 1.9."""
+
+
+@dataclass(frozen=True)
+class OddSteps:
+    """What is odd in a coordinate."""
+
+    cause: str  # A code of `refexplorer.spec.codes`
+    count: int  # How often
+    index: int  # The element before the first place
+    between: tuple[str, str]  # The values there, as texts
+
+
+@dataclass
+class FileAxis:
+    """A coordinate of several files, a stretch each; numbers by the eight bytes."""
+
+    # numbers, starts, counts, firsts, lasts, least, most: Of each file: its number, where it
+    # starts, how many values it has, the first and last of them, the least and largest step
+    numbers: array[int] = field(default_factory=lambda: array("q"))
+    starts: array[int] = field(default_factory=lambda: array("q"))
+    counts: array[int] = field(default_factory=lambda: array("q"))
+    firsts: array[float] = field(default_factory=lambda: array("d"))
+    lasts: array[float] = field(default_factory=lambda: array("d"))
+    least: array[float] = field(default_factory=lambda: array("d"))
+    most: array[float] = field(default_factory=lambda: array("d"))
+
+    def add(self, number: int, start: int, axis: dict[str, float | int]) -> None:
+        """Take in a file."""
+        self.numbers.append(number)
+        self.starts.append(start)
+        self.counts.append(int(axis["count"]))
+        for name, column in (("first", self.firsts), ("last", self.lasts),
+                             ("least", self.least), ("most", self.most)):  # fmt: skip
+            column.append(float(axis[name]))
+
+    def files_at(self, index: int) -> list[int]:
+        """Return the numbers of the files that have an element, or start after it."""
+        starts, counts = np.array(self.starts), np.array(self.counts)
+        has = (starts <= index) & (index < starts + counts) | (starts == index + 1)
+        found: list[int] = np.array(self.numbers)[has].tolist()
+        return found
+
+
+def of_files(ours: SetArray, axis: FileAxis) -> Iterator[OddSteps]:
+    """Yield what is odd between files, and inside them."""
+    order = np.argsort(axis.starts, kind="stable")
+    starts, counts, firsts, lasts, least, most = (
+        np.array(column)[order]
+        for column in (axis.starts, axis.counts, axis.firsts, axis.lasts, axis.least, axis.most)
+    )
+    ends = starts + counts
+    joined = np.flatnonzero(ends[:-1] == starts[1:])
+    has = np.flatnonzero(counts > 1)
+    # a file counts by its least and its largest step
+    before = np.concatenate([lasts[joined], firsts[has], firsts[has]])
+    after = np.concatenate([firsts[joined + 1], firsts[has] + least[has], firsts[has] + most[has]])
+    index = np.concatenate([ends[joined] - 1, starts[has], starts[has]])
+    yield from _odd(before, after, index, ours)
+
+
+def _odd(
+    before: np.ndarray, after: np.ndarray, index: np.ndarray, ours: SetArray
+) -> Iterator[OddSteps]:
+    steps = after - before
+    known = ~np.isnan(steps)
+    if not known.any():
+        return
+    middle = float(np.median(steps[known]))
+    turned = steps < 0 if middle >= 0 else steps > 0
+    lengths = np.abs(steps)
+    regular = np.abs(lengths - abs(middle)) <= _ABOUT * abs(middle)
+    is_regular = regular[known].mean() >= REGULAR or np.count_nonzero(known & ~regular) == 1
+    gaps = known & ~turned & (lengths > _GAP_IN_FILES * abs(middle)) & (middle != 0)
+    found = {
+        "axis-duplicate": known & (steps == 0),
+        "axis-order": known & turned,
+        "axis-gap": gaps if is_time(ours.attribute("units")) and is_regular else gaps & False,
+    }
+    if len(steps) < 2:
+        del found["axis-gap"], found["axis-order"]
+    for cause, where in found.items():
+        if where.any():
+            first = int(np.flatnonzero(where)[0])
+            both = _text(before[first], ours), _text(after[first], ours)
+            yield OddSteps(cause, int(np.count_nonzero(where)), int(index[first]), both)
+
+
+def _text(value: float, ours: SetArray) -> str:
+    if is_time(ours.attribute("units")) and abs(value) > 1e9:
+        return str(np.datetime64(round(float(value)), "us").astype("datetime64[s]"))
+    return f"{float(value):.10g}"

@@ -96,24 +96,21 @@ def check(
     against: Against = None,
     expect: Annotated[
         Path | None,
-        typer.Option(help="A TOML file of what must be so: coordinates, arrays, files."),
+        typer.Option(help="A TOML file of expectations: coordinates, arrays, files."),
     ] = None,
 ) -> Report:
     """List what is wrong or odd, with the place and what to do.
 
-    Of many findings of one kind the first are listed. Coordinates that the set holds are checked
-    for gaps, duplicates, order and missing values; with --allow those that are in files, too.
-    Targets are not asked without --targets or --against; `refexplorer audit` decodes. Exit status
-    2 if some may not be asked yet.
+    Of many findings of one kind the first are listed. Inline coordinates are checked for gaps,
+    duplicates, order and missing values; --allow reads those that are in files, too (with
+    --targets, only for --expect). Targets are not asked without --targets or --against;
+    `refexplorer audit` decodes. Exit status 2 if some may not be asked yet.
     """
     targets = targets or against is not None
     if any((scheduler, workers, results, resume, only, within)) and not targets:
         raise typer.BadParameter(
             "--scheduler, --workers, --results, --resume, --only and --within require --targets."
         )
-    if expect is not None and targets:
-        name = "--targets" if against is None else "--against"
-        raise typer.BadParameter(f"--expect and {name} are two runs; pass one of them.")
     check_resume(resume, results)
     refs = open_set(source)
     if not targets:
@@ -127,6 +124,8 @@ def check(
             watch=watch,
             only=only,
             within=within,
+            read_coordinates=bool(allow) and expect is not None,
+            expect=expect,
             against=against,
         )
 

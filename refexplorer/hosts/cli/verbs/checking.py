@@ -82,9 +82,10 @@ def check(
     refs = open_set(source)
     if not targets:
         return refs.allowing(*allow or ()).check(read_coordinates=bool(allow), expect=expect)
-    coordinates = {"read_coordinates": bool(allow) and expect is not None, "expect": expect}
+    reads = bool(allow) and expect is not None
     with watching("Asking targets", run["results"]) as watch:
-        return refs.allowing(*allow or ()).check_targets(watch=watch, **coordinates, **run)
+        allowed = refs.allowing(*allow or ())
+        return allowed.check_targets(watch=watch, read_coordinates=reads, expect=expect, **run)
 
 
 @app.command()

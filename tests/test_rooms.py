@@ -31,7 +31,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"hosts"},
     ),
     "views": (
-        {"code", "compared"},
+        {"code"},
         {"wire"},
         {"advice", "preview", "text"},
         {"health"},

@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.ledger import Counts, Ledger
@@ -26,7 +28,7 @@ from refexplorer.checks.parts import (
 )
 from refexplorer.checks.references import AuditedBlock, LostFiles, Unlisted, blocks
 from refexplorer.checks.report import Report
-from refexplorer.checks.results import ResultStore
+from refexplorer.checks.results import EarlierPart, ResultStore, TargetVersion
 from refexplorer.checks.set_lint import (
     left_out_findings,
     note_references,
@@ -38,7 +40,6 @@ from refexplorer.checks.set_lint import (
 from refexplorer.checks.sorting import PlanSizes, Sample, Sorter
 from refexplorer.checks.states import FileState, KeyState
 from refexplorer.checks.terms import CheckTerms, ReadTerms
-from refexplorer.checks.versions import TargetVersion
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted
@@ -123,18 +124,22 @@ class CheckRun:
         self.terms, self.base = terms, reading.base
         self.metas = [a for path in opened.arrays.paths if (a := opened.arrays.get(path))]
         self.ledger = Ledger({meta.path: meta.grid for meta in self.metas})
-        self.store = ResultStore(manner.results, manner.resume, look.encoding)
+        n_shares = 0 if terms.share is None else terms.share.of
+        self.store = ResultStore(manner.results, manner.resume, look.encoding, n_shares)
         self.store.keeps_versions |= manner.against is not None
         sample = Sample(self.metas, look.wanted)
         folder = self.store.sorting()
-        self.sorter = Sorter(folder, sample, sizes, terms.share, look.has_keys)
+        has_others = self.store.is_kept
+        self.sorter = Sorter(folder, sample, sizes, terms.share, look.has_keys, has_others)
+        # The other shares that earlier runs did wholly: when the oldest part of each was written
+        self.earlier: dict[int, datetime] = {}
         self.given_up: list[str] = []
         self.lost = LostFiles()
         self.is_listed = self.is_complete = False
         self._opened, self._look, self._manner, self._sizes = opened, look, manner, sizes
         self._limits = reading.limits
         self._watch = until(manner.watch, terms.seconds)
-        self._audited = self._parts = 0
+        self._audited = 0
 
     def work(self) -> None:
         """List the references, and do the parts."""
@@ -151,6 +156,14 @@ class CheckRun:
         finally:
             self.store.clear()
 
+    @property
+    def n_files(self) -> int:
+        """How many files were to be looked at, and those of earlier runs."""
+        shares, share = self.sorter.shares, self.terms.share
+        if share is None:
+            return len(shares)
+        return int(np.isin(shares, [0, share.number, *self.earlier]).sum())
+
     def counts(self, **counted_by_look: Any) -> Counts:
         """Return counts with what all looks have in common."""
         return Counts(
@@ -158,6 +171,7 @@ class CheckRun:
             unfinished=tuple(self.given_up),
             stopped=not self.is_complete and not self.given_up,
             lost=self.lost,
+            shares={number: when.isoformat() for number, when in sorted(self.earlier.items())},
             **counted_by_look,
         )
 
@@ -184,17 +198,29 @@ class CheckRun:
         intervals = self.sorter.intervals()
         planned = parts(intervals, self.sorter.urls, self.metas, self._sizes)
         do_parts(executor, self._left(planned, versions), self._take, self._goes_on)
-        self.store.drop_others(self._parts)
+        self.store.drop_others()
 
     def _left(self, planned: Iterator[Part], versions: VersionsNow) -> Iterator[Part]:
+        share = self.terms.share
+        earlier: dict[int, list[EarlierPart | None]] = {}
         for part in planned:
-            self._parts += 1
-            if self.store.has(part, lambda urls: versions(urls, self._goes_on)):
+            if share is not None and part.share not in (0, share.number):
+                earlier.setdefault(part.share, []).append(self.store.earlier(part))
+            elif self.store.has(part, lambda urls: versions(urls, self._goes_on)):
                 self._audited += part.count
                 if not self._goes_on():
                     raise Stopped
             else:
                 yield part
+        for number, found in earlier.items():
+            there = [each for each in found if each is not None]
+            if len(there) == len(found):
+                self.store.finished |= {each.number: each.path for each in there}
+                self.earlier[number] = min(each.written for each in there)
+        if share is not None and self.store.is_kept:
+            is_whole = earlier.keys() == self.earlier.keys()
+            more = None if is_whole else replace(share, n_more=len(self.earlier))
+            self.terms = replace(self.terms, share=more)
 
     def _take(self, part: Part, results: pa.Table | Exception) -> None:
         if isinstance(results, Exception):
@@ -245,11 +271,11 @@ def run(
     for each in reading.left_out:
         ledger.objects.leave_out(each.name, each.reason)
     if mine.is_listed:
-        ledger.files.total = sum(mine.sorter.chosen)
+        ledger.files.total = mine.n_files
         if not mine.is_complete:
             left = ledger.files.total - sum(ledger.files.counts.values())
             ledger.files.counts[FileState.UNTOUCHED] += left
-    return Report(source, found, ledger, terms, counts, mine.store)
+    return Report(source, found, ledger, mine.terms, counts, mine.store)
 
 
 def _since(

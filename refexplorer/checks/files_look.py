@@ -90,7 +90,8 @@ class FilesLook:
         builder = ReportBuilder(self._arrays, self._held, run.ledger, run.sorter.urls, run.base)
         for results in run.store.tables():
             builder.add(results)
-        is_joined = None if self._joined is None else self._joined.has
+        is_whole = self._joined is None or run.terms.share is None
+        is_joined = None if is_whole or self._joined is None else self._joined.has
         found = builder.finish(run.is_complete, is_joined)
         if run.is_complete and is_joined is None:
             run.ledger.followed = builder.followed

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.axes import AxisValues, axis_findings, is_axis
-from refexplorer.checks.compare.axes import FileAxis, OddSteps, of_files
+from refexplorer.checks.axes import AxisValues, FileAxis, OddSteps, axis_findings, is_axis, of_files
 from refexplorer.checks.compare.files import ZARR
 from refexplorer.checks.compare.inline import InlineValues
 from refexplorer.checks.compare.set_array import SetArray

@@ -448,4 +448,6 @@ class Counts:
     false_nan: int = 0
     axes: tuple[CheckedAxis, ...] = ()  # The coordinates that were looked at
     since: str = ""  # What was compared with a lock
+    # The shares whose results are of earlier runs, and when the oldest of each were written
+    shares: Mapping[int, str] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()  # What else was asked for and is not known

@@ -19,10 +19,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from refexplorer.checks.axes import CheckedAxis
-from refexplorer.checks.results import ResultStore
+from refexplorer.checks.results import ResultStore, TargetVersion, from_metadata, version_change
 from refexplorer.checks.states import FileState
 from refexplorer.checks.terms import Share
-from refexplorer.checks.versions import TargetVersion, from_metadata, version_change
 from refexplorer.core.errors import LimitError, SourceError
 from refexplorer.core.files import writing
 from refexplorer.core.limits import DEFAULT_LIMITS
@@ -161,7 +160,7 @@ class Lock:
         """Return it with what an earlier lock has of the files outside the share that was asked."""
         mine = set(self.targets["target"].to_pylist())
         names = earlier.targets["target"].to_pylist()
-        others = [name not in mine and not share.has(name) for name in names]
+        others = [name not in mine and share.number_of(name) != share.number for name in names]
         rows = pa.concat_tables(
             [self.targets, earlier.targets.filter(pa.array(others, pa.bool_()))]
         )

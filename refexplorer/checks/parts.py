@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent import futures
 from concurrent.futures import (
@@ -28,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.checks.sorting import Interval, PlanSizes
+from refexplorer.checks.sorting import SHARE_BITS, Interval, PlanSizes
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.formats.columns.arrow import text_column
 from refexplorer.io.fetch.background import POLL, Stopped
@@ -129,6 +130,8 @@ class Part:
     """Some references of an audit, those of a target together unless they are very many."""
 
     number: int  # From 0; the plan of a set is always the same
+    share: int  # Of the files that it is of, 0 for what all have, and where there are no shares
+    place: int  # Among the parts of this share
     count: int  # References
     # The references: ``key, array`` (path or null), ``chunk, number, target`` (URL or null),
     # ``kind, offset, length, chosen`` (to be decoded), ``text, overlap`` (a place in `OVERLAPS`)
@@ -136,7 +139,8 @@ class Part:
     arrays: dict[str, ArrayMeta]  # The arrays of what is decoded, by path
 
     def __reduce__(self) -> tuple[Callable[..., Part], tuple[Any, ...]]:
-        return _unpacked, (self.number, self.count, _packed(self.rows), self.arrays)
+        about = self.number, self.share, self.place, self.count
+        return _unpacked, (*about, _packed(self.rows), self.arrays)
 
     @property
     def fingerprint(self) -> str:
@@ -154,12 +158,14 @@ def parts(
     sizes: PlanSizes,
 ) -> Iterator[Part]:
     """Yield the parts of an audit, in order, made as they are taken."""
-    meetings, number = Meetings(), 0
+    meetings, places = Meetings(), Counter[int]()
     for rows, ranges, following in intervals:
         whole = rows.append_column("overlap", pa.array(meetings.of(ranges, following)))
         for start, stop in _cuts(rows, sizes):
-            yield _part(number, whole.slice(start, stop - start), urls, arrays)
-            number += 1
+            share = max(rows["number"][start].as_py() >> SHARE_BITS, 0)
+            about = places.total(), share, places[share]
+            yield _part(about, whole.slice(start, stop - start), urls, arrays)
+            places[share] += 1
 
 
 def _cuts(rows: pa.Table, sizes: PlanSizes) -> Iterator[tuple[int, int]]:
@@ -167,20 +173,32 @@ def _cuts(rows: pa.Table, sizes: PlanSizes) -> Iterator[tuple[int, int]]:
     numbers = rows["number"].to_numpy()
     is_new = np.append(True, numbers[1:] != numbers[:-1])
     chosen = rows["chosen"].to_numpy()
-    cost = np.cumsum(1 + sizes.asking_cost * is_new + DECODING_COST * chosen) // sizes.part_cost
-    bounds = np.flatnonzero(np.append(True, cost[1:] != cost[:-1])).tolist()
+    cost = 1 + sizes.asking_cost * is_new + DECODING_COST * chosen
+    sums, shares = np.cumsum(cost), numbers >> SHARE_BITS
+    # each share is cut from its own start, so that a file more in another one changes nothing
+    firsts = np.flatnonzero(np.append(True, shares[1:] != shares[:-1]))
+    before = np.repeat(sums[firsts] - cost[firsts], np.diff(np.append(firsts, len(sums))))
+    place = (sums - before) // sizes.part_cost
+    is_first = (place[1:] != place[:-1]) | (shares[1:] != shares[:-1])
+    bounds = np.flatnonzero(np.append(True, is_first)).tolist()
     yield from zip(bounds, [*bounds[1:], len(numbers)], strict=True)
 
 
 def _part(
-    number: int, rows: pa.Table, urls: Sequence[str | None], arrays: Sequence[ArrayMeta]
+    about: tuple[int, int, int],
+    rows: pa.Table,
+    urls: Sequence[str | None],
+    arrays: Sequence[ArrayMeta],
 ) -> Part:
     chosen = pc.unique(rows.filter(rows["chosen"])["array"]).to_pylist()
     at = rows.column_names.index("array")
     named = rows.set_column(at, "array", _named(rows["array"], [a.path for a in arrays]))
-    named = named.append_column("target", _named(rows["number"], urls))
+    if about[1]:
+        numbers = rows["number"].to_numpy() & ((1 << SHARE_BITS) - 1)
+        named = named.set_column(rows.column_names.index("number"), "number", pa.array(numbers))
+    named = named.append_column("target", _named(named["number"], urls))
     decoded = {arrays[place].path: arrays[place] for place in chosen}
-    return Part(number, rows.num_rows, named, decoded)
+    return Part(*about, rows.num_rows, named, decoded)
 
 
 def _packed(rows: pa.Table) -> bytes:
@@ -192,8 +210,10 @@ def _packed(rows: pa.Table) -> bytes:
     return packed
 
 
-def _unpacked(number: int, count: int, packed: bytes, arrays: dict[str, ArrayMeta]) -> Part:
-    return Part(number, count, pa.ipc.open_stream(packed).read_all(), arrays)
+def _unpacked(
+    number: int, share: int, place: int, count: int, packed: bytes, arrays: dict[str, ArrayMeta]
+) -> Part:
+    return Part(number, share, place, count, pa.ipc.open_stream(packed).read_all(), arrays)
 
 
 def _named(column: pa.ChunkedArray, names: Sequence[str | None]) -> pa.DictionaryArray:

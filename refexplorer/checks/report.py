@@ -334,6 +334,9 @@ class Report:
         yield from self._axes_sentences()
         if counts.since:
             yield counts.since
+        if counts.shares:
+            days = (f"{n} ({when[:16].replace('T', ' ')})" for n, when in counts.shares.items())
+            yield f"Shares of earlier runs, in UTC: {', '.join(days)}."
         yield from counts.lost.sentences()
         if counts.largest is not None or counts.false_nan:
             yield self._values_sentence()

@@ -1,4 +1,4 @@
-"""The store of the results of an audit or a verification: a file for each part.
+"""The store of the results of a run, a file for each part, and the versions of its targets.
 
 In a folder that stays it is a parquet file, which appears when all of it is written, and says in
 its metadata what part it is of and which versions its targets had, so that an audit goes on after
@@ -7,23 +7,27 @@ the last finished part, and never with results of another set or of files that c
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from refexplorer.checks.parts import Part
-from refexplorer.checks.versions import TargetVersion, from_metadata, is_same
 from refexplorer.core.errors import SourceError
 from refexplorer.core.files import refuse_url, writing
-from refexplorer.core.text import masked_text, masked_url
+from refexplorer.core.text import escape, masked_text, masked_url
+from refexplorer.formats.icechunk.history import RecordedVersion
+from refexplorer.io.fetch.answers import Facts
 
 _COUNTING = dict.fromkeys(("chunk", "number", "offset"), "DELTA_BINARY_PACKED")
 _REPEATED = ["array", "target", "length", "state", "file", "overlap", "message", "target_size",
@@ -37,11 +41,20 @@ PARQUET: dict[str, Any] = {
 _PASSING = pa.ipc.IpcWriteOptions(compression="lz4")
 """What goes away with the report is written in a third of the time, four times as large."""
 _FINGERPRINT = b"refexplorer.part"
+_WRITTEN = b"refexplorer.written"
 _SORTING = "_sorting"
 _ADDRESSES = ("target", "message", "grant")
 """Columns whose texts may name one."""
 REDONE = {"not allowed", "unreachable", "without a codec", "failed"}
 """What has one of these states is done once more: it may be allowed or answer by now."""
+
+
+class EarlierPart(NamedTuple):
+    """The results of a part that an earlier run left."""
+
+    number: int
+    path: Path
+    written: datetime
 
 
 class ResultStore:
@@ -52,10 +65,12 @@ class ResultStore:
         folder: str | os.PathLike[str] | None,
         resume: bool,
         encoding: Mapping[str, Any] = PARQUET,
+        n_shares: int = 0,
     ) -> None:
         self.manner = ""  # What results depend on in addition to their part
-        self._encoding = encoding
-        self.finished: set[int] = set()
+        self._encoding, self._n_shares = encoding, n_shares
+        self.finished: dict[int, Path] = {}  # The files of the parts, by their numbers
+        self._planned: set[Path] = set()
         self.is_kept = folder is not None
         self.keeps_versions = self.is_kept  # Whether results have the versions of their targets
         if folder is None:
@@ -99,7 +114,7 @@ class ResultStore:
         """
         if not self.is_kept:
             return False
-        path = self._path(part.number)
+        path = self._path(part)
         kept = None
         try:
             with path.open("rb") as opened, pq.ParquetFile(opened) as file:
@@ -116,10 +131,20 @@ class ResultStore:
             seen = {masked_url(url): version for url, version in now.items()}
             has = all(is_same(version, seen.get(url)) for url, version in kept.items())
         if has:
-            self.finished.add(part.number)
+            self.finished[part.number] = path
         else:
             path.unlink(missing_ok=True)
         return has
+
+    def earlier(self, part: Part) -> EarlierPart | None:
+        """Return the results of a part of another share, whatever its files are by now."""
+        path = self._path(part)
+        with suppress(OSError, pa.ArrowException, KeyError, ValueError):
+            metadata = pq.read_schema(path).metadata or {}
+            if metadata.get(_FINGERPRINT) == self._fingerprint(part):
+                written = datetime.fromisoformat(metadata[_WRITTEN].decode())
+                return EarlierPart(part.number, path, written)
+        return None
 
     def earlier_versions(self) -> dict[str, TargetVersion]:
         """Return the versions that targets had when the results in the folder were made."""
@@ -132,10 +157,12 @@ class ResultStore:
 
     def write(self, part: Part, results: pa.Table) -> None:
         """Keep the results of a part; in a folder that stays as people may see them."""
-        path = self._path(part.number)
+        path = self._path(part)
         if self.is_kept:
             results = seen_table(results)
-            metadata = {**(results.schema.metadata or {}), _FINGERPRINT: self._fingerprint(part)}
+            now = datetime.now(UTC).isoformat(timespec="seconds").encode()
+            metadata = {**(results.schema.metadata or {}), _WRITTEN: now}
+            metadata[_FINGERPRINT] = self._fingerprint(part)
             with writing(path, as_it_is=True) as file:
                 pq.write_table(results.replace_schema_metadata(metadata), file, **self._encoding)
         else:
@@ -144,14 +171,12 @@ class ResultStore:
                     writer.write_table(results)
             except OSError as error:
                 raise self._refusal(error) from None
-        self.finished.add(part.number)
+        self.finished[part.number] = path
 
-    def drop_others(self, count: int) -> None:
+    def drop_others(self) -> None:
         """Remove results of parts that the set does not have, as it had before it changed."""
-        for path in self.folder.glob("part-*.parquet"):
-            number = path.stem.removeprefix("part-")
-            if number.isdecimal() and int(number) >= count:
-                path.unlink(missing_ok=True)
+        for path in {*self.folder.glob("part-*.parquet")} - self._planned:
+            path.unlink(missing_ok=True)
 
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """Yield the results of the finished parts, in order."""
@@ -160,7 +185,7 @@ class ResultStore:
 
     def table(self, number: int, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the results of a finished part."""
-        with self._path(number).open("rb") as opened:
+        with self.finished[number].open("rb") as opened:
             if self.is_kept:
                 with pq.ParquetFile(opened) as file:
                     return file.read(columns)
@@ -177,8 +202,12 @@ class ResultStore:
     def _fingerprint(self, part: Part) -> bytes:
         return (part.fingerprint + self.manner).encode()
 
-    def _path(self, number: int) -> Path:
-        return self.folder / f"part-{number:06d}.{'parquet' if self.is_kept else 'arrow'}"
+    def _path(self, part: Part) -> Path:
+        share = f"-{part.share}of{self._n_shares}" if part.share else ""
+        form = "parquet" if self.is_kept else "arrow"
+        path = self.folder / f"part-{part.place:06d}{share}.{form}"
+        self._planned.add(path)
+        return path
 
 
 def _arrow_writer(file: IO[bytes], results: pa.Table) -> pa.ipc.RecordBatchFileWriter:
@@ -198,3 +227,106 @@ def seen_table(results: pa.Table) -> pa.Table:
             found = pa.array(seen, words.dictionary.type).take(words.indices)
             results = results.set_column(at, results.field(name), found.cast(column.type))
     return results
+
+
+METADATA_KEY = b"refexplorer.targets"
+TargetVersion = tuple[int | None, str | None, str | None]
+"""Size in bytes, ETag and time of the last change, as its store reports them."""
+
+_SHOWN = 60  # characters of an ETag: a server may send any text
+
+
+def difference(
+    recorded: Sequence[RecordedVersion], facts: Facts, has_other_tags: bool = False
+) -> tuple[bool | None, str | None]:
+    """Say whether a target is still what it was, and what is different."""
+    etag = None if has_other_tags else _plain(facts.etag)
+    now = seconds_of(facts.modified)
+    compared = True
+    for version in recorded:
+        if version.etag is not None and etag is not None:
+            if _plain(version.etag) != etag:
+                return False, (
+                    f"It changed since references to it were written: its ETag was "
+                    f"{_shown(version.etag)} and is {_shown(etag)} now."
+                )
+        elif version.modified is not None and now is not None:
+            if int(now) > version.modified:
+                return False, (
+                    "It changed since references to it were written: it was last modified at "
+                    f"{_time(now)}, after {_time(version.modified)}."
+                )
+        else:
+            compared = False
+    if compared:
+        return True, None
+    return None, "Its store does not tell what Icechunk recorded, so the version is not compared."
+
+
+def version_change(then: TargetVersion, now: TargetVersion | None) -> tuple[bool | None, str]:
+    """Say whether a target is as it was, None where nobody knows, and what is different."""
+    if now is None:
+        return None, ""
+    (size, etag, modified), (size_now, etag_now, modified_now) = then, now
+    if size is not None and size_now is not None and size != size_now:
+        return False, f"its size was {size:,} bytes, and is {size_now:,}"
+    if etag is not None and etag_now is not None:
+        if _plain(etag) == _plain(etag_now):
+            return True, ""
+        return False, f"its ETag was {_shown(etag)}, and is {_shown(etag_now)}"
+    time, time_now = seconds_of(modified), seconds_of(modified_now)
+    if time is None or time_now is None:
+        return None, ""
+    if time == time_now:
+        return True, ""
+    return False, f"it was last modified at {_time(time)}, and is of {_time(time_now)}"
+
+
+def seconds_of(modified: str | None) -> float | None:
+    """Return a time as a store writes it in seconds since 1970; None if it cannot be read."""
+    if modified is None:
+        return None
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            found = read(modified)
+        except ValueError:
+            continue
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    return None
+
+
+def _plain(etag: str | None) -> str | None:
+    """Return an ETag without quotes and without the mark of a weak one."""
+    return None if etag is None else etag.removeprefix("W/").strip('"')
+
+
+def _shown(etag: str) -> str:
+    return escape(_plain(etag) or "", _SHOWN)
+
+
+def _time(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(int(seconds), UTC).isoformat(" ", "seconds")
+    except (OverflowError, ValueError, OSError):
+        return f"second {seconds:.0f}"
+
+
+def as_metadata(versions: Mapping[str, TargetVersion | None]) -> dict[bytes, bytes]:
+    """Return versions as metadata of a table."""
+    return {METADATA_KEY: json.dumps({masked_url(url): v for url, v in versions.items()}).encode()}
+
+
+def from_metadata(metadata: Mapping[bytes, bytes]) -> dict[str, TargetVersion | None] | None:
+    """Return what `as_metadata` wrote; None if there is nothing of it."""
+    try:
+        found = json.loads(metadata[METADATA_KEY])
+        return {url: None if kept is None else tuple(kept) for url, kept in found.items()}
+    except (KeyError, ValueError, AttributeError, TypeError):
+        return None
+
+
+def is_same(kept: TargetVersion | None, now: TargetVersion | None) -> bool:
+    """Say whether a target is known to be as it was; a store without versions does not tell."""
+    if kept is None or now is None:
+        return kept is now
+    return kept == now and any(kept[1:])

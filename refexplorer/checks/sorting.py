@@ -204,7 +204,8 @@ def _following(
     return np.stack([last, found[:, np.lexsort(found[::-1])[0]]], axis=1)
 
 
-_INT64 = 2**63 - 1
+SHARE_BITS = 40
+"""The number of a target has so many bits; that of its share is above them."""
 
 SORTED = pa.schema(
     {
@@ -219,8 +220,8 @@ SORTED = pa.schema(
         "text": pa.large_string(),
     }
 )
-"""``key`` may be empty for a chunk; ``number`` is that of the target, -1 without one; ``text`` is
-of inline chunks to be decoded."""
+"""``key`` may be empty for a chunk; ``number`` is that of the target and its share, -1 for none;
+``text`` is of inline chunks to be decoded."""
 
 
 class Sorter:
@@ -233,6 +234,7 @@ class Sorter:
         sizes: PlanSizes,
         share: Share | None = None,
         has_keys: bool = True,
+        has_others: bool = False,
     ) -> None:
         self.count = 0
         self.rejected = 0
@@ -240,8 +242,9 @@ class Sorter:
         self._sample = sample
         self._sizes = sizes
         self._share = share
-        self._has_keys = has_keys
-        self._chosen: list[bool] = []
+        # has_others: Whether the other shares are sorted, too, behind each other
+        self._has_keys, self._has_others = has_keys, has_others
+        self._shares: list[int] = []
         self._codes: dict[str | None, int] = {}
         self._held: list[pa.Table] = []
         self._held_rows = 0
@@ -254,11 +257,13 @@ class Sorter:
             self._writer = pa.ipc.new_file(self._file, SORTED)
 
     @property
-    def chosen(self) -> list[bool]:
-        """Which of the targets belong to the share."""
-        for url in islice(self._codes, len(self._chosen), None):
-            self._chosen.append(self._share is None or url is None or self._share.has(url))
-        return self._chosen
+    def shares(self) -> np.ndarray:
+        """The share of each target, 0 for what all have, shape ``(n,)`` int64."""
+        if self._share is not None:
+            new = islice(self._codes, len(self._shares), None)
+            self._shares += map(self._share.number_of, new)
+            return np.array(self._shares, np.int64)
+        return np.zeros(len(self._codes), np.int64)
 
     @property
     def urls(self) -> list[str | None]:
@@ -332,8 +337,11 @@ class Sorter:
         if self._share is None:
             return rows
         numbers = numbers_of(rows["number"].combine_chunks())
-        kept = np.array([*self.chosen, True])[numbers]  # -1, of no target, is the last
-        return rows.filter(pa.array(kept))
+        shares = np.append(self.shares, 0)[numbers]  # -1, of no target, is the last
+        if not self._has_others:
+            return rows.filter(pa.array((shares == 0) | (shares == self._share.number)))
+        at = rows.column_names.index("number")
+        return rows.set_column(at, "number", pa.array(numbers + (shares << SHARE_BITS)))
 
 
 def _texts(block: AuditedBlock, needed: np.ndarray) -> pa.Array:

@@ -17,7 +17,7 @@ from refexplorer.checks.look.targets import NO_SIZE, Auditor
 from refexplorer.checks.parts import OVERLAPS, PARTLY, Doing, coded, places_of
 from refexplorer.checks.records import NAMED_KEYS, FileDifference, FindingGroups, Reasons
 from refexplorer.checks.references import AuditedBlock
-from refexplorer.checks.results import PARQUET, ResultStore
+from refexplorer.checks.results import PARQUET, ResultStore, TargetVersion, difference
 from refexplorer.checks.sorting import Decode, PlanSizes, wanted_of
 from refexplorer.checks.states import (
     CHUNK_NAMES,
@@ -28,7 +28,6 @@ from refexplorer.checks.states import (
     Rank,
 )
 from refexplorer.checks.terms import ReadTerms
-from refexplorer.checks.versions import TargetVersion, difference
 from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import LARGEST
 from refexplorer.io.access import protocol_of
@@ -37,7 +36,7 @@ from refexplorer.io.sources.opening import installed_packages
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Finding
 
-ASKING_SIZES = PlanSizes(asking_cost=1_000, kept_bytes=2**29)
+ASKING_SIZES = PlanSizes(part_cost=400_000, asking_cost=4_000, kept_bytes=2**29)
 """Where nothing is decoded a part has a hundred files: a stop loses little."""
 COLUMNS = ("array", "chunk", "number", "target", "state", "file", "overlap", "message",
            "target_size", "etag", "modified", "grant")  # fmt: skip

@@ -46,6 +46,7 @@ class Share:
 
     number: int  # From 1
     of: int  # How many there are
+    n_more: int = 0  # Others whose results earlier runs left in the folder
 
     @classmethod
     def parse(cls, text: str) -> Share:
@@ -58,12 +59,18 @@ class Share:
         return cls(int(number), int(of))
 
     def __str__(self) -> str:
-        return f"{self.number}/{self.of}"
+        more = f" and {self.n_more:,} more" if self.n_more else ""
+        return f"{self.number}/{self.of}{more}"
 
-    def has(self, url: str) -> bool:
-        """Say whether a file belongs to it: the same for the same URL, whatever the machine."""
+    def number_of(self, url: str | None) -> int:
+        """Return which share a file belongs to: the same for the same URL, whatever the machine.
+
+        Every share has what leads to no named file: 0.
+        """
+        if url is None:
+            return 0
         digest = blake2b(url.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        return int.from_bytes(digest, "little") % self.of == self.number - 1
+        return int.from_bytes(digest, "little") % self.of + 1
 
 
 def seconds_of(text: str | float) -> float:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from refexplorer.core.errors import LimitError
 
 INT64_MAX = 2**63 - 1
+MOST_BYTES = 2**62 - 1
+"""Of an offset or a length: no file is that long, and the sum of two fits into 64 bits."""
 """The largest number that a column of numpy or Arrow holds with a sign."""
 
 

@@ -25,8 +25,7 @@ from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import Exercise
 from refexplorer.views.explorer.explorer_controller import ExplorerController
-from refexplorer.views.saved.recorded_editor import record_editor, record_exercise
-from refexplorer.views.saved.recorder import packed_text
+from refexplorer.views.saved.recorded_editor import packed_text, record_editor, record_exercise
 from refexplorer.views.saved.recording import Recording, SavedProgress, record
 from refexplorer.views.static_html import editor_html, exercises_html, explorer_html
 

@@ -81,7 +81,7 @@ def _specification(source: Source, contents: Contents) -> Verdict:
     count = contents.opened.count
     reasons = [VerdictReason(f"The set has {counted(count, 'key')}.")]
     if source.form not in (*DOCUMENTS, "parquet"):
-        text = f"The specification does not describe {source.form}."
+        text = f"The specification does not describe {_plural(source.form)}."
         reasons.append(VerdictReason(text))
     errors = sum(f.count for f in contents.findings if f.severity is Severity.ERROR)
     if errors:
@@ -95,7 +95,12 @@ def _refusal_of_form(reader: str, source: Source) -> str | None:
         return None
     if reader == VIRTUALIZARR and source.form in ("DMR++", "VirtualiZarr", "data file", "Zarr"):
         return None
-    return f"It reads references as JSON or parquet, not {source.form}; `convert` writes both."
+    form = _plural(source.form)
+    return f"It reads references as JSON or parquet, not {form}; `convert` writes both."
+
+
+def _plural(form: str) -> str:
+    return {"data file": "data files", "STAC": "STAC items"}.get(form, form)
 
 
 def _by_table(reader: str, effects: list[tuple[Use, Outcome, str]], why: str) -> Verdict:

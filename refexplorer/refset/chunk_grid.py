@@ -62,7 +62,7 @@ class ChunkColumns:
     states: np.ndarray  # Positions in `chunk_grid.STATES`, uint8
     targets: np.ndarray  # Positions in `ChunkReferences.urls`, -1 without a target, int64
     # offsets, lengths: In bytes, -1 where there is none: no byte range, or the size of a whole
-    # file; int64, or whole numbers of Python where one does not fit into 64 bits
+    # file; int64
     offsets: np.ndarray
     lengths: np.ndarray
 
@@ -87,9 +87,7 @@ class GridView:
     # The target of most chunks, an index into `ChunkReferences.urls`; -1 for none; int64
     targets: np.ndarray
     distinct: np.ndarray  # How many targets there are, int64
-    # The least offset in bytes, -1 for none; int64, or whole numbers of Python where one does not
-    # fit into 64 bits
-    offsets: np.ndarray
+    offsets: np.ndarray  # The least offset in bytes, -1 for none, int64
     # The sum of all lengths in bytes, float64; -1 where one is not known, that of a whole file
     sizes: np.ndarray
     sampled: bool = False  # Whether of generated chunks only one in each cell was looked at
@@ -485,7 +483,7 @@ def _split(segments: Sequence[Segment]) -> tuple[list[Segment], list[Segment]]:
 
 def _columns(indices: np.ndarray, columns: Columns, targets: np.ndarray) -> ChunkColumns:
     kinds = columns.kinds
-    offsets, lengths = columns.exact_offsets(), columns.exact_lengths()
+    offsets, lengths = columns.offsets, columns.lengths
     if not (is_range := kinds == RANGE).all():
         offsets = np.where(is_range, offsets, -1)
         lengths = np.where(kinds == URL, -1, lengths)

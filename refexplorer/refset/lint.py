@@ -58,7 +58,6 @@ def lint_ranges(opened: OpenedSet, notes: KeyFindings) -> None:
 def _in_order(columns: Columns) -> tuple[np.ndarray, ...]:
     """Return the rows of byte ranges in order, int32, and what `_pairs` finds in that order."""
     is_range = (columns.kinds == RANGE) & (columns.lengths > 0)
-    is_range[list(columns.large)] = False  # clipped, they would look like each other
     rows = np.flatnonzero(is_range).astype(np.int32)
     disorder, *found = _pairs(columns, rows)
     # sorting is what costs here, so an order is tried only where the one before left disorder
@@ -111,7 +110,7 @@ def _out_of_order(one: _Sorted, two: _Sorted) -> np.ndarray:
 
 def _overlap(one: _Sorted, two: _Sorted) -> np.ndarray:
     """Say which share bytes without being the same range."""
-    shared = one.lengths > two.offsets - one.offsets  # a sum might pass 64 bits
+    shared = one.lengths > two.offsets - one.offsets
     differ = (one.offsets != two.offsets) | (one.lengths != two.lengths)
     return (one.targets == two.targets) & shared & differ
 

@@ -60,8 +60,6 @@ def compare(before: Table, after: Table, pairs: np.ndarray) -> Compared:
     changes[inlined & np.any(kinds == RANGE, axis=0) & (lengths[0] != lengths[1])] = CONTENT
     for row in np.flatnonzero(~to_target.any(axis=0)).tolist():
         changes[row] = _text_change(rows, row, before.key_at(int(pairs[0, row])))
-    for row in {position % len(changes) for position in both.large}:
-        changes[row] = _large_change(rows, row) if changes[row] in (SAME, SHIFTED) else changes[row]
     shifts = np.where(ranges, offsets[1] - offsets[0], 0)
     return Compared(changes, targets.astype(np.int64), tuple(both.urls), shifts)
 
@@ -79,12 +77,6 @@ def _text_change(sides: tuple[Columns, Columns], row: int, key: str) -> int:
     if None in parsed:
         return CONTENT
     return SAME if parsed[0] == parsed[1] else METADATA
-
-
-def _large_change(sides: tuple[Columns, Columns], row: int) -> int:
-    """Compare byte ranges with numbers of more than 64 bits."""
-    first, second = (side.reference_at(row) for side in sides)
-    return SAME if first == second else SHIFTED
 
 
 MOST_ARRAYS = 100

@@ -36,7 +36,7 @@ FAILED = 255
 
 CODES = {"offset": "bad-offset", "size": "bad-length"}
 """What is found where a number of a column is no count of bytes."""
-NO_COUNT = "not an integer number of bytes from 0 to 2**63 - 1"
+NO_COUNT = "not an integer number of bytes from 0 to 2**62 - 1"
 _BOTH = "has both `raw` and `path`; `raw` is used"
 _WHOLE = "has an offset but size 0, which stands for the whole file"
 

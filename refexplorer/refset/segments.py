@@ -32,18 +32,15 @@ from refexplorer.spec.document import ArgumentNotes, Document, EntryNotes, UrlRe
 from refexplorer.spec.findings import Finding, Reason, pointer
 from refexplorer.spec.gen.dimensions import as_column, blocks
 from refexplorer.spec.gen.item import (
-    FEW,
     BadField,
     GenItem,
     Run,
-    entries,
     failing,
     runs,
     values_text,
 )
 from refexplorer.spec.references import (
     BadReference,
-    Range,
     Reference,
     check_key_length,
     folders_above,
@@ -442,15 +439,8 @@ class Generated:
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
         """Yield keys and references in order; those that fail are skipped."""
-        stop = self.count if stop is None else min(stop, self.count)
-        if self.overridden and stop - start <= FEW:
-            found = ((self.key_at(row), self.reference_at(row)) for row in range(start, stop))
-            yield from ((key, reference) for key, reference in found if reference is not None)
-        elif self.overridden:
-            for run in self.runs(start, stop):
-                yield from run.references()
-        else:
-            yield from entries(self.item, start, stop)
+        for run in self.runs(start, stop):
+            yield from run.references()
 
     def runs(self, start: int = 0, stop: int | None = None) -> Iterator[Run]:
         """Yield the references in runs, numbered as the rows of this segment."""
@@ -466,9 +456,6 @@ class Generated:
             is_overridden = overridden[np.minimum(passed, len(overridden) - 1)] == run.numbers
             shown = np.flatnonzero(~is_overridden)
             yield replace(run.select(shown), numbers=(run.numbers - passed)[shown])
-
-
-_LARGEST = 2**63 - 1  # int64
 
 
 def generated_tables(part: Generated, start: int = 0, stop: int | None = None) -> Iterator[Table]:
@@ -488,19 +475,8 @@ def columns_of(run: Run) -> Columns:
     if run.offsets is None or run.lengths is None:
         none = np.zeros(count, np.int64)
         return Columns(np.full(count, URL, np.uint8), run.targets, urls, none, none, ())
-    (offsets, huge), (lengths, long) = _bounded(run.offsets), _bounded(run.lengths)
-    large = {
-        row: Range(run.urls[run.targets[row]], int(run.offsets[row]), int(run.lengths[row]))
-        for row in np.flatnonzero(huge | long).tolist()
-    }
     kinds = np.full(count, RANGE, np.uint8)
-    return Columns(kinds, run.targets, urls, offsets, lengths, (), large)
-
-
-def _bounded(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers as int64, and where they do not fit."""
-    large = numbers > _LARGEST
-    return np.where(large, _LARGEST, numbers).astype(np.int64), large.astype(np.bool_)
+    return Columns(kinds, run.targets, urls, run.offsets, run.lengths, ())
 
 
 EVALUATED_KEYS = 200_000

@@ -11,7 +11,6 @@ import numpy as np
 from refexplorer.core.limits import INT64_MAX
 from refexplorer.core.text import masks_repr
 from refexplorer.formats.columns.references import RANGE
-from refexplorer.spec.references import Range
 
 if TYPE_CHECKING:
     from refexplorer.refset.targets import TargetIndex
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 class Intervals(NamedTuple):
     """n intervals."""
 
-    # starts, ends: First byte, and the first byte after it, shape ``(n,)`` int64, or whole numbers
-    # of Python where 64 bits do not hold them
+    # starts, ends: First byte, and the first byte after it, shape ``(n,)`` int64
     starts: np.ndarray
     ends: np.ndarray
 
@@ -141,7 +139,7 @@ class TargetLayout:
     numbers
         The position of each of them among all arrays of the set, -1 for None.
     offsets, lengths
-        Bytes, shape ``(n,)`` int64; whole numbers of Python where a range ends past 64 bits.
+        Bytes, shape ``(n,)`` int64.
     codes
         The array of each range, an index into `arrays`.
     whole
@@ -156,12 +154,9 @@ class TargetLayout:
         self.arrays = tuple(map(index.array_path, self.numbers))
         self.whole = int((~is_range).sum())
         located = rows.parts[is_range], rows.rows[is_range]
-        offsets, lengths, order = _ordered(
-            rows.offsets[is_range], rows.lengths[is_range], index.exact(*located)
-        )
-        self.offsets, self.lengths, self.codes = offsets, lengths, codes[is_range][order]
-        self._index = index
-        self._located = located[0][order], located[1][order]
+        self.offsets, self.lengths = rows.offsets[is_range], rows.lengths[is_range]
+        self.codes = codes[is_range]
+        self._index, self._located = index, located
         self._whole = rows.parts[~is_range], rows.rows[~is_range]
 
     def __len__(self) -> int:
@@ -252,24 +247,9 @@ class TargetLayout:
         return TargetSummary(self.url, len(self), self.whole, covered, self.end, self.arrays)
 
 
-def _ordered(
-    offsets: np.ndarray, lengths: np.ndarray, exact: dict[int, Range]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return offsets and lengths, and the order in which they stand now."""
-    if not exact and not (lengths > INT64_MAX - offsets).any():
-        return offsets, lengths, np.arange(len(offsets))
-    offsets, lengths = offsets.astype(object), lengths.astype(object)
-    for number, found in exact.items():
-        offsets[number], lengths[number] = found.offset, found.length
-    pairs = list(zip(offsets, lengths, strict=True))
-    order = np.array(sorted(range(len(pairs)), key=pairs.__getitem__), np.int64)
-    return offsets[order], lengths[order], order
-
-
 def overlapping(rows: Rows) -> np.ndarray:
     """Return which references share bytes with another range, ascending places, shape ``(n,)``."""
     is_usual = (rows.kinds == RANGE) & (rows.lengths > 0)
-    is_usual &= rows.lengths <= np.iinfo(np.int64).max - rows.offsets  # past 64 bits they are cut
     places = np.flatnonzero(is_usual)
     codes, offsets, lengths = (each[places] for each in (rows.codes, rows.offsets, rows.lengths))
     is_new = np.ones(len(places), np.bool_)

@@ -241,7 +241,6 @@ class TargetIndex:
         self._places = {path: position for position, path in enumerate(self._paths)}
         self.unlisted = 0
         self._cut: list[Generated] = []
-        self._large: dict[tuple[int, int], Range] = {}
         rows = Rows(*map(np.concatenate, zip(*self._read(), strict=True)))
         order = np.lexsort((rows.lengths, rows.offsets, rows.codes))
         self._rows = Rows(*(column[order] for column in rows))
@@ -374,16 +373,6 @@ class TargetIndex:
         positions = zip(parts.tolist(), rows.tolist(), strict=True)
         return [segments[part].key_at(row) for part, row in positions]
 
-    def exact(self, parts: np.ndarray, rows: np.ndarray) -> dict[int, Range]:
-        """Return the ranges of some rows of segments whose numbers do not fit into 64 bits.
-
-        Each by its index into `rows`.
-        """
-        if not self._large:
-            return {}
-        located = enumerate(zip(parts.tolist(), rows.tolist(), strict=True))
-        return {row: self._large[each] for row, each in located if each in self._large}
-
     def is_key(self, key: str, parts: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Say which rows of segments are the one of a key, shape ``(n,)`` bool."""
         found = self._opened.find(key)
@@ -426,7 +415,6 @@ class TargetIndex:
         return next((position for position in found if position is not None), -1)
 
     def _column(self, part: int, rows: np.ndarray, columns: Columns, arrays: np.ndarray) -> Rows:
-        self._large |= {(part, int(rows[row])): found for row, found in columns.large.items()}
         used = np.flatnonzero((columns.kinds == RANGE) | (columns.kinds == URL))
         return Rows(
             code_targets(columns, self._codes)[used],

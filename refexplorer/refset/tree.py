@@ -194,7 +194,7 @@ class Tree:
         # a cumulative sum in int64 wraps around silently; objects are exact, but slow
         if columns.total() <= LARGEST:
             return self._summed(lambda rows: columns.lengths[rows], np.int64)
-        return self._summed(lambda rows: columns.select(rows).exact_lengths(), object)
+        return self._summed(lambda rows: columns.lengths[rows].astype(object), object)
 
     @cached_property
     def _whole_before(self) -> np.ndarray | None:

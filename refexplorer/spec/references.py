@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from refexplorer.core.limits import INT64_MAX, Limits
+from refexplorer.core.limits import MOST_BYTES, Limits
 from refexplorer.core.text import masks_repr
 from refexplorer.spec.findings import Problem, Reason
 
@@ -356,9 +356,9 @@ def _read_list(
                 _integer("offset", offset, note),
                 _integer("length", length, note),
             )
-        if offset > INT64_MAX or length > INT64_MAX:
-            message = f"The range {offset}, {length} has a number beyond 2**63 - 1."
-            note("vast-number", message, "No parquet store holds it, and no file is that long.")
+        if offset > MOST_BYTES or length > MOST_BYTES:
+            message = f"The range {offset}, {length} has a number beyond 2**62 - 1."
+            raise BadReference("vast-number", message, "Write the true number of bytes.")
         return Range(_read_url(url, url_of), offset, length)
     if len(value) == 1:
         return Url(_read_url(value[0], url_of))

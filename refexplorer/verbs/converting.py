@@ -19,7 +19,7 @@ import numpy as np
 from refexplorer.checks.advice.advising import best_record_size
 from refexplorer.checks.advice.connections import DEFAULT_PLACE, connection_of
 from refexplorer.checks.advice.costs import groups_of, opening_cost
-from refexplorer.core.errors import HarmError, RefexplorerError, SourceError
+from refexplorer.core.errors import HarmError, LeftOutWarning, RefexplorerError, SourceError
 from refexplorer.core.files import OwnFiles, Progress, check_free, write_blocks, writing
 from refexplorer.core.limits import check_expandable
 from refexplorer.core.text import escape, size_text
@@ -416,6 +416,13 @@ class _Converter:
     def run(self) -> int:
         """Write, and say how many keys."""
         how, target, limits = self._how, self._target, self._refs.limits
+        if self._form != "Icechunk":
+            for prefix, url in self._refs.source.endpoints.items():
+                message = (
+                    f"{self._form} cannot say that {prefix} is at {url}: its readers need "
+                    f"`endpoint_url`, or they ask the bucket of AWS."
+                )
+                warnings.warn(message, LeftOutWarning, stacklevel=4)
         if self._form == "parquet":
             write_parquet(
                 self._changed_blocks("Writing"),
@@ -438,6 +445,7 @@ class _Converter:
                 check=self._make_check(None),
                 overwrite=how.overwrite,
                 options=self._options(),
+                endpoints=self._refs.source.endpoints,
             )
         elif self._form == "V1":
             table = self._full_table()

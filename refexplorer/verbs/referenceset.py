@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from refexplorer.checks.sorting import Decode
     from refexplorer.checks.terms import CheckTerms, ReadTerms
     from refexplorer.io.fetch.targets import Targets
+    from refexplorer.io.reading.chunks import Reading
     from refexplorer.io.reading.code import CodeContext
     from refexplorer.io.reading.filesystem import ReferenceFileSystem
-    from refexplorer.io.reading.readings import Reading
     from refexplorer.io.reading.selection import ArrayReading, Estimate, SelectionPart
     from refexplorer.io.reading.trace import Trace
     from refexplorer.spec.findings import Locator
@@ -632,7 +632,8 @@ class ReferenceSet(Mapping[str, Reference]):
             report is of what was finished.
         only
             A share of the files, such as ``"3/30"`` for the third of thirty: the same files for
-            the same set, so that thirty runs cover all of it.
+            the same set, so that thirty runs cover all of it. With `results` and `resume` the
+            report takes in the other shares that runs before have done, with their age.
         within
             A time such as ``"30m"``, or seconds, after which no further part is begun. What is
             left is unknown; with `results` and `resume` the next run goes on there.

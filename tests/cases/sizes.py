@@ -8,7 +8,7 @@ from typing import Any
 from tests.helpers.sets import metadata
 
 _ARRAY = "x/.zarray"
-_QUARTER = 2**62
+LONGEST = 2**62 - 1
 
 
 def _generated(shape: tuple[int, ...], item: dict[str, Any]) -> dict[str, Any]:
@@ -42,27 +42,27 @@ STEPS = _generated(
     {
         "key": "x/{{i}}",
         "url": "s3://bucket/f.nc",
-        "offset": f"{{{{i * {_QUARTER}}}}}",
-        "length": str(_QUARTER),
+        "offset": f"{{{{i * {2**55}}}}}",
+        "length": str(LONGEST),
         "dimensions": {"i": {"stop": 100}},
     },
 )
-"""Offsets of a gen item that pass 2^63."""
+"""Lengths of a gen item whose sum passes 2^63."""
 QUARTERS: dict[str, Any] = {
     _ARRAY: metadata((3,)),
-    "x/0": ["f.nc", 0, _QUARTER],
-    "x/1": ["f.nc", _QUARTER, _QUARTER],
-    "x/2": ["f.nc", 2 * _QUARTER - 10, _QUARTER],
+    "x/0": ["g.nc", 0, LONGEST],
+    "x/1": ["f.nc", 0, LONGEST],
+    "x/2": ["f.nc", LONGEST - 10, LONGEST],
 }
-"""Three lengths that fit into 64 bits; their sum does not, nor does the last end."""
+"""Three lengths whose sum does not fit into 64 bits."""
 PAST: dict[str, Any] = {
     _ARRAY: metadata((4,)),
-    "x/0": ["f.nc", 2**63 - 10, 100],
+    "x/0": ["f.nc", LONGEST, 100],
     "x/1": ["g.nc", 2**70, 2**70],
-    "x/2": ["f.nc", 5, 2**65],
+    "x/2": ["f.nc", 5, LONGEST],
     "x/3": ["h.nc", 2**53 + 1, 7],
 }
-"""Numbers that do not fit into 64 bits themselves."""
+"""Numbers that are as large as may be, and larger in x/1."""
 WHOLE: dict[str, Any] = {_ARRAY: metadata((3,)), "x/0": ["f.nc"], "x/1": ["g.nc", 0, 100]}
 """A whole file beside a range, and a chunk without a reference."""
 

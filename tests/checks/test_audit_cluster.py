@@ -129,7 +129,7 @@ def test_a_part_is_given_away_until_somebody_does_it() -> None:
         try:
             do_parts(
                 Executor(executor, 1, do, patience=0.01),
-                iter([Part(7, 0, pa.table({}), {})]),
+                iter([Part(7, 0, 7, 0, pa.table({}), {})]),
                 lambda part, found: ended.append(part.number),
                 lambda: next(asked, None) is not None,
             )
@@ -178,7 +178,7 @@ def test_a_part_that_ends_its_worker_is_given_up(
     ):
         do_parts(
             executor,
-            iter([Part(0, 0, pa.table({}), {})]),
+            iter([Part(0, 0, 0, 0, pa.table({}), {})]),
             lambda part, found: ended.append((part.number, type(found).__name__)),
             lambda: True,
         )

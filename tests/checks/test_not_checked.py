@@ -13,7 +13,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.states import LedgerState
-from tests.helpers.audits import ARRAY, ROOT, files, many, rows, states
+from tests.helpers.audits import ARRAY, ROOT, files, many, states
 from tests.helpers.commands import run, start
 from tests.helpers.servers import RangeServer
 
@@ -81,14 +81,6 @@ def test_whole_files_need_no_size(server: RangeServer) -> None:
     chunks = {"x/.zarray": json.dumps(ARRAY | {"shape": [4]}), "x/0": [f"{server.url}/f"]}
     found = rx.open_references(ROOT | chunks).allowing(server.url).check_targets()
     assert (found.status, found.headline.text) == (0, "its 1 range lies inside its file")
-
-
-def test_a_range_that_ends_past_64_bits_is_past_the_end(tmp_path: Path) -> None:
-    (tmp_path / "f.nc").write_bytes(bytes(8))
-    (tmp_path / "set.json").write_text(json.dumps({"x/0": ["f.nc", 2**63 - 10, 100]}))
-    audit = rx.open_references(tmp_path / "set.json").audit(decode="none")
-    assert rows(audit)["x/0"]["state"] == "past end"
-    assert files(audit)["f.nc"]["end"] is None
 
 
 def test_shares_are_the_whole(refs: rx.ReferenceSet, server: RangeServer) -> None:

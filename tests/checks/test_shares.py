@@ -57,3 +57,48 @@ def test_time_is_up(sound: Callable[[str], Path]) -> None:
 def test_what_is_no_share_or_time(sound: Callable[[str], Path], option: str, text: str) -> None:
     with pytest.raises(RefexplorerError, match="is written as"):
         rx.open_references(sound("joined")).verify(**{option: text})  # type: ignore[arg-type]
+
+
+def test_shares_of_several_days_are_a_whole_report(
+    case: Callable[[str], Case], tmp_path: Path
+) -> None:
+    """A nightly job looks at a share, and takes in what the nights before have seen."""
+    mine = case("joined")
+    put("wind/2.0.0", ["f1.nc", 7, 9])(mine)
+    mine.write()
+    refs = rx.open_references(mine.source)
+    for verb in ("verify", "audit", "check_targets"):
+        how = {"results": tmp_path / verb, "resume": True}
+        whole = getattr(refs, verb)()
+        parts = [getattr(refs, verb)(only=f"{number}/3", **how) for number in (1, 2, 3)]
+        assert "share 1/3 of it" in parts[0].headline.text or parts[0].status == 1
+        assert parts[1].to_dict()["selection"] == "2/3 and 1 more"
+        assert parts[2].to_dict()["selection"] == "all"
+        assert parts[2].headline == whole.headline
+        assert parts[2].coverage == whole.coverage
+        for path in ("temp", "wind", "time"):
+            assert np.array_equal(parts[2].chunks(path), whole.chunks(path))
+        found, wanted = (
+            {(e.code, e.array, e.keys, e.message) for e in report.findings}
+            for report in (parts[2], whole)
+        )
+        assert found == wanted
+        assert [*parts[2].counts.shares] == [1, 2]
+        assert "Shares of earlier runs, in UTC: 1 (2" in str(parts[2])
+        assert parts[2].to_dict()["balanced"]
+
+
+def test_shares_of_another_set_are_not_taken_in(
+    case: Callable[[str], Case], tmp_path: Path
+) -> None:
+    mine = case("joined")
+    how: dict[str, object] = {"results": tmp_path / "kept", "resume": True}
+    for number in (1, 2):
+        rx.open_references(mine.source).audit(only=f"{number}/3", **how)  # type: ignore[arg-type]
+    for key, ref in mine.refs.items():
+        if isinstance(ref, list) and len(ref) == 3:
+            mine.refs[key] = [ref[0], ref[1], ref[2] - 1]
+    mine.write()
+    found = rx.open_references(mine.source).audit(only="3/3", **how)  # type: ignore[arg-type]
+    assert found.to_dict()["selection"] == "3/3"
+    assert found.counts.shares == {}

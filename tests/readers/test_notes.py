@@ -113,7 +113,6 @@ ODD: list[tuple[str, Any]] = [
     ("odd-encoding", '{"a": "b"}'.encode("utf-32-le")),
     ("no-references", "{}"),
     ("no-references", '{"version": 1}'),
-    ("vast-number", '{"a": ["http://h/f", 9223372036854775808, 4]}'),
     ("readers-differ", '{"a": ["http://h/f", 9007199254740993, 4]}'),
     ("readers-differ", '{"a": ["http://h/f", 0, 0]}'),
     ("readers-differ", '{"a": ["http://h/f", 0, 4294967296]}'),

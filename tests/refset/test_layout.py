@@ -118,28 +118,6 @@ def test_a_set_without_targets() -> None:
     assert opened({}).targets() == []
 
 
-def test_ranges_past_64_bits_are_exact() -> None:
-    one, two, huge = ["a.nc", 10**19, 4], ["a.nc", 10**19 + 2, 4], ["a.nc", 5, 2**63 - 1]
-    refs = opened({"v/0": two, "v/1": one, "w/0": huge, "w/1": ["a.nc", 0, 4]})
-    layout = refs.layout("a.nc")
-    assert layout.keys() == ["w/1", "w/0", "v/1", "v/0"]
-    assert layout.place("v/1") == TargetRange("v/1", "v", 10**19, 4)
-    assert layout.end == refs.targets()[0].end == 10**19 + 6
-    assert layout.covered.total == 4 + 2**63 - 1 + 6
-    assert layout.gaps.total == layout.end - layout.covered.total
-    assert (layout.shared.starts.tolist(), layout.shared.total) == ([10**19 + 2], 2)
-    assert layout.bins(10**19, 10**19 + 4, 2).covered.tolist() == [2, 2]
-    shown = layout.ranges(10**19 + 4, 10**20, 9)
-    assert shown is not None
-    assert [each.key for each in shown] == ["v/0"]
-
-
-def test_ranges_that_a_gen_item_puts_past_64_bits_are_exact() -> None:
-    item = {"key": "v/{{i}}", "url": "a.nc", "offset": "{{i * 9000000000000000000}}", "length": "2"}
-    refs = rx.open_references({"version": 1, "gen": [item | {"dimensions": {"i": {"stop": 3}}}]})
-    assert refs.layout("a.nc").offsets.tolist() == [0, 9 * 10**18, 18 * 10**18]
-
-
 def test_a_window_past_64_bits_is_empty() -> None:
     layout = opened({"v/0": ["a.nc", 0, 4]}).layout("a.nc")
     bins = layout.bins(10**19, 10**20, 3)

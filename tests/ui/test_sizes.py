@@ -41,7 +41,7 @@ def test_the_maps_keep_every_digit_or_say_that_they_do_not(
     (tmp_path / "set.json").write_text(text(PAST))
     open_file(page, panel_page.url, tmp_path / "set.json", "view=targets&key=x/0")
     panel = looked_at(page, "Files")
-    expect(panel).to_contain_text("Selected: x/0 · 9,223,372,036,854,775,798 + 100 bytes")
+    expect(panel).to_contain_text("Selected: x/0 · 4,611,686,018,427,387,903 + 100 bytes")
     follow(page, tmp_path / "set.json", "view=chunks&key=x/3")
     panel = looked_at(page, "Chunks")
     expect(panel).to_contain_text("about 9.01 PB + 7 bytes")

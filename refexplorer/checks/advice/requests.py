@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from refexplorer.checks.advice.connections import OURS, READERS, Connection, MergeRules
-from refexplorer.formats.columns.references import LARGEST, exact_sum
+from refexplorer.formats.columns.references import exact_sum
 
 _COVER = MergeRules("", "", 0, None, 1)
 """Merges what touches or overlaps alone, so that each byte is counted once."""
@@ -83,18 +83,11 @@ def _ordered(
     files: np.ndarray, reads: np.ndarray, offsets: np.ndarray, lengths: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return files, reads, starts and ends in the order of a reader that merges."""
-    furthest = int(offsets.max(initial=0)) + int(lengths.max(initial=0))
-    if offsets.dtype == object or furthest > LARGEST:
-        offsets, lengths = offsets.astype(object), lengths.astype(object)
-        ends = offsets + lengths
-        rows = list(zip(files.tolist(), offsets, ends, strict=True))
-        order = np.array(sorted(range(len(rows)), key=rows.__getitem__), np.int64)
-    else:
-        ends = offsets + lengths
-        is_same, is_later = files[1:] == files[:-1], offsets[1:] > offsets[:-1]
-        if ((files[1:] > files[:-1]) | (is_same & is_later)).all():  # as they nearly always are
-            return files, reads, offsets, ends
-        order = np.lexsort((ends, offsets, files))
+    ends = offsets + lengths
+    is_same, is_later = files[1:] == files[:-1], offsets[1:] > offsets[:-1]
+    if ((files[1:] > files[:-1]) | (is_same & is_later)).all():  # as they nearly always are
+        return files, reads, offsets, ends
+    order = np.lexsort((ends, offsets, files))
     return files[order], reads[order], offsets[order], ends[order]
 
 

@@ -22,7 +22,7 @@ from refexplorer.checks.expectations import CheckedFacts, Expectations
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted, escape
-from refexplorer.io.reading.readings import ChunkState
+from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.io.reading.selection import ArrayReading
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Finding

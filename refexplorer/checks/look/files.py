@@ -32,9 +32,9 @@ from refexplorer.checks.records import (
     numbers_bytes,
     table,
 )
+from refexplorer.checks.results import TargetVersion, as_metadata, difference
 from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
 from refexplorer.checks.terms import ReadTerms
-from refexplorer.checks.versions import TargetVersion, as_metadata, difference
 from refexplorer.core.errors import AccessError, RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.references import RANGE

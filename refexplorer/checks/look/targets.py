@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from refexplorer.checks.look.chunks import DecodedChunk, decoded
 from refexplorer.checks.parts import OVERLAPS, Part, places_of
+from refexplorer.checks.results import TargetVersion, as_metadata
 from refexplorer.checks.states import CHUNK_NAMES, CHUNK_TERMS, FileState, LedgerState, Rank
 from refexplorer.checks.terms import ReadTerms
-from refexplorer.checks.versions import TargetVersion, as_metadata
 from refexplorer.core.errors import AccessError
 from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import LARGEST, RANGE, URL

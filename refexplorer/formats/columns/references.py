@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import overload
 
 import numpy as np
@@ -22,7 +22,7 @@ from refexplorer.formats.columns.arrow import (
 )
 from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
 
-LARGEST = 2**63 - 1  # int64, which columns have; larger offsets and lengths are kept beside them
+LARGEST = 2**63 - 1  # int64, which columns have
 # halves of 32 bits: the sum of 2^31 of them fits into 63
 _HALF = 32
 
@@ -125,9 +125,6 @@ class Columns:
     offsets: np.ndarray  # Bytes for a range; the index into `texts` for inline text and base64
     lengths: np.ndarray  # Bytes; 0 for a whole file, whose size is not known
     texts: Sequence[str]  # The inline texts
-    # The few references whose numbers do not fit into 64 bits; `offsets` and `lengths` have the
-    # largest number that does
-    large: dict[int, Range] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -136,7 +133,7 @@ class Columns:
         """Return a reference by its row."""
         url = self.urls[self.targets[row]] if self.targets[row] >= 0 else None
         numbers = self.kinds[row], int(self.offsets[row]), int(self.lengths[row])
-        return self._reference(row, url, *numbers)
+        return self._reference(url, *numbers)
 
     def references_at(self, rows: np.ndarray) -> list[Reference]:
         """Return many references by their rows, shape ``(n,)``, in the order given."""
@@ -145,32 +142,18 @@ class Columns:
         urls = dict(zip(used.tolist(), self.urls.at(used), strict=True))
         numbers = (column[rows].tolist() for column in (self.kinds, self.offsets, self.lengths))
         found = map(urls.get, targets.tolist())
-        return list(map(self._reference, rows.tolist(), found, *numbers))
+        return list(map(self._reference, found, *numbers))
 
-    def _reference(
-        self, row: int, url: str | None, kind: int, position: int, size: int
-    ) -> Reference:
-        if row in self.large:
-            return self.large[row]
+    def _reference(self, url: str | None, kind: int, position: int, size: int) -> Reference:
         if kind == RANGE:
             return Range(url, position, size)
         if kind == URL:
             return Url(url)
         return Inline(self.texts[position]) if kind == INLINE else Base64(self.texts[position])
 
-    def exact_offsets(self) -> np.ndarray:
-        """Return `offsets`; whole numbers of Python where one does not fit into 64 bits."""
-        return _exact(self.offsets, {row: found.offset for row, found in self.large.items()})
-
-    def exact_lengths(self) -> np.ndarray:
-        """Return `lengths`; whole numbers of Python where one does not fit into 64 bits."""
-        return _exact(self.lengths, {row: found.length for row, found in self.large.items()})
-
     def total(self, rows: np.ndarray | None = None) -> int:
         """Return the sum of the lengths of some rows, or of all; whole files are not in it."""
-        lengths = self.lengths if rows is None else self.lengths[rows]
-        among = self.large if rows is None or not self.large else self._large_of(rows)
-        return exact_sum(lengths) + sum(max(one.length - LARGEST, 0) for one in among.values())
+        return exact_sum(self.lengths if rows is None else self.lengths[rows])
 
     def select(self, rows: np.ndarray | slice) -> Columns:
         """Return some rows, in the order given; those of a slice are not copied."""
@@ -183,12 +166,7 @@ class Columns:
             self.offsets[places],
             self.lengths[places],
             self.texts,
-            self._large_of(rows) if self.large else {},
         )
-
-    def _large_of(self, rows: np.ndarray | slice) -> dict[int, Range]:
-        chosen = range(*rows.indices(len(self))) if isinstance(rows, slice) else rows.tolist()
-        return {new: self.large[old] for new, old in enumerate(chosen) if old in self.large}
 
     def overwritten(self, rows: np.ndarray, others: Columns) -> Columns:
         """Write other references into some rows of these very columns, which must hold no text."""
@@ -196,16 +174,7 @@ class Columns:
         self.kinds[rows] = others.kinds
         self.targets[rows] = np.array([*positions, -1], np.int32)[others.targets]
         self.offsets[rows], self.lengths[rows] = others.offsets, others.lengths
-        large = {int(rows[row]): reference for row, reference in others.large.items()}
-        return replace(self, urls=urls, texts=others.texts, large=large)
-
-
-def _exact(numbers: np.ndarray, large: dict[int, int]) -> np.ndarray:
-    if not large:
-        return numbers
-    exact = numbers.astype(object)
-    exact[list(large)] = list(large.values())
-    return exact
+        return replace(self, urls=urls, texts=others.texts)
 
 
 class ColumnsBuilder:
@@ -215,17 +184,12 @@ class ColumnsBuilder:
         self._rows: list[tuple[int, int, int, int]] = []
         self._codes: dict[str | None, int] = {}
         self._texts: list[str] = []
-        self._large: dict[int, Range] = {}
 
     def add(self, reference: Reference) -> None:
         """Append a row."""
         if isinstance(reference, Range):
             code = self._code(reference.url)
-            offset, length = reference.offset, reference.length
-            if offset > LARGEST or length > LARGEST:
-                self._large[len(self._rows)] = reference
-                offset, length = min(offset, LARGEST), min(length, LARGEST)
-            self._rows.append((RANGE, code, offset, length))
+            self._rows.append((RANGE, code, reference.offset, reference.length))
         elif isinstance(reference, Url):
             self._rows.append((URL, self._code(reference.url), 0, 0))
         else:
@@ -246,7 +210,6 @@ class ColumnsBuilder:
             columns[2].copy(),
             columns[3].copy(),
             self._texts,
-            self._large,
         )
 
 
@@ -263,8 +226,7 @@ def joined_columns(parts: Sequence[Columns]) -> Columns:
     """Return the rows of several columns, one after the other, over the URLs of all of them."""
     urls: dict[str | None, int] = {}
     texts: list[str] = []
-    large: dict[int, Range] = {}
-    targets, offsets, before = [], [], 0
+    targets, offsets = [], []
     for part in parts:
         used = np.unique(part.targets[part.targets >= 0])
         codes = np.full(len(part.urls) + 1, -1, np.int32)
@@ -273,8 +235,6 @@ def joined_columns(parts: Sequence[Columns]) -> Columns:
         is_text = (part.kinds == INLINE) | (part.kinds == BASE64)
         offsets.append(np.where(is_text, part.offsets + len(texts), part.offsets))
         texts += part.texts
-        large |= {before + row: reference for row, reference in part.large.items()}
-        before += len(part)
     none = np.empty(0, np.int64)
     return Columns(
         np.concatenate([none.astype(np.uint8), *(part.kinds for part in parts)]),
@@ -283,7 +243,6 @@ def joined_columns(parts: Sequence[Columns]) -> Columns:
         np.concatenate([none, *offsets]),
         np.concatenate([none, *(part.lengths for part in parts)]),
         texts,
-        large,
     )
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.core.errors import PickledByFields
+from refexplorer.core.limits import MOST_BYTES
 from refexplorer.formats.columns.arrow import (
     BLOCK,
     WORD,
@@ -139,7 +140,7 @@ class EntriesBuilder:
             raise ValueError("keys, urls, offsets and lengths are not of one length")
         codes = self._codes_of(places)
         others = dict(values or {})
-        for row in np.flatnonzero((starts > LARGEST) | (sizes > LARGEST)).tolist():
+        for row in np.flatnonzero((starts > MOST_BYTES) | (sizes > MOST_BYTES)).tolist():
             others.setdefault(row, [places[row].as_py(), int(starts[row]), int(sizes[row])])
         rows = list(others)
         codes[rows], starts[rows], sizes[rows] = -1, 0, 0

@@ -66,19 +66,22 @@ def writing_repository(
     *,
     overwrite: bool = False,
     options: Mapping[str, Any] | None = None,
+    endpoints: Mapping[str, str] | None = None,
 ) -> Iterator[RepositoryWriter]:
     """Lend a writer; what it wrote is committed at the end, nothing if anything stops before."""
+    _imported()
+    containers = [*_containers(targets, endpoints or {})]
     if isinstance(place, str):
-        writing = _writing_stored(place, targets, message, overwrite, options or {})
+        writing = _writing_stored(place, containers, message, overwrite, options or {})
     else:
-        writing = _writing_folder(place, targets, message, overwrite)
+        writing = _writing_folder(place, containers, message, overwrite)
     with writing as writer:
         yield writer
 
 
 @contextmanager
 def _writing_folder(
-    path: Path, targets: Sequence[str], message: str, overwrite: bool
+    path: Path, containers: Sequence[Any], message: str, overwrite: bool
 ) -> Iterator[RepositoryWriter]:
     icechunk = _imported()
     is_new = not (overwrite and is_repository(path))
@@ -90,7 +93,7 @@ def _writing_folder(
             shutil.rmtree(place, ignore_errors=True)
         try:
             storage = icechunk.local_filesystem_storage(str(place.resolve()))
-            repository = _repository(storage, targets, is_new)
+            repository = _repository(storage, containers, is_new)
             yield from _committed(repository, message, is_new)
             if is_new:
                 place.replace(path)
@@ -101,7 +104,7 @@ def _writing_folder(
 
 @contextmanager
 def _writing_stored(
-    url: str, targets: Sequence[str], message: str, overwrite: bool, options: Mapping[str, Any]
+    url: str, containers: Sequence[Any], message: str, overwrite: bool, options: Mapping[str, Any]
 ) -> Iterator[RepositoryWriter]:
     icechunk = _imported()
     if url.partition("://")[0] not in _WRITABLE:
@@ -113,20 +116,20 @@ def _writing_stored(
     with as_source_error(name, "written"):
         storage = storage_of(url, options)
         is_new = not icechunk.Repository.exists(storage)
-        repository = _repository(storage, targets, is_new)
+        repository = _repository(storage, containers, is_new)
         if not (is_new or overwrite or _is_empty(repository)):
             raise SourceError(f"{escape(url)} exists; choose another name, or pass overwrite=True.")
         yield from _committed(repository, message, is_new)
 
 
-def _repository(storage: Storage, targets: Sequence[str], is_new: bool) -> Repository:
-    """Create or open a repository whose virtual chunk containers hold all targets."""
+def _repository(storage: Storage, containers: Sequence[Any], is_new: bool) -> Repository:
+    """Create or open a repository that has these virtual chunk containers, or wider ones."""
     import icechunk
 
     config = None if is_new else icechunk.Repository.fetch_config(storage)
     config = config or icechunk.RepositoryConfig.default()
     known = tuple(config.virtual_chunk_containers or ())  # older snapshots need them
-    for container in _containers(targets):
+    for container in containers:
         if not container.url_prefix.startswith(known):
             config.set_virtual_chunk_container(container)
     opening = icechunk.Repository.create if is_new else icechunk.Repository.open
@@ -163,12 +166,26 @@ def _imported() -> Any:
     return icechunk
 
 
-def _containers(targets: Iterable[str]) -> Iterator[Any]:
-    """Yield a container for each bucket and host, and one for all files of this machine."""
+def _containers(targets: Iterable[str], endpoints: Mapping[str, str]) -> Iterator[Any]:
+    """Yield a container for each bucket and host, and one for all files of this machine.
+
+    `endpoints` are the servers of buckets by what URLs begin with.
+    """
     import icechunk
 
+    region = os.environ.get("AWS_REGION", "us-east-1")
+    for prefix, url in endpoints.items():
+        here = icechunk.s3_store(
+            region=region,
+            endpoint_url=url,
+            allow_http=url.startswith("http:"),
+            s3_compatible=True,
+            force_path_style=True,
+        )
+        yield icechunk.VirtualChunkContainer(prefix, here)
+    targets = [url for url in targets if not url.startswith(tuple(endpoints))]
     stores: dict[str, Callable[[], Any]] = {
-        "s3": lambda: icechunk.s3_store(region=os.environ.get("AWS_REGION", "us-east-1")),
+        "s3": lambda: icechunk.s3_store(region=region),
         "gs": icechunk.gcs_store,
         "gcs": icechunk.gcs_store,
         "http": icechunk.http_store,

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.core.limits import INT64_MAX, Limits
+from refexplorer.core.limits import MOST_BYTES, Limits
 from refexplorer.formats.columns.arrow import flags_of, numbers_of
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def has_good_numbers(metadata: pq.FileMetaData) -> bool:
 def _is_good(statistics: Any) -> bool:
     if statistics is None or not statistics.has_min_max or type(statistics.min) is not int:
         return statistics is not None and statistics.has_null_count and statistics.num_values == 0
-    return bool(statistics.min >= 0 and statistics.max <= INT64_MAX)
+    return bool(statistics.min >= 0 and statistics.max <= MOST_BYTES)
 
 
 def _wrong_columns(file: pq.ParquetFile) -> str:
@@ -330,9 +330,10 @@ def byte_counts(column: pa.ChunkedArray) -> np.ndarray:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not pa.types.is_floating(column.type):  # of 64 bits without a sign, large ones turn negative
-        return _filled(column.cast(pa.int64(), safe=False).combine_chunks(), 0)
+        numbers = _filled(column.cast(pa.int64(), safe=False).combine_chunks(), 0)
+        return np.where(numbers > MOST_BYTES, -1, numbers)
     floats = _filled(column.cast(pa.float64()).combine_chunks(), 0)
-    whole = (floats == np.floor(floats)) & (np.abs(floats) < 2.0**63)
+    whole = (floats == np.floor(floats)) & (np.abs(floats) <= MOST_BYTES)
     return np.where(whole, floats, -1).astype(np.int64)
 
 

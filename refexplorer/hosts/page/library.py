@@ -24,7 +24,7 @@ from refexplorer.verbs.opening import (
     owned_history,
 )
 from refexplorer.verbs.referenceset import ReferenceSet
-from refexplorer.views.compared import OtherSets
+from refexplorer.views.wire.context import OtherSets
 
 LARGEST = 50_000_000
 """Bytes of a dropped file, unless whoever starts the page says otherwise."""

@@ -154,7 +154,7 @@ def decode_times_plainly(
         begin = np.datetime64("{:0>4}-{:0>2}-{:0>2}T{:0>2}:{}:{}".format(*_parts(since)), "s")
     except ValueError:
         return None
-    times = begin + seconds.astype("timedelta64[s]")
+    times = np.asarray(begin + seconds.astype("timedelta64[s]"))  # else a scalar of one time
     if begin < _FIRST or (times < _FIRST).any() or (times > _LAST).any():
         return None
     times[~is_known] = np.datetime64("NaT", "s")

@@ -395,8 +395,6 @@ def _codes_of_groups(
         usable = (kinds >= URL) & (shapes >= 0) & (words >= 0)
         found = (words.astype(np.int64) * len(urls) + shapes) * 2 + (kinds == RANGE)
         codes[rows] = np.where(usable, found, -1)
-    # numbers of more than 64 bits are clipped in the columns: as they stand they are wrong
-    codes[list(columns.large)] = -1
     return codes
 
 

@@ -25,7 +25,7 @@ from refexplorer.formats.columns.references import (
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.moves import SAME, compare
 from refexplorer.refset.opened_set import BLOCK
-from refexplorer.spec.references import Range, Reference, folders_above
+from refexplorer.spec.references import Reference, folders_above
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 
@@ -97,7 +97,6 @@ def _odd_rows(wanted: Columns, found: Columns) -> np.ndarray:
     codes = np.array([*(positions.get(url, -1) for url in urls), -1], np.int64)[found.targets]
     odd = (codes != wanted.targets) | (codes < 0) | (wanted.kinds != found.kinds)
     odd |= (wanted.offsets != found.offsets) | (wanted.lengths != found.lengths)
-    odd[[*wanted.large, *found.large]] = True
     return np.flatnonzero(odd)
 
 
@@ -155,8 +154,7 @@ class Spool:
         ):
             rows[field] = values
         texts = [columns.texts[position] for position in columns.offsets[is_text].tolist()]
-        large = [(row, found.offset, found.length) for row, found in columns.large.items()]
-        tail = json.dumps([columns.urls.at(used), texts, large]).encode()
+        tail = json.dumps([columns.urls.at(used), texts]).encode()
         self._file.seek(self._end)
         self._file.write(rows.tobytes())
         self._file.write(tail)
@@ -174,12 +172,11 @@ class Spool:
     def _read(self, piece: _Spooled) -> tuple[np.ndarray, Columns]:
         self._file.seek(piece.offset)
         rows = np.frombuffer(self._file.read(piece.rows * _ROW.itemsize), _ROW)
-        urls, texts, numbers = json.loads(self._file.read(piece.size))
+        urls, texts = json.loads(self._file.read(piece.size))
         targets = np.ascontiguousarray(rows["target"])
-        large = {row: Range(urls[targets[row]], offset, length) for row, offset, length in numbers}
         kinds, offsets, lengths = (rows[field] for field in ("kind", "offset", "length"))
         return rows["number"], Columns(
-            kinds, targets, UrlColumn(more=urls), offsets, lengths, texts, large
+            kinds, targets, UrlColumn(more=urls), offsets, lengths, texts
         )
 
 

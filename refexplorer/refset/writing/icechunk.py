@@ -43,6 +43,7 @@ def write_icechunk(
     check: Callable[[object], object],
     overwrite: bool = False,
     options: Mapping[str, Any] | None = None,
+    endpoints: Mapping[str, str] | None = None,
 ) -> int:
     """Write references as virtual chunks, inline data as chunks; return how many keys."""
     for array in arrays.values():
@@ -58,7 +59,7 @@ def write_icechunk(
                 document = dict(array.metadata) | {"chunk_grid": written_grid(array.axes)}
                 metadata[array.metadata_key] = json.dumps(document).encode()
         with writing_repository(
-            place, targets, message, overwrite=overwrite, options=options
+            place, targets, message, overwrite=overwrite, options=options, endpoints=endpoints
         ) as writer:
             writer.add_values(metadata.items())
             for found in chunks:
@@ -92,13 +93,11 @@ def _bytes(key: str, reference: object) -> bytes:
 
 def _write(writer: RepositoryWriter, found: InOrder) -> None:
     columns, array = found.columns, found.array
-    odd = np.flatnonzero(
-        (columns.kinds == URL) | np.isin(np.arange(len(columns)), [*columns.large])
-    )
+    odd = np.flatnonzero(columns.kinds == URL)
     if len(odd):
         raise RefexplorerError(
-            f"`{array.chunk_key(array.index_at(int(found.numbers[odd[0]])))}` is a whole file or "
-            "an enormous range, and Icechunk wants an offset and a length of 64 bits."
+            f"`{array.chunk_key(array.index_at(int(found.numbers[odd[0]])))}` is a whole file, "
+            "and Icechunk wants an offset and a length."
         )
     rows = np.flatnonzero(columns.kinds == RANGE)
     if len(rows):

@@ -151,13 +151,7 @@ def retargeted(table: Table, changes: Sequence[Callable[[str], str]]) -> Table:
         found = [url if url is None else change(url) for url in found]
     targets = (inverse - before).astype(np.int32)
     targets[columns.targets < 0] = -1
-    large = {
-        row: Range(found[targets[row]], reference.offset, reference.length)
-        for row, reference in columns.large.items()
-    }
-    return replace(
-        table, columns=replace(columns, urls=UrlColumn(more=found), targets=targets, large=large)
-    )
+    return replace(table, columns=replace(columns, urls=UrlColumn(more=found), targets=targets))
 
 
 Open = Callable[[bytes], OpenedSet]
@@ -263,22 +257,18 @@ def means_v1(table: Table) -> bool:
 def _values(columns: Columns, urls: Sequence[str], as_object: set[int]) -> pa.LargeStringArray:
     """Write references as JSON, a column of texts."""
     is_range, is_url = columns.kinds == RANGE, columns.kinds == URL
-    is_range[list(columns.large)] = False
     ranges, whole = np.flatnonzero(is_range), np.flatnonzero(is_url)
     others = np.flatnonzero(~is_range & ~is_url)
     targets, offsets, lengths = columns.targets, columns.offsets, columns.lengths
     of_ranges = range_values(urls, targets[ranges], offsets[ranges], lengths[ranges])
     of_whole = text_column([f"[{urls[code]}]" for code in targets[whole].tolist()])
-    texts = [_other(columns, row, urls, row in as_object) for row in others.tolist()]
+    texts = [_other(columns, row, row in as_object) for row in others.tolist()]
     parts = [(ranges, of_ranges), (whole, of_whole), (others, text_column(texts))]
     return placed(len(columns), parts)
 
 
-def _other(columns: Columns, row: int, urls: Sequence[str], as_object: bool) -> str:
-    """Write what is no byte range of ordinary numbers."""
-    if row in columns.large:
-        found = columns.large[row]
-        return f"[{urls[columns.targets[row]]},{found.offset},{found.length}]"
+def _other(columns: Columns, row: int, as_object: bool) -> str:
+    """Write what is no byte range."""
     text = columns.texts[int(columns.offsets[row])]
     return text if as_object and _is_object(text) else json_text(text)
 

@@ -83,8 +83,10 @@ def _warn_of(lost: Mapping[str, str]) -> None:
 
 def _chunks(array: ArrayMeta, numbers: np.ndarray, columns: Columns) -> Chunks:
     """Return chunks of an array, in their order, as a parquet store says them."""
-    if columns.large or None in columns.urls:
-        raise _unspeakable(array, bool(columns.large))
+    if None in columns.urls:
+        raise RefexplorerError(
+            f"A chunk of {array.path_text()} has no URL, which a parquet store cannot hold."
+        )
     is_range = columns.kinds == RANGE
     is_text = (columns.kinds == INLINE) | (columns.kinds == BASE64)
     raws = {row: _data(columns, row) for row in np.flatnonzero(is_text).tolist()}
@@ -106,13 +108,6 @@ def _data(columns: Columns, row: int) -> bytes:
     assert isinstance(reference, Inline | Base64)
     data = reference.data
     return reference.to_v0().encode() if is_encoded(data) else data
-
-
-def _unspeakable(array: ArrayMeta, large: bool) -> RefexplorerError:
-    what = "an offset or length of more than 64 bits" if large else "no URL"
-    return RefexplorerError(
-        f"A chunk of {array.path_text()} has {what}, which a parquet store cannot hold."
-    )
 
 
 def check_store(

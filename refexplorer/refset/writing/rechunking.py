@@ -165,7 +165,6 @@ def _placed(table: Table, gone: np.ndarray, made: Table, places: np.ndarray) -> 
 def _check_divisible(table: Table, rows: np.ndarray, columns: Columns, array: ArrayMeta) -> None:
     """Raise an error if one of some chunks is no byte range of a whole chunk."""
     is_odd = (columns.kinds != RANGE) | (columns.lengths != array.encoded_size)
-    is_odd[list(columns.large)] = True
     if is_odd.any():
         row = int(rows[is_odd.argmax()])
         found = table.reference_at(row)

@@ -17,7 +17,7 @@ from itertools import product
 import numpy as np
 
 from refexplorer.core.errors import LimitError, PickledByFields
-from refexplorer.core.limits import Limits
+from refexplorer.core.limits import MOST_BYTES, Limits
 from refexplorer.core.text import masks_repr
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.dimensions import (
@@ -81,6 +81,8 @@ def whole_number(field: str, text: str) -> int:
         ) from None
     if value < 0:
         raise BadField(f"bad-{field}", field, f"`{field}` renders to {value}, which is negative.")
+    if value > MOST_BYTES:
+        raise BadField("vast-number", field, f"`{field}` renders to {value}, beyond 2**62 - 1.")
     return value
 
 
@@ -282,15 +284,6 @@ class GenItem(PickledByFields):
         except BadField:
             return None
 
-    def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
-        """Yield keys and references in order; combinations that fail are left out."""
-        for number in range(start, self.count if stop is None else min(stop, self.count)):
-            try:
-                values = self.values(number)
-                yield self._render("key", values), self.reference(values)
-            except BadField:
-                continue
-
     @cached_property
     def folder(self) -> str:
         """The folder that all its keys are in: the literal start of the key, up to a slash."""
@@ -314,8 +307,6 @@ _RunPart = tuple[np.ndarray, Values, tuple[int, ...]]
 
 SOME = 2_048
 """So many keys are not worth being cut into blocks."""
-FEW = 16
-"""So few keys are rendered one by one, which takes less time."""
 
 
 @dataclass(frozen=True)
@@ -327,8 +318,7 @@ class Run:
     texts: np.ndarray  # Of their keys, objects, shape ``(n,)``
     urls: list[str]  # The distinct URLs; of combinations that fail they may be here too
     targets: np.ndarray  # Positions in `urls`, shape ``(n,)`` int32
-    # offsets, lengths: In bytes, shape ``(n,)`` int64, or object where they are larger; None for
-    # whole files
+    # offsets, lengths: In bytes, shape ``(n,)`` int64; None for whole files
     offsets: np.ndarray | None
     lengths: np.ndarray | None
 
@@ -425,18 +415,6 @@ def _good(item: GenItem, values: Values, shape: tuple[int, ...]) -> np.ndarray:
     return scopes.good(shape)
 
 
-def entries(
-    item: GenItem, start: int = 0, stop: int | None = None
-) -> Iterator[tuple[str, Reference]]:
-    """Yield keys and references in order; combinations that fail are left out."""
-    stop = item.count if stop is None else min(stop, item.count)
-    if stop - start <= FEW:
-        yield from item.iterate(start, stop)
-        return
-    for run in runs(item, start, stop):
-        yield from run.references()
-
-
 def _run(item: GenItem, numbers: np.ndarray, values: Values, shape: tuple[int, ...]) -> Run:
     """Evaluate the templates for combinations of a shape."""
     scopes = item.scopes(values)
@@ -482,10 +460,11 @@ def _whole(field: str, scopes: Scopes, template: Template | None) -> np.ndarray 
         texts = scopes.texts(template)
         found = [_whole_or_less(field, text) for text in texts.ravel().tolist()]
         numbers = as_column(found).reshape(texts.shape)
-    failed = numbers < 0
+    failed = (numbers < 0) | (numbers > MOST_BYTES)
     if failed.any():
-        scopes.failures.append(failed)
-    return numbers
+        scopes.failures.append(failed.astype(np.bool_))
+        numbers = np.where(failed, 0, numbers)
+    return numbers.astype(np.int64)
 
 
 def _whole_or_less(field: str, text: str) -> int:

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from refexplorer.core.limits import Limits
+from refexplorer.core.limits import MOST_BYTES, Limits
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.gen.dimensions import Dimension, as_column, read_dimensions
 from refexplorer.spec.gen.item import FIELDS, LISTED_KEYS, GenItem, failing, fails, values_text
@@ -82,12 +82,13 @@ class Extents:
             return False
         (part,) = template.parts
         if isinstance(part, str):
-            return part.isdecimal() and part.isascii() and len(part) <= _DIGITS
+            is_written = part.isdecimal() and part.isascii() and len(part) <= _DIGITS
+            return is_written and int(part) <= MOST_BYTES
         try:
             found = self.bounds(part.form)
         except RecursionError:
             return False
-        return found is not None and found[0] >= 0
+        return found is not None and found[0] >= 0 and found[1] <= MOST_BYTES
 
     def _is_bounded(self, template: Template) -> bool:
         return Scopes({}, self.templates, self.limits).is_bounded(template)

@@ -18,7 +18,6 @@ from refexplorer.refset.contents import internals
 from refexplorer.refset.segments import Generated
 from refexplorer.spec.references import Kind
 from refexplorer.views.code.cells import code
-from refexplorer.views.compared import Comparison, OtherSets
 from refexplorer.views.editor.specification import CodePage, code_page
 from refexplorer.views.key.inspector import KeyShown, absent_item, item, surroundings
 from refexplorer.views.key.key_details import KeyDetails
@@ -27,8 +26,10 @@ from refexplorer.views.registry import PARTS
 from refexplorer.views.tree.tree_controller import data_variables, known_path
 from refexplorer.views.versions import VersionPicker, own_versions
 from refexplorer.views.wire.context import (
+    Comparison,
     FailureLog,
     Note,
+    OtherSets,
     RepositoryVersions,
     ViewContext,
     failure_log_of,

@@ -197,6 +197,7 @@ class HealthRow(Struct, frozen=True):
     # many there are in all; null for others
     inner_chunks: tuple[Count, ...] | None = None
     inner_count: Count | None = None
+    varying: bool = False  # Whether chunks have different lengths; `chunks` are then the longest
 
 
 class HealthPage(Struct, frozen=True):
@@ -260,6 +261,7 @@ class HealthTable:
             self._times.of(array).told,
             None if shards is None else shards.inner.chunks,
             None if shards is None else shards.inner.chunk_count,
+            array.varying is not None,
         )
 
 

@@ -202,12 +202,6 @@ def test_merging_is_that_of_the_reader_itself(seed: int) -> None:
     assert (ends - starts).tolist() == ours
 
 
-def test_numbers_beyond_64_bits_are_exact() -> None:
-    refs = made([2], [1], {f"x/{n}": [URL, 2**63 + 10 * n, 4] for n in range(2)})
-    (cost,) = refs.advise().accesses
-    assert (reader(cost, "refexplorer").requests, reader(cost, "refexplorer").bytes) == (1, 14)
-
-
 @pytest.mark.parametrize("extent", [2**62, 10**30])
 def test_arrays_beyond_64_bits_are_not_known(extent: int) -> None:
     for shape, chunks in (([extent], [1]), ([extent, extent], [extent, extent])):

@@ -16,6 +16,7 @@ from moto.server import ThreadedMotoServer
 import refexplorer as rx
 from tests.helpers.commands import run
 from tests.helpers.explorer import Host, ask
+from tests.helpers.newer_python import has_two
 
 pytestmark = pytest.mark.server
 icechunk: Any = pytest.importorskip("icechunk")
@@ -103,3 +104,17 @@ def test_a_served_page_asks_no_server_of_the_network(repository: Path) -> None:
     message, _ = ask(host, "chunk.read", array="x", index=[0])
     assert message["reading"]["state"] in ("ask", "failed")
     assert "error" in host.ask("allow", grant=message["reading"]["grant"] or "http://127.0.0.1")
+
+
+def test_a_conversion_keeps_the_server_or_warns(
+    endpoint: str, repository: Path, tmp_path: Path
+) -> None:
+    refs = rx.open_references(repository)
+    with pytest.warns(rx.LeftOutWarning, match="V0 cannot say that s3://misc/a/ is at http://127"):
+        rx.convert(refs, tmp_path / "set.json", rx.Conversion(form="V0"))
+    if not has_two():
+        return
+    rx.convert(refs, tmp_path / "other", rx.Conversion(form="Icechunk"))
+    other = rx.open_references(tmp_path / "other")
+    assert other.source.endpoints == {"s3://misc/a/": endpoint}
+    np.testing.assert_array_equal(other.allowing("s3://misc", endpoint).read("x"), VALUES)

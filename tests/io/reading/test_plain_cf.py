@@ -166,6 +166,15 @@ def test_usual_times_take_no_xarray() -> None:
     assert decode_times_plainly(array_of({"units": UNITS[0]}), halves, None) is None
 
 
+def test_a_single_time_is_a_time_too() -> None:
+    """As GRIB files have it: a scalar."""
+    array = array_of({"units": "seconds since 1970-01-01"})
+    times = decode_times_plainly(array, np.array(1735689600, "<i8"), None)
+    assert times is not None
+    assert times.shape == ()
+    assert times[()] == np.datetime64("2025-01-01")
+
+
 def test_a_picture_takes_no_xarray(tmp_path: Path) -> None:
     program = """
 import sys

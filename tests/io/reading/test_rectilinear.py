@@ -13,7 +13,7 @@ import pytest
 import zarr
 
 import refexplorer as rx
-from tests.helpers.explorer import Host, show
+from tests.helpers.explorer import Host, later, show
 
 SWITCH = "array.rectilinear_chunks"
 HAS_GRID = zarr.config.get(SWITCH, None) is not None
@@ -111,6 +111,8 @@ def test_the_map_counts_the_chunks_of_the_grid(refs: rx.ReferenceSet) -> None:
     assert grid["grid"] == [3, 2]
     assert counts.reshape(len(grid["states"]), -1)[0].sum() == 1
     assert refs.summary("x").missing == 1
+    page = later(Host(refs), "health.rows", sort="path", descending=False, start=0, n=9)[0]
+    assert [(row["chunks"], row["varying"]) for row in page["rows"]] == [([5, 4], True)]
 
 
 def test_nothing_is_wrong_with_a_sound_set(refs: rx.ReferenceSet) -> None:

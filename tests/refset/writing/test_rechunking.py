@@ -185,7 +185,7 @@ def test_what_cannot_be_divided_is_refused(
     assert not (tmp_path / "a.json").exists()
 
 
-@pytest.mark.parametrize("odd", [[URL, 0, 95], [URL], "base64:AAAA", [URL, 2**64, 96]])
+@pytest.mark.parametrize("odd", [[URL, 0, 95], [URL], "base64:AAAA"])
 def test_a_chunk_that_is_no_range_of_its_size_is_not_divided(odd: Any, tmp_path: Path) -> None:
     source = plain([8, 6], [4, 6]) | {"x/1.0": odd}
     with pytest.raises(rx.RefexplorerError, match=r"`x/1\.0` cannot be divided"):

@@ -67,7 +67,8 @@ def test_equal_keys_count_once_and_the_last_one_wins(key: str, count: int) -> No
         for j in range(3):
             expected[made.rendered("key", {"i": i, "j": j})] = f"http://h/{i}/{j}"
     assert made.count == count
-    assert {key: reference.to_v0() for key, reference in made.iterate()} == {
+    numbers = range(made.count)
+    assert {made.key_at(n): made.reference_at(n).to_v0() for n in numbers} == {
         key: [url] for key, url in expected.items()
     }
 

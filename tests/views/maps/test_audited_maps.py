@@ -10,10 +10,9 @@ import pytest
 import refexplorer as rx
 from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.views.compared import Comparison
 from refexplorer.views.maps.chunk_map import ChunkMap
 from refexplorer.views.maps.target_map import TargetMapView
-from refexplorer.views.wire.context import FailureLog, ViewContext
+from refexplorer.views.wire.context import Comparison, FailureLog, ViewContext
 from refexplorer.views.wire.jobs import unheard
 from tests.helpers.audits import audit_in_parts
 

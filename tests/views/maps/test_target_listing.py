@@ -64,11 +64,6 @@ def test_columns_of_any_ranges_are_what_the_layouts_say(seed: int) -> None:
     assert columns.end.tolist() == [target.end for target in refs.targets()]
 
 
-def test_bytes_past_64_bits_are_not_known_to_the_columns() -> None:
-    refs = rx.open_references(raw_set(["a", 10**19, 4], ["a", 0, 4]))
-    assert refs._internals.target_index.columns.bytes.tolist() == [-1]
-
-
 def test_targets_are_found_by_a_part_of_their_name_or_a_glob() -> None:
     host = Host(monthly())
     assert page(host)["total"] == 25

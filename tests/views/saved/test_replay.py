@@ -15,7 +15,7 @@ from hypothesis import settings
 import refexplorer as rx
 from refexplorer import demo
 from refexplorer.views.explorer.explorer_controller import ExplorerController
-from refexplorer.views.saved.recorder import defaults_of, name_of
+from refexplorer.views.saved.recorded_editor import defaults_of, name_of
 from refexplorer.views.saved.recording import Recording, record
 from refexplorer.views.wire.requests import question
 from tests.helpers.earth_sets import global_set

@@ -19,6 +19,7 @@ const FORMS: Record<string, string> = {
   V1: "version 1",
   parquet: "parquet",
   "data file": "references made from the file",
+  STAC: "references in a STAC item",
 };
 
 export function Verdict({ host, hello, session }: { host: Host; hello: Hello; session: ExplorerSession }) {

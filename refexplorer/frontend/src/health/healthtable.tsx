@@ -217,6 +217,7 @@ function ArrayRow({ row, session, further, isTimed }: ArrayRowProps) {
         </span>
       </th>
       <td class="start wide mono">
+        {row.varying && "up to "}
         {by(row.chunks)}
         {row.inner_chunks != null && (
           <span

@@ -474,7 +474,7 @@ export function codeOf({ message }: Answer): string | null {
   return item?.code ?? null;
 }
 
-/** What tells a request from others, as `name_of` in `refexplorer/views/saved/recorder.py` writes it. */
+/** What tells a request from others, as `name_of` in `refexplorer/views/saved/recorded_editor.py` writes it. */
 export function nameOf(asked: Message, defaults: Record<string, unknown> = {}): string {
   const isDefault = (name: string) =>
     Object.hasOwn(defaults, name) && JSON.stringify(asked[name]) === JSON.stringify(defaults[name]);

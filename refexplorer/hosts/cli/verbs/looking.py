@@ -27,7 +27,7 @@ from refexplorer.hosts.cli.program import (
     size_cell,
     status_of,
 )
-from refexplorer.io.reading.readings import ChunkState
+from refexplorer.io.reading.chunks import ChunkState
 from refexplorer.refset.tree import Node
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.verbs.display import beside_text, tree_text
@@ -316,7 +316,7 @@ def _level_at(refs: ReferenceSet, path: str) -> tuple[str, int]:
 
 def _nothing_listed(refs: ReferenceSet, path: str, start: int, total: int) -> str:
     if total:
-        return f"--start {start:,} is past the last of the {total:,} rows."
+        return f"--start {start:,} is past the last of {counted(total, 'row')}."
     if path in refs:
         return f"{path!r} is a key, not a folder; `refexplorer explain` describes it."
     return f"{refs.source.name} has no keys."

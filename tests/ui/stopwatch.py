@@ -1,0 +1,225 @@
+"""Count the actions and seconds of common tasks on the page: ``python -m tests.ui.stopwatch``.
+
+An action is a click, or a text that is typed. The seconds are those of the machine from the first
+action to what was asked for; nobody reads or moves a mouse in them.
+"""
+
+# ruff: noqa: T201
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+from playwright.sync_api import Locator, Page, expect, sync_playwright
+
+import refexplorer as rx
+from tests.helpers.browser import launch_options
+from tests.helpers.browsing import details, open_file, row
+from tests.helpers.hosts import running_page
+from tests.helpers.sets import metadata
+
+FILES = 200
+SIDE, CHUNK = 5424, 226
+"""Of the full disk of GOES."""
+
+
+class Watch:
+    """Does the actions of one task, and counts them."""
+
+    def __init__(self) -> None:
+        self.actions = 0
+        self.began = 0.0
+
+    def _count(self) -> None:
+        self.began = self.began or time.perf_counter()
+        self.actions += 1
+
+    def click(self, target: Locator, **options: object) -> None:
+        self._count()
+        target.click(**options)  # type: ignore[arg-type]
+
+    def type(self, target: Locator, text: str) -> None:
+        self._count()
+        target.fill(text)
+        target.press("Enter")
+
+
+def file_of_bytes(page: Page, watch: Watch) -> None:
+    watch.click(row(page, "sst"))
+    watch.type(
+        page.get_by_label("Point: a place, labels of dimensions, or an index"),
+        "40N 30W, time=2025-07-13",
+    )
+    expect(details(page)).to_contain_text(re.compile(r"Bytes [\d,]+ to [\d,]+ of sst_2025-07\.nc"))
+
+
+def faults(page: Page, watch: Watch) -> None:
+    watch.click(page.get_by_text("Check everything"))
+    watch.click(page.get_by_role("button", name="Compare with the files").first)
+    found = page.get_by_role("list", name="What differs from the files")
+    expect(page.get_by_role("status", name="Verdict")).to_contain_text("iffer", timeout=120_000)
+    expect(found).to_contain_text("scale_factor")
+
+
+def exported_map(page: Page, watch: Watch) -> None:
+    watch.click(row(page, "sst"))
+    watch.type(page.get_by_label("Lowest value"), "10")
+    watch.type(page.get_by_label("Highest value"), "25")
+    watch.click(page.get_by_text("Save as"))
+    with page.expect_download() as download:
+        watch.click(page.get_by_role("button", name="PNG"))
+    assert download.value.suggested_filename.endswith(".png")
+
+
+def series_at_a_point(page: Page, watch: Watch) -> None:
+    watch.click(row(page, "sst"))
+    picture = page.get_by_role("application").first
+    expect(picture.locator("canvas")).to_be_visible()
+    box = picture.bounding_box()
+    assert box is not None
+    watch.click(picture, position={"x": box["width"] * 0.6, "y": box["height"] * 0.6})
+    expect(page.get_by_text(re.compile("^at the point"))).to_be_visible()
+
+
+def why_it_is_missing(page: Page, watch: Watch) -> None:
+    row(page, "sst").click()
+    picture = page.get_by_role("application").first
+    expect(picture.locator("canvas")).to_be_visible()
+    watch.click(picture, position={"x": 90, "y": 60})
+    expect(details(page)).to_contain_text("fill value")
+
+
+def compared_with_last_week(page: Page, watch: Watch) -> None:
+    watch.click(page.get_by_role("button", name="Compare with …"))
+    watch.type(page.get_by_label("Compare with another set: path or URL"), "demo/sst.v0.json")
+    expect(page.get_by_text(re.compile("no key differs|differ|the same"))).not_to_have_count(0)
+
+
+def keys_of_one_file(page: Page, watch: Watch) -> None:
+    watch.type(page.get_by_role("searchbox", name="Find keys"), "part_07.nc")
+    expect(page.get_by_role("search")).to_contain_text("found", timeout=60_000)
+
+
+def whole_disk(page: Page, watch: Watch) -> None:
+    watch.click(row(page, "rad"))
+    expect(page.get_by_role("application").first.locator("canvas")).to_be_visible(timeout=60_000)
+
+
+def write_days(folder: Path) -> Path:
+    """Write a set of 200 files: three are gone, one offset is shifted, one scale is another."""
+    for day in range(FILES):
+        with h5py.File(folder / f"day_{day:03}.nc", "w") as file:
+            times = file.create_dataset("time", data=np.array([day], "i4"))
+            times.attrs["units"] = "days since 2025-01-01"
+            values = np.arange(24, dtype="i2").reshape(1, 4, 6) + day
+            data = file.create_dataset("t2m", data=values, chunks=(1, 4, 6))
+            data.attrs["scale_factor"] = 0.2 if day == 150 else 0.1
+            for axis, name in enumerate(("time", "lat", "lon")):
+                if name != "time":
+                    place = file.create_dataset(name, data=np.arange(data.shape[axis], dtype="f4"))
+                    place.make_scale(name)
+                    data.dims[axis].attach_scale(place)
+                else:
+                    times.make_scale(name)
+                    data.dims[axis].attach_scale(times)
+    refs: dict[str, object] = {}
+    for day in range(FILES):
+        rx.open_references(folder / f"day_{day:03}.nc").to_json(folder / "one.json")
+        one = json.loads((folder / "one.json").read_text())
+        refs = one | refs  # what is no chunk of a day is that of the first
+        refs |= {f"t2m/{day}.0.0": one["t2m/0.0.0"], f"time/{day}": one["time/0"]}
+    for name in ("t2m", "time"):
+        array = json.loads(str(refs[f"{name}/.zarray"]))
+        array["shape"][0] = FILES
+        refs[f"{name}/.zarray"] = json.dumps(array)
+    shifted = refs["t2m/42.0.0"]
+    assert isinstance(shifted, list)
+    shifted[1] += 4
+    for day in (10, 80, 160):
+        (folder / f"day_{day:03}.nc").unlink()
+    path = folder / "days.json"
+    path.write_text(json.dumps({"version": 1, "refs": refs}))
+    return path
+
+
+def write_million(folder: Path) -> Path:
+    """Write a set of a million generated keys in a hundred files."""
+    gen = {
+        "key": "x/{{f * 10000 + c}}",
+        "url": "part_{{'%02d' % f}}.nc",
+        "offset": "{{c * 8}}",
+        "length": "8",
+        "dimensions": {"f": {"stop": 100}, "c": {"stop": 10_000}},
+    }
+    refs = {".zgroup": '{"zarr_format": 2}', "x/.zarray": metadata([10**6])}
+    path = folder / "million.json"
+    path.write_text(json.dumps({"version": 1, "gen": [gen], "refs": refs}))
+    return path
+
+
+def write_disk(folder: Path) -> Path:
+    """Write an array of 5,424 x 5,424 in one file."""
+    size, n = 2 * CHUNK * CHUNK, SIDE // CHUNK
+    np.arange(SIDE * SIDE, dtype="i2").tofile(folder / "disk.bin")
+    chunks = {
+        f"rad/{i}.{j}": ["disk.bin", (i * n + j) * size, size] for i in range(n) for j in range(n)
+    }
+    array = metadata([SIDE, SIDE], [CHUNK, CHUNK], dtype="<i2")
+    path = folder / "disk.json"
+    path.write_text(json.dumps({".zgroup": '{"zarr_format": 2}', "rad/.zarray": array, **chunks}))
+    return path
+
+
+TASKS: list[tuple[int, str, str, Callable[[Page, Watch], None], str]] = [
+    (1, "which file and bytes hold a value", "sst", file_of_bytes, "3 actions"),
+    (2, "five faults in 200 files", "days", faults, "1 action, 6 s"),
+    (3, "a map with limits and date as PNG", "sst", exported_map, "5 actions"),
+    (4, "the series at a point", "sst", series_at_a_point, "2 actions"),
+    (5, "why a value is missing", "sst", why_it_is_missing, "1 action"),
+    (6, "compare with another set", "sst", compared_with_last_week, "3 actions"),
+    (10, "all keys of one file among a million", "million", keys_of_one_file, "1 action, 1 s"),
+    (14, "the whole of 5,424 x 5,424 values", "disk", whole_disk, "1 action, 1 s"),
+]
+"""Number and name of a task, its set, what does it, and what was asked for."""
+
+
+def main(names: list[str]) -> None:
+    """Do the tasks that are named by number, or all of them."""
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        folder = Path(name)
+        paths = {"days": write_days(folder), "million": write_million(folder)}
+        paths["disk"] = write_disk(folder)
+        browser = playwright.chromium.launch(**launch_options())  # type: ignore[arg-type]
+        with running_page("serve", "--allow", name) as served, running_page("demo") as demo:
+            for number, task, key, do, goal in TASKS:
+                if names and str(number) not in names:
+                    continue
+                page = browser.new_page(viewport={"width": 1400, "height": 900})
+                if key == "sst":
+                    page.goto(f"{demo.url}?source=demo/sst.v1.json")
+                else:
+                    open_file(page, served.url, paths[key])
+                expect(page.get_by_role("treegrid")).to_be_visible()
+                page.wait_for_timeout(1500)  # what is drawn at once is there
+                watch = Watch()
+                try:
+                    do(page, watch)
+                    seconds = time.perf_counter() - watch.began
+                    print(
+                        f"{number:>2} {task:<40} {watch.actions} actions {seconds:5.1f} s ({goal})"
+                    )
+                except (AssertionError, Exception) as error:
+                    print(f"{number:>2} {task:<40} failed: {str(error).splitlines()[0]}")
+                page.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -9,7 +9,7 @@ from .checks.advice.rules import AdviceFinding as AdviceFinding, LayoutBound as 
 from .checks.advice.requests import ReaderCost as ReaderCost
 from .checks.engine import AuditProgress as AuditProgress
 from .io.reading.filesystem import ReferenceFileSystem as ReferenceFileSystem
-from .io.reading.chunks import ChunkState as ChunkState, Reading as Reading
+from .io.reading.readings import ChunkState as ChunkState, Reading as Reading
 from .io.reading.selection import Estimate as Estimate
 from .io.reading.selection import ArrayReading as ArrayReading
 from .io.reading.trace import Shard as Shard
@@ -45,6 +45,7 @@ from .formats.icechunk.history import (
     RepositoryHistory as RepositoryHistory,
     RepositorySnapshot as RepositorySnapshot,
 )
+from .verbs.logins import Login as Login
 from .verbs.opening import history as history
 from .verbs.inferring import Inference as Inference, infer as infer
 from .core.limits import Limits as Limits
@@ -81,6 +82,12 @@ from .spec.references import (
 from .spec.zarr_metadata import ArrayMeta as ArrayMeta
 from .spec.derivation import TraceStep as TraceStep
 from .verbs.opening import Expansion as Expansion
+from .verbs.preflight import (
+    Barrier as Barrier,
+    Era as Era,
+    Preflight as Preflight,
+    preflight as preflight,
+)
 from .spec.codes import schema as schema
 from .hosts.notebook.editor import TemplateEditor as TemplateEditor
 from .hosts.notebook.editor import Exercises as Exercises

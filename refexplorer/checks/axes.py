@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -39,6 +40,8 @@ IN_FILES = "it is in files."
 """Why a coordinate is not read unless that is asked for."""
 NO_VALUES = "it has no values."
 _SHORTEST_MONTH = 27 * 86_400
+_LAST_DATE = 1e14
+"""Seconds that are shown as a date: three million years."""
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
@@ -80,6 +83,7 @@ class CheckedAxis:
 class AxisValues:
     """The values of a coordinate, as CF has them: numbers, times in seconds."""
 
+    @np.errstate(all="ignore")  # a file may hold any number
     def __init__(self, ours: SetArray, stored: np.ndarray, is_there: np.ndarray) -> None:
         self.ours = ours
         units = ours.attribute("units")
@@ -100,8 +104,26 @@ class AxisValues:
                 self.unit = word.removesuffix("s")
             else:
                 found = found * seconds
-        self.is_there = is_there & ~np.isnan(found)
+        self.is_there = is_there & np.isfinite(found)
         self.values: np.ndarray = found
+
+    @classmethod
+    def joined(cls, parts: Sequence[AxisValues]) -> AxisValues:
+        """Return the values of several, one after the other, in the units of the first."""
+        found = copy(parts[0])  # nothing is known of it yet
+        found.__dict__ = {n: v for n, v in vars(found).items() if n not in _DERIVED}
+        found.values = np.concatenate([each.values + each.offset_to(found) for each in parts])
+        found.is_there = np.concatenate([each.is_there for each in parts])
+        return found
+
+    @property
+    def since(self) -> float:
+        """The seconds from 1970 to its epoch; 0 of what has no dates, or of another calendar."""
+        return float(self._epoch) if np.isfinite(self._epoch) else 0.0
+
+    def offset_to(self, other: AxisValues) -> float:
+        """Return what makes its times those of another axis, whose epoch may be another."""
+        return self.since - other.since
 
     @cached_property
     def kept(self) -> np.ndarray:
@@ -149,6 +171,8 @@ class AxisValues:
         if not self.is_time:
             return None
         if self._is_standard:
+            if np.abs(self.kept).max() > _LAST_DATE:
+                return None
             stamps = (self.kept + self._epoch).astype("datetime64[s]")
             return stamps.astype("datetime64[M]").astype(np.int64)
         dates = self._dates(self.kept)
@@ -192,7 +216,7 @@ class AxisValues:
         """Return a value as people write it: dates in ISO 8601."""
         if not self.is_time:
             return f"{value:.10g}"
-        if self._is_standard:
+        if self._is_standard and abs(value) < _LAST_DATE:
             stamp = str(np.datetime64(round(value + self._epoch), "s"))
         elif dates := self._dates(np.array([value])):
             stamp = dates[0].isoformat()
@@ -221,6 +245,9 @@ class AxisValues:
         return f"{abs(step):.6g} seconds"
 
 
+_DERIVED = {"kept", "index", "steps", "step", "months"}
+
+
 def _even_step(steps: np.ndarray) -> float | None:
     """Return the step that nearly all have, or all but one of a few."""
     if not len(steps):
@@ -238,6 +265,7 @@ def _alike(steps: np.ndarray, step: float) -> np.ndarray:
     return alike
 
 
+@np.errstate(all="ignore")
 def look_at(values: AxisValues) -> CheckedAxis:
     """Return what there is to know of a coordinate."""
     kept, path, size = values.kept, values.ours.meta.path, len(values.values)
@@ -248,8 +276,10 @@ def look_at(values: AxisValues) -> CheckedAxis:
     return CheckedAxis(path, size, *ends, None if step is None else values.step_text(step))
 
 
-def axis_findings(values: AxisValues, base: str) -> Iterator[Finding]:
-    """Yield what is odd in a coordinate; `base` is what pointers of keys start with."""
+@np.errstate(all="ignore")
+def axis_findings(values: AxisValues, base: str) -> list[Finding]:
+    """Return what is odd in a coordinate; `base` is what pointers of keys start with."""
+    findings = []
     for code, rule in _RULES.items():
         found = rule(values)
         if found is not None:
@@ -257,10 +287,10 @@ def axis_findings(values: AxisValues, base: str) -> Iterator[Finding]:
             meta = values.ours.meta
             key = meta.chunk_key(meta.chunk_at((int(where),)))
             message = f"{array_text(meta.path)}: {sentence}"
-            yield Finding(
-                code, CODES[code].severity, base + pointer(key), message, key=key,
-                array=meta.path, keys=(key,),
-            )  # fmt: skip
+            severity = CODES[code].severity
+            findings.append(Finding(code, severity, base + pointer(key), message, key=key,
+                                    array=meta.path, keys=(key,)))  # fmt: skip
+    return findings
 
 
 _OddPlace = tuple[int, str] | None

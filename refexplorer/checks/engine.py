@@ -8,16 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.axes import NO_VALUES
-from refexplorer.checks.expectations import CheckedFacts, Expectations
 from refexplorer.checks.ledger import Counts, Ledger
 from refexplorer.checks.locks import Lock, SinceLock
-from refexplorer.checks.look.coordinates import ReadArray, look_at_coordinates
+from refexplorer.checks.look.coordinates import AxesLook, look_at_coordinates
 from refexplorer.checks.parts import (
     ClusterTerms,
     Doing,
@@ -48,7 +46,7 @@ from refexplorer.core.text import counted
 from refexplorer.io.fetch.background import Stopped
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.findings import Finding, Findings, in_order
+from refexplorer.spec.findings import Finding, Findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +286,7 @@ def _since(
     since.take(run.store)
     found: list[Finding] = []
     if run.is_listed:
-        axes, _, _ = look_at_coordinates(opened, reading.limits, reading.base, None)
+        axes = look_at_coordinates(opened, reading.limits, reading.base, None).axes
         found += since.findings(reading.base, run.sorter.urls, run.metas, run.ledger.listed, axes)
     files = run.ledger.files.counts
     for url, (state, _) in since.changed.items():
@@ -305,36 +303,18 @@ def check(
     opened: OpenedSet,
     findings: Findings,
     diagnostics: tuple[Finding, ...],
-    reading: ReadTerms,
-    read: ReadArray | None,
-    expected: Expected | None,
+    look: AxesLook,
 ) -> Report:
     """Return what is known of a set by itself; its references are not listed.
 
-    `findings` are those of opening, `diagnostics` all; `read` reads coordinates that are in files;
-    `expected` has what must be so.
+    `findings` are those of opening, `diagnostics` all.
     """
     metas = [meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))]
     ledger = Ledger({meta.path: meta.grid for meta in metas})
     note_rejected(ledger, opened, findings, 0)
-    axes, odd, values = look_at_coordinates(opened, reading.limits, reading.base, read)
-    unread = sum(each.why not in ("", NO_VALUES) for each in axes)
-    unknown = [f"{counted(unread, 'coordinate')} could not be read"] if unread and read else []
-    if expected is not None:
-        known = {each.path: each for each in axes}
-        facts = expected.facts(axes=known, values=values, arrays={m.path: m for m in metas})
-        odd += tuple(expected.promises.findings(facts, reading.base))
-        unknown += expected.promises.unknown
-    counts = Counts(opened.count, (), False, LostFiles(), axes=axes, unknown=tuple(unknown))
-    terms = replace(CheckTerms.of_verb("check"), reads_coordinates=read is not None)
-    return Report(source, in_order((*diagnostics, *odd)), ledger, terms, counts, None)
-
-
-class Expected(NamedTuple):
-    """What must be so of a set, and what makes the facts that this is compared with."""
-
-    promises: Expectations
-    facts: Callable[..., CheckedFacts]
+    counts = Counts(opened.count, (), False, LostFiles())
+    terms = CheckTerms.of_verb("check")
+    return Report(source, diagnostics, ledger, terms, counts, None).with_look(look)
 
 
 def _check_count(opened: OpenedSet, limits: Limits) -> None:

@@ -1,4 +1,4 @@
-"""What a publisher promises of a set, in a TOML file: axes, arrays, and files that must be there.
+"""The expectations of a publisher, in a TOML file: axes, arrays, and files that must be there.
 
 [axes.time]
 from = "2020-01-01"
@@ -36,22 +36,21 @@ from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding, pointer, suggest
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-_TEXT, _TEXTS, _NUMBER, _FLAG, _END = (
-    "text", "a list of texts", "a number", "true or false", "a date, a number or now-12h",
-)  # fmt: skip
+TEXT, TEXTS, FLAG = "text", "a list of texts", "true or false"
+_NUMBER, _END = "a number", "a date, a number or now-12h"
 _STEP = "a number, or a time such as 6h or 1 month"
 _KEYS = {
-    "axes": {"from": _END, "until": _END, "step": _STEP, "gaps": _FLAG, "min": _NUMBER,
+    "axes": {"from": _END, "until": _END, "step": _STEP, "gaps": FLAG, "min": _NUMBER,
              "max": _NUMBER},
-    "arrays": {"dimensions": _TEXTS, "dtype": _TEXT, "units": _TEXT, "missing-chunks": _NUMBER},
-    "files": {"patterns": _TEXTS},
+    "arrays": {"dimensions": TEXTS, "dtype": TEXT, "units": TEXT, "missing-chunks": _NUMBER},
+    "files": {"patterns": TEXTS},
 }  # fmt: skip
 """The tables of a file, and the keys of each with what they have to be."""
 _HAS = {
-    _TEXT: lambda value: isinstance(value, str),
-    _TEXTS: lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+    TEXT: lambda value: isinstance(value, str),
+    TEXTS: lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
     _NUMBER: lambda value: _is_number(value),
-    _FLAG: lambda value: isinstance(value, bool),
+    FLAG: lambda value: isinstance(value, bool),
     _END: lambda value: _is_number(value) or (isinstance(value, str) and _is_end(value)),
     _STEP: lambda value: _is_number(value) or (isinstance(value, str) and bool(_parsed(value))),
 }
@@ -100,35 +99,26 @@ class Expectations:
             If it cannot be read, or has a key or a value that no expectation has.
         """
         name = escape(path.name)
-        try:
-            with path.open("rb") as file:
-                data = file.read(_BYTES + 1)
-            if len(data) > _BYTES:
-                raise SourceError(f"{name} has more than {_BYTES:,} bytes, too many to expect.")
-            tables = tomllib.loads(data.decode())
-        except OSError as error:
-            raise SourceError(f"{name} cannot be read: {error.strerror or error}.") from None
-        except ValueError as error:
-            raise SourceError(f"{name} is not TOML: {escape(str(error), 200)}.") from None
+        tables = read_toml(path, name)
         found = cls(name)
         for table, content in tables.items():
-            _check_key(name, "", table, _KEYS)
+            _check_key(name, table, _KEYS)
             if not isinstance(content, dict):
                 raise SourceError(f"[{table}] of {name} must be a table.")
             if table == "files":
-                _check_table(name, table, content, table)
+                check_keys(f"[{table}] of {name}", content, _KEYS[table])
                 found.patterns = content.get("patterns", [])
                 continue
             for path_of, keys in content.items():
-                where = f"{table}.{path_of}"
+                place = f"[{escape(f'{table}.{path_of}', 100)}] of {name}"
                 if not isinstance(keys, dict):
-                    raise SourceError(f"[{escape(where, 100)}] of {name} must be a table.")
-                _check_table(name, where, keys, table)
+                    raise SourceError(f"{place} must be a table.")
+                check_keys(place, keys, _KEYS[table])
             getattr(found, table).update(content)
         return found
 
     def findings(self, facts: CheckedFacts, base: str) -> Iterator[Finding]:
-        """Yield what is not as it is expected to be; `base` is what pointers start with."""
+        """Yield what differs from the expectations; `base` is what pointers start with."""
         for path, wanted in self.arrays.items():
             for code, sentence in self._of_array(path, wanted, facts):
                 yield _finding(code, path, sentence, base)
@@ -182,7 +172,8 @@ class Expectations:
             why = (axis.why or "it has no values").rstrip(".")
             self.unknown.append(f"whether {array_text(path)} is as expected ({why})")
         else:
-            yield from self._of_values(path, wanted, values)
+            with np.errstate(all="ignore"):  # a file may hold any number
+                yield from list(self._of_values(path, wanted, values))
 
     def _of_values(
         self, path: str, wanted: Mapping[str, Any], values: AxisValues
@@ -308,8 +299,9 @@ def files_fitting(pattern: str, location: str | None, options: Mapping[str, Any]
     return found
 
 
-def plain_path(url: str) -> str:
-    """Return a URL as it is, a path without detours."""
+def plain_path(url: str, location: str | None = None) -> str:
+    """Return an absolute URL, or a path without detours."""
+    url = resolve(url, location)
     if protocol_of(url) not in (None, "file"):
         return url
     return os.path.normpath(url.removeprefix("file://"))
@@ -355,19 +347,36 @@ def _is_end(text: str) -> bool:
         return False
 
 
-def _check_key(name: str, where: str, key: str, known: Mapping[str, Any]) -> None:
+def read_toml(path: Path, name: str) -> dict[str, Any]:
+    """Read a file of settings or expectations.
+
+    Raises
+    ------
+    SourceError
+        If it cannot be read or parsed.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(_BYTES + 1)
+        if len(data) > _BYTES:
+            raise SourceError(f"{name} has more than {_BYTES:,} bytes, too many for settings.")
+        return tomllib.loads(data.decode())
+    except OSError as error:
+        raise SourceError(f"{name} cannot be read: {error.strerror or error}.") from None
+    except ValueError as error:
+        raise SourceError(f"{name} is not TOML: {escape(str(error), 200)}.") from None
+
+
+def _check_key(place: str, key: str, known: Mapping[str, Any]) -> None:
     if key not in known:
-        place = f"[{escape(where, 100)}] of {name}" if where else name
         hint = suggest(key, known) or f"It may have {', '.join(known)}."
         raise SourceError(f"{place} has the unknown key {escape(key, 100)!r}. {hint}")
 
 
-def _check_table(name: str, where: str, content: Mapping[str, Any], table: str) -> None:
+def check_keys(place: str, content: Mapping[str, Any], kinds: Mapping[str, str]) -> None:
+    """Refuse a key that is not known, and a value that is not of the kind of its key."""
     for key, value in content.items():
-        _check_key(name, where, key, _KEYS[table])
-        kind = _KEYS[table][key]
-        if not _HAS[kind](value):
+        _check_key(place, key, kinds)
+        if not _HAS[kinds[key]](value):
             shown = escape(str(value), 100)
-            raise SourceError(
-                f"{key} of [{escape(where, 100)}] in {name} must be {kind}; it is {shown!r}."
-            )
+            raise SourceError(f"{key} of {place} must be {kinds[key]}; it is {shown!r}.")

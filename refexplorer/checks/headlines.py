@@ -114,7 +114,7 @@ def headline(
     if is_good and failing:
         kind, text = Claim.NOTED, f"has {_severities_text(failing)}; {text}"
     elif is_good and any(each.severity is Severity.ERROR for each in accepted):
-        kind, text = Claim.ACCEPTED, "has no errors but those that are accepted"
+        kind, text = Claim.ACCEPTED, "no errors other than those accepted"
     if accepted:
         text += f" (accepted: {accepted_text(accepted)})"
     status = 1 if failing or excused.has_faults else 2 if unknown else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,12 @@ import pyarrow.parquet as pq
 from refexplorer.checks.axes import IN_FILES, NO_VALUES
 from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline, unknowns
 from refexplorer.checks.ledger import CheckedArray, Counts, Ledger
+from refexplorer.checks.look.coordinates import AxesLook
 from refexplorer.checks.look.targets import RESULTS as REFERENCES
 from refexplorer.checks.look.targets import ROW_COLUMNS, target_table
 from refexplorer.checks.records import RESULTS
 from refexplorer.checks.report_html import ReportHtml, write_report
+from refexplorer.checks.report_timeline import of_rows, of_targets
 from refexplorer.checks.results import PARQUET as RANGES_PARQUET
 from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
@@ -28,7 +30,7 @@ from refexplorer.checks.waivers import split
 from refexplorer.core.files import write_blocks, writing
 from refexplorer.core.text import KEYS, array_text, counted, escape, file_text, masked
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.findings import Finding, grouped
+from refexplorer.spec.findings import Finding, grouped, in_order
 
 SCHEMA = 1
 """Of the JSON document; a change that a reader must know of takes the next number."""
@@ -84,7 +86,7 @@ class Report:
         self._store = store
 
     def judged(self, fail_on: Severity | str = "error", accept: Sequence[str] = ()) -> Report:
-        """Return it as it is if other findings fail.
+        """Return the report with another threshold, and with findings that are accepted.
 
         Parameters
         ----------
@@ -101,6 +103,14 @@ class Report:
         terms = self.terms.judging(fail_on, accept)
         findings = self.findings + self.accepted
         return Report(self.source, findings, self.ledger, terms, self.counts, self._store)
+
+    def with_look(self, look: AxesLook) -> Report:
+        """Return it with what a look at coordinates gave."""
+        terms = replace(self.terms, reads_coordinates=look.has_read)
+        unknown = (*self.counts.unknown, *look.unknown)
+        counts = replace(self.counts, axes=look.axes, unknown=unknown)
+        findings = in_order((*self.findings, *self.accepted, *look.findings))
+        return Report(self.source, findings, self.ledger, terms, counts, self._store)
 
     @property
     def status(self) -> int:
@@ -269,7 +279,8 @@ class Report:
             If it cannot be written.
         """
         targets = None if self.terms.asks(CheckLook.FILES) else self.files()
-        write_report(path, self._html.document(self.tables(), targets))
+        strip = of_rows(self.tables()) if targets is None else of_targets(targets)
+        write_report(path, self._html.document(self.tables(), targets, strip))
 
     def __repr__(self) -> str:
         return f"<Report on {self.source!r}: {self.headline.text}>"

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,7 @@ summary {{ color: var(--quiet); cursor: pointer; }}
 details ul {{ list-style: none; padding-left: 0; }}
 .bar {{ background: repeating-linear-gradient(45deg, var(--line) 0 1px, transparent 1px 5px);
   display: flex; height: .5rem; margin: .5rem 0 .2rem; outline: 1px solid var(--line); }}
+.timeline {{ display: block; height: 4rem; width: 100%; }}
 </style>
 </head>
 <body>
@@ -89,23 +91,26 @@ class ReportHtml:
     arrays: Sequence[CheckedArray]
     counts: Counts
 
-    def document(self, tables: Iterable[pa.Table], targets: pa.Table | None) -> str:
+    def document(
+        self, tables: Iterable[pa.Table], targets: pa.Table | None, timeline: str = ""
+    ) -> str:
         """Return a page for the data owner: what was looked at, what is wrong, in which files.
 
         The files are in `tables` if they were read, in `targets` if they were only asked.
         """
         title = f"Report on {shown(self.source, _CHARS)}"
         files = _files(tables) if targets is None else _targets(targets)
-        return report_page(title, f"{self.summary()}{files}")
+        moment = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+        return report_page(title, f"{self.summary(timeline)}{files}<p>Written {moment}.</p>")
 
-    def summary(self) -> str:
+    def summary(self, timeline: str = "") -> str:
         """Return headline, coverage, and tables of arrays, findings and what was not compared."""
         mark = {0: '<b class="good">✓', 1: '<b class="bad">✕'}.get(self.headline.status, "<b>?")
         sentences = items(shown(each, 5 * _CHARS) for each in self.sentences)
         return (
             f'<div class="refexplorer"><p><b>{shown(self.source, _CHARS)}</b>: '
-            f"{mark} {shown(self.headline.text)}</b></p>{sentences}{_findings(self.findings)}"
-            f"{_arrays(self.arrays)}{_not_compared(self.counts)}</div>"
+            f"{mark} {shown(self.headline.text)}</b></p>{sentences}{timeline}"
+            f"{_findings(self.findings)}{_arrays(self.arrays)}{_not_compared(self.counts)}</div>"
         )
 
 
@@ -114,11 +119,14 @@ def _findings(findings: Sequence[Finding]) -> str:
         (
             shown(str(each.severity)),
             explained_code(each.code),
+            shown(each.remedy),
             f"{code(each.place, _CHARS)} {shown(each.sentence, 3 * _CHARS)}{_details(each)}",
         )
         for each in findings[:SHOWN]
     )
-    return titled("Findings", ("Severity", "Code", "What and where"), rows, len(findings))
+    return titled(
+        "Findings", ("Severity", "Code", "What to do", "What and where"), rows, len(findings)
+    )
 
 
 def _details(finding: Finding) -> str:

@@ -404,6 +404,15 @@ def _anonymous(protocol: str, options: dict[str, Any]) -> dict[str, Any]:
     return _ANONYMOUS.get(protocol, {}) | options
 
 
+def without_credentials(place: Place, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options for a place as somebody has them who has no login."""
+    secrets = _CREDENTIALS.get(place.protocol, frozenset())
+    kept = {name: value for name, value in options.items() if name not in secrets}
+    if place.protocol in ("http", "https"):
+        return _impersonal(place.protocol, kept)
+    return _ANONYMOUS.get(place.protocol, {}) | kept
+
+
 def _impersonal(protocol: str, options: dict[str, Any]) -> dict[str, Any]:
     if protocol not in ("http", "https"):
         return {name: value for name, value in options.items() if name in _IMPERSONAL}

@@ -18,6 +18,7 @@ import numpy as np
 
 from refexplorer.core.errors import PickledByFields
 from refexplorer.core.limits import INT64_MAX
+from refexplorer.core.text import counted
 from refexplorer.spec.chunk_axes import ChunkAxis, read_axis
 
 FIELDS_OF_DTYPE = 1_000  # fields of a compound type; a stranger's type may nest without end
@@ -537,7 +538,7 @@ def _check_rank(rank: int, shape: tuple[int, ...]) -> None:
     if rank != len(shape):
         raise BadMetadata(
             "bad-chunks",
-            f"The chunk shape has {rank} dimensions, but the array has {len(shape)}.",
+            f"The chunk shape has {counted(rank, 'dimension')}, but the array has {len(shape)}.",
         )
     if len(shape) > _RANK:
         raise BadMetadata(

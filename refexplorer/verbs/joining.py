@@ -376,7 +376,7 @@ class _Joining:
         axis, arrays = self._axis(path), [part.arrays[path] for part in self._parts]
         first = arrays[0]
         for part, array in zip(self._parts, arrays, strict=True):
-            one, other = (_without(_lengths(each), axis) for each in (first, array))
+            one, other = (_without(chunk_lengths(each), axis) for each in (first, array))
             if one != other:
                 raise self._refused(path, "has chunks of", first.chunks, array.chunks, part)
             if part.dimensions(path) != self._first.dimensions(path):
@@ -456,11 +456,14 @@ def _check_names(parts: Sequence[_JoinedPart]) -> None:
 def _differences(
     first: _JoinedPart, part: _JoinedPart, path: str
 ) -> Sequence[tuple[str, Any, Any]]:
-    one, other = first.arrays[path].metadata, part.arrays[path].metadata
-    pairs = [(what, one.get(what), other.get(what)) for what in _ENCODING]
-    one, other = first.attributes(path), part.attributes(path)
-    pairs += [(what, one.get(what), other.get(what)) for what in _MEANING]
-    return [pair for pair in pairs if not _is_same(pair[1], pair[2])]
+    pairs = zip(*(joined_terms(each.arrays[path]) for each in (first, part)), strict=True)
+    return [(what, one, other) for (what, one), (_, other) in pairs if not _is_same(one, other)]
+
+
+def joined_terms(array: ArrayMeta) -> Iterator[tuple[str, Any]]:
+    """Yield what says how values are stored, and what they mean: the same in all joined files."""
+    for names, values in ((_ENCODING, array.metadata), (_MEANING, array.attributes)):
+        yield from ((what, values.get(what)) for what in names)
 
 
 def _agreed(attributes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -481,7 +484,7 @@ def _is_regular(axes: Sequence[ChunkAxis]) -> bool:
     return all(axis.is_regular for axis in axes)
 
 
-def _lengths(array: ArrayMeta) -> tuple[object, ...]:
+def chunk_lengths(array: ArrayMeta) -> tuple[object, ...]:
     """Return the lengths of the chunks of an array along each dimension."""
     return tuple((axis.lengths, axis.firsts) for axis in array.axes)
 

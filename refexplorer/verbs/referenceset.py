@@ -43,16 +43,18 @@ if TYPE_CHECKING:
     from refexplorer.checks.advice.selections import Access
     from refexplorer.checks.engine import AuditWatch, PartsLook
     from refexplorer.checks.locks import Lock
+    from refexplorer.checks.look.coordinates import AxesLook
     from refexplorer.checks.report import Report
     from refexplorer.checks.sorting import Decode
     from refexplorer.checks.terms import CheckTerms, ReadTerms
     from refexplorer.io.fetch.targets import Targets
-    from refexplorer.io.reading.chunks import Reading
     from refexplorer.io.reading.code import CodeContext
     from refexplorer.io.reading.filesystem import ReferenceFileSystem
+    from refexplorer.io.reading.readings import Reading
     from refexplorer.io.reading.selection import ArrayReading, Estimate, SelectionPart
     from refexplorer.io.reading.trace import Trace
     from refexplorer.spec.findings import Locator
+    from refexplorer.verbs.logins import Login
 
 PAGE_KEYS = 10_000
 """Rows of the tree that a saved page has."""
@@ -499,38 +501,55 @@ class ReferenceSet(Mapping[str, Reference]):
             Read the coordinates of dimensions that are in files, where they may be read; else only
             those that the set holds are checked, and no file is opened.
         expect
-            A TOML file of what must be so: ends and step of coordinates, arrays, files that must
-            be there. What is otherwise is an error, what cannot be told is unknown.
+            A TOML file of expectations: ends and step of coordinates, arrays, files that must be
+            there. A difference is an error; what cannot be checked is unknown.
 
         Returns
         -------
         Report
             ``findings`` are those of `diagnostics`; headline and status as for all checks.
         """
-        from refexplorer.checks.engine import Expected, check
-        from refexplorer.checks.expectations import CheckedFacts, Expectations
+        from refexplorer.checks.engine import check
 
+        look = self._look_at_coordinates(read_coordinates, expect)
         opened, found = self._opened, self._internals.findings
+        return check(self.source.name, opened, found, self.diagnostics, look)
+
+    def _look_at_coordinates(
+        self, read_coordinates: bool, expect: str | os.PathLike[str] | None
+    ) -> AxesLook:
+        from refexplorer.checks.expectations import (
+            CheckedFacts,
+            Expectations,
+            files_fitting,
+            plain_path,
+        )
+        from refexplorer.checks.look.coordinates import Expected, look_at_coordinates
+
+        location, terms = self.source.location, self._reading
+        facts = partial(
+            CheckedFacts,
+            missing=lambda path: self.summary(path).missing or 0,
+            targets=lambda: (plain_path(each.url, location) for each in self.targets() if each.url),
+            listing=lambda pattern: files_fitting(pattern, location, self.storage_options),
+        )
+        expected = None if expect is None else Expected(Expectations.read(Path(expect)), facts)
         read = partial(self.read, failed="keep") if read_coordinates else None
-        name, terms = self.source.name, self._reading
-        expected = None if expect is None else Expected(
-            Expectations.read(Path(expect)), partial(CheckedFacts, **self._facts())
-        )  # fmt: skip
-        return check(name, opened, found, self.diagnostics, terms, read, expected)
+        return look_at_coordinates(self._opened, self.limits, terms.base, read, expected)
 
-    def _facts(self) -> dict[str, Any]:
-        """Return what tells expectations of references and files."""
-        from refexplorer.checks.expectations import files_fitting, plain_path
-        from refexplorer.io.access import resolve
+    def logins(self) -> tuple[Login, ...]:
+        """Ask each bucket and host for one file: without credentials, then with the options.
 
-        location = self.source.location
-        return {
-            "missing": lambda path: self.summary(path).missing or 0,
-            "targets": lambda: (
-                plain_path(resolve(each.url, location)) for each in self.targets() if each.url
-            ),
-            "listing": lambda pattern: files_fitting(pattern, location, self.storage_options),
-        }
+        Returns
+        -------
+        tuple[Login, ...]
+            Which login each needs, its region, and the code that reads from it.
+        """
+        from refexplorer.verbs.logins import logins
+
+        urls = (target.url for target in self.targets())
+        given = self.source.location, self.allowed, self.storage_options, self.limits
+        return tuple(logins(urls, *given))
 
     def check_targets(
         self,
@@ -542,6 +561,8 @@ class ReferenceSet(Mapping[str, Reference]):
         watch: AuditWatch = lambda progress: True,
         only: str | None = None,
         within: float | str | None = None,
+        read_coordinates: bool = False,
+        expect: str | os.PathLike[str] | None = None,
         against: Lock | str | os.PathLike[str] | None = None,
     ) -> Report:
         """Ask every target for its size and version, and compare the sizes with the byte ranges.
@@ -554,6 +575,8 @@ class ReferenceSet(Mapping[str, Reference]):
         scheduler, workers, results, resume, watch, only, within, against
             As `audit` has them. With `results` and `resume` every target is asked again, and one
             whose version is not the one of the earlier run is called changed.
+        read_coordinates, expect
+            As `check` has them.
 
         Returns
         -------
@@ -564,8 +587,10 @@ class ReferenceSet(Mapping[str, Reference]):
         from refexplorer.checks.terms import CheckTerms
 
         terms = CheckTerms.of_verb("check --targets", only, within)
+        axes = self._look_at_coordinates(read_coordinates, expect)
         look = TargetsLook(self._reading, "none", is_check=True)
-        return self._run(terms, look, against, scheduler, workers, results, resume, watch)
+        how = scheduler, workers, results, resume, watch
+        return self._run(terms, look, against, *how).with_look(axes)
 
     def audit(
         self,
@@ -740,7 +765,7 @@ class ReferenceSet(Mapping[str, Reference]):
             report = self.audit(decode=checksums, watch=watch, **how)
         reading = self._reading
         read = partial(self.read, failed="keep") if self.allowed else None
-        axes, _, _ = look_at_coordinates(self._opened, self.limits, reading.base, read)
+        axes = look_at_coordinates(self._opened, self.limits, reading.base, read).axes
         metas = [
             meta for each in self._opened.arrays.paths if (meta := self._opened.arrays.get(each))
         ]

@@ -165,3 +165,25 @@ def test_verify_says_the_same_of_inline_coordinates() -> None:
 def test_a_million_times_are_read_at_once() -> None:
     (found,) = rx.open_references(axis(np.arange(10**6))).check().counts.axes
     assert (found.size, found.step) == (10**6, "1 day")
+
+
+def test_a_coordinate_of_any_numbers_is_looked_at(tmp_path: Path) -> None:
+    """Infinity is no place on an axis; numbers beyond all dates are shown as they are."""
+    assert "1 value is missing: element 1" in odd(axis([0.0, np.inf, 2.0]))["axis-nan"]
+    (found,) = rx.open_references(axis([0.0, 1e300, 1e301])).check().counts.axes
+    assert found.last == "8.64e+305 seconds since 2020-01-01"
+    (found,) = rx.open_references(axis([1.0, 2.0], scale_factor=1e308)).check().counts.axes
+    assert found.why
+
+
+def test_a_set_of_vast_coordinates_is_not_read_as_a_whole() -> None:
+    document = axis(range(3), "small") | {
+        key.replace("x/", "vast/"): value
+        for key, value in axis(range(4), "x", chunks=[1]).items()
+        if key != ".zgroup"
+    }
+    document["vast/.zarray"] |= {"shape": [10**12]}
+    document["vast/.zattrs"] = {"_ARRAY_DIMENSIONS": ["vast"]}
+    small, vast = sorted(rx.open_references(document).check().counts.axes, key=lambda a: a.size)
+    assert (small.why, vast.size) == ("", 10**12)
+    assert "too many" in vast.why

@@ -33,6 +33,7 @@ from virtualizarr.parsers import HDFParser
 registry = ObjectStoreRegistry({"file://": LocalStore()})
 manifests = HDFParser()(f"file://{demo.path('sst_2025-07.nc')}", registry)
 print(rx.open_references(manifests))  # a virtual dataset of VirtualiZarr opens alike""",
+    "preflight": """print(rx.preflight(str(demo.path("sst_2025-07.nc").parent / "sst_*.nc")))""",
     "ReferenceSet": """refs = rx.open_references(demo.path("sst.v1.json"))
 print(refs)
 refs.children("sst", start=2, stop=5).rows

@@ -153,7 +153,7 @@ def test_what_the_site_shows_runs(
     guide: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = guide.read_text(encoding="utf-8")
-    blocks = re.findall(r"^```(python|sh)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^```(python|sh|toml)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     folder = demo.path("sst.v0.json").parent
     for target in (*folder.glob("sst_*.nc"), folder / "land.bin"):
         shutil.copy(target, tmp_path)
@@ -164,6 +164,9 @@ def test_what_the_site_shows_runs(
     for language, block in blocks:
         if language == "python":
             exec(compile(block, guide.name, "exec"), namespace)
+            continue
+        if language == "toml":  # its first line says which file it is
+            Path(block.partition("\n")[0].removeprefix("# ")).write_text(block)
             continue
         for line in block.splitlines():
             ran = run(*shlex.split(line)[1:])

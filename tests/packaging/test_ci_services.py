@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -9,13 +10,16 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
+Refs = dict[str, Any]
 STEPS = {"name", "shell", "env", "run", "uses", "with"}
 
 
@@ -61,7 +65,8 @@ def test_the_action_has_what_its_runner_knows() -> None:
 
 @pytest.mark.child
 def test_the_action_annotates_what_is_wrong(checkout: Path) -> None:
-    ran = replay({"sets": "sets/*.json", "verb": "verify"}, checkout)
+    job = {"sets": "sets/*.json", "verb": "verify", "options": "--fail-on warning"}
+    ran = replay(job, checkout)
     assert (ran.returncode, ran.stderr) == (0, "")
     ran = replay({"sets": "sets/**/*.json\n", "options": "--fail-on error"}, checkout)
     assert ran.returncode == 1
@@ -69,6 +74,52 @@ def test_the_action_annotates_what_is_wrong(checkout: Path) -> None:
     ran = replay({"sets": "sets/sst.v0.json; touch hacked"}, checkout)
     assert ran.returncode == 2
     assert not (checkout / "hacked").exists()
+
+
+def _without(prefix: str) -> Callable[[Refs, Path], None]:
+    def change(refs: Refs, folder: Path) -> None:
+        for key in [key for key in refs if key.startswith(prefix) and "/." not in key]:
+            del refs[key]
+
+    return change
+
+
+def _gap(refs: Refs, folder: Path) -> None:
+    days = np.array([0, 1, 2, 3, 4, 5, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20], "<i8")
+    refs["day/.zarray"] = json.dumps(
+        {"zarr_format": 2, "shape": [18], "chunks": [18], "dtype": "<i8", "compressor": None,
+         "filters": None, "fill_value": None, "order": "C"}
+    )  # fmt: skip
+    attributes = {"_ARRAY_DIMENSIONS": ["day"], "units": "days since 2025-01-01"}
+    refs["day/.zattrs"] = json.dumps(attributes)
+    refs["day/0"] = f"base64:{base64.b64encode(days.tobytes()).decode()}"
+
+
+def _stale(refs: Refs, folder: Path) -> None:
+    shutil.copy(folder / "sst_2025-08.nc", folder / "sst_2025-07.nc")
+
+
+FAULTS: dict[str, Callable[[Refs, Path], None]] = {
+    "all chunks of an array are gone": _without("sst/"),
+    "no group": lambda refs, folder: refs.__delitem__(".zgroup"),
+    "a gap in time": _gap,
+    "a stale target": _stale,
+}
+
+
+@pytest.mark.child
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_fails_the_job(fault: str, checkout: Path) -> None:
+    source = checkout / "sets" / "sst.v0.json"
+    job = {"sets": "sets/*.json", "verb": "verify", "options": "--fail-on warning"}
+    refs = json.loads(source.read_text())
+    FAULTS[fault](refs, source.parent)
+    source.write_text(json.dumps(refs))
+    ran = replay(job, checkout)
+    assert ran.returncode == 1
+    assert re.search(r"^::(error|warning) file=sets/sst.v0.json,", ran.stdout, re.MULTILINE)
+    if fault != "a stale target":  # which only a look at the files can know
+        assert replay(job | {"verb": "check"}, checkout).returncode == 1
 
 
 @pytest.mark.child

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,18 +18,21 @@ from refexplorer.checks.axes import (
 )
 from refexplorer.checks.compare.inline import INLINE_ELEMENTS, InlineValues
 from refexplorer.checks.compare.set_array import SetArray
+from refexplorer.checks.expectations import CheckedFacts, Expectations
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
-from refexplorer.core.text import escape
-from refexplorer.io.reading.chunks import ChunkState
-from refexplorer.io.reading.selection import ArrayReading
+from refexplorer.core.text import counted, escape
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Finding
 from refexplorer.spec.references import Base64, Inline
 
+if TYPE_CHECKING:
+    from refexplorer.io.reading.selection import ArrayReading
+
 AXIS_CHUNKS = 100_000
-"""Chunks of one coordinate that are looked up."""
-ReadArray = Callable[[str], ArrayReading]
+"""Chunks of all coordinates that are looked up: 25 microseconds each."""
+ReadArray = Callable[[str], "ArrayReading"]
 """Reads a whole array of a path, as far as its chunks can be read."""
 
 
@@ -46,12 +49,17 @@ def coordinates(
     opened: OpenedSet, limits: Limits, read: ReadArray | None
 ) -> Iterator[StoredCoordinate]:
     """Yield the coordinates of dimensions; without `read` only what the set holds has values."""
+    n_values, n_chunks = 2 * INLINE_ELEMENTS, AXIS_CHUNKS
     for path in opened.arrays.paths:
         meta = opened.arrays.get(path)
         if meta is None or not is_axis(ours := SetArray(meta)):
             continue
-        if meta.shape[0] > INLINE_ELEMENTS or meta.chunk_count > AXIS_CHUNKS:
-            yield StoredCoordinate(ours, why="it has too many values or chunks.")
+        n_values -= meta.shape[0]
+        n_chunks -= meta.chunk_count
+        if n_values < 0 or n_chunks < 0:
+            n_values += meta.shape[0]
+            n_chunks += meta.chunk_count
+            yield StoredCoordinate(ours, why="it has too many values or chunks for this check.")
             continue
         found = _held(opened, limits, ours)
         if found.stored is None and read is not None:
@@ -92,19 +100,46 @@ def _read(ours: SetArray, read: ReadArray) -> StoredCoordinate:
     return StoredCoordinate(ours, np.asarray(found.values), ~found.mask(ChunkState.FILL))
 
 
+class Expected(NamedTuple):
+    """What must be so of a set, and what makes the facts that this is compared with."""
+
+    promises: Expectations
+    facts: Callable[..., CheckedFacts]
+
+
+class AxesLook(NamedTuple):
+    """What a look at coordinates gave, and what was expected of the set."""
+
+    axes: tuple[CheckedAxis, ...]
+    findings: tuple[Finding, ...]
+    unknown: tuple[str, ...]  # In words that follow "not known:"
+    has_read: bool  # Whether coordinates in files were to be read
+
+
 def look_at_coordinates(
-    opened: OpenedSet, limits: Limits, base: str, read: ReadArray | None
-) -> tuple[tuple[CheckedAxis, ...], tuple[Finding, ...], dict[str, AxisValues]]:
-    """Return what there is to know of all coordinates, what is odd, and their values by path."""
-    axes: list[CheckedAxis] = []
+    opened: OpenedSet,
+    limits: Limits,
+    base: str,
+    read: ReadArray | None,
+    expected: Expected | None = None,
+) -> AxesLook:
+    """Look at all coordinates, and compare the set with what is expected of it."""
+    axes: dict[str, CheckedAxis] = {}
     findings: list[Finding] = []
     values: dict[str, AxisValues] = {}
     for each in coordinates(opened, limits, read):
         path = each.array.meta.path
         if each.stored is None or each.is_there is None:
-            axes.append(CheckedAxis(path, each.array.meta.shape[0], why=each.why))
+            axes[path] = CheckedAxis(path, each.array.meta.shape[0], why=each.why)
             continue
         values[path] = AxisValues(each.array, each.stored, each.is_there)
-        axes.append(look_at(values[path]))
+        axes[path] = look_at(values[path])
         findings += axis_findings(values[path], base)
-    return tuple(axes), tuple(findings), values
+    unread = sum(each.why not in ("", NO_VALUES) for each in axes.values())
+    unknown = [f"{counted(unread, 'coordinate')} could not be read"] if unread and read else []
+    if expected is not None:
+        arrays = {path: meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))}
+        facts = expected.facts(axes=axes, values=values, arrays=arrays)
+        findings += expected.promises.findings(facts, base)
+        unknown += expected.promises.unknown
+    return AxesLook(tuple(axes.values()), tuple(findings), tuple(unknown), read is not None)

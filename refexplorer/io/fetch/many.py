@@ -140,7 +140,7 @@ class _FetchRun:
             if isinstance(reference, Inline | Base64):
                 self._keep(key, inline_bytes(key, reference))
                 return None
-            wanted = self._targets.wanted(key, reference, place_of=self._place_of)
+            wanted = self._targets.range_of(key, reference, place_of=self._place_of)
         except RefexplorerError as error:
             self._done_with(key, error)
             return None

@@ -299,7 +299,7 @@ class Targets:
         """Return the bytes of a reference, or a slice of them (offsets count from its start)."""
         if isinstance(reference, Inline | Base64):
             return inline_bytes(key, reference)[start:end]
-        wanted = self.wanted(key, reference, start, end)
+        wanted = self.range_of(key, reference, start, end)
         if wanted.end == wanted.start:
             return b""
         try:
@@ -309,7 +309,7 @@ class Targets:
             raise failure from cause_of(failure, error)
         return complete(wanted, data.cut(), data.size)
 
-    def wanted(
+    def range_of(
         self,
         key: str,
         reference: Reference,
@@ -317,7 +317,7 @@ class Targets:
         end: int | None = None,
         place_of: Callable[[str], Place] | None = None,
     ) -> RangeOfKey:
-        """Say which bytes of which target a reference, or a slice of it, needs."""
+        """Return which bytes of which target a reference, or a slice of it, needs."""
         url = None if isinstance(reference, Inline | Base64) else reference.url
         if url is None:
             raise FetchError(

@@ -178,7 +178,7 @@ def _require_readable(refs: SetLike, targets: Targets, array: ArrayMeta, is_inde
         key = array.chunk_key(index)
         reference = refs.get(key)
         if reference is not None and not isinstance(reference, Inline | Base64):
-            targets.wanted(key, reference)
+            targets.range_of(key, reference)
             count += 1
         if count > CHUNKS:
             raise LimitError(

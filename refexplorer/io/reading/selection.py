@@ -17,15 +17,8 @@ from refexplorer.io.access import Place, protocol_of
 from refexplorer.io.decode.sizes import Index, overlap, place_count
 from refexplorer.io.fetch.many import Advance
 from refexplorer.io.fetch.targets import RangeOfKey, Targets, merged
-from refexplorer.io.reading.chunks import (
-    ArrayDecoder,
-    ArrayValues,
-    ChunkState,
-    Reading,
-    array_at,
-    overall,
-    read_chunks,
-)
+from refexplorer.io.reading.chunks import ArrayDecoder, ArrayValues, array_at, read_chunks
+from refexplorer.io.reading.readings import ChunkState, Reading, overall
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.references import Base64, Inline, Range, Url
 
@@ -98,13 +91,13 @@ def estimate_keys(refs: SetLike, keys: Iterable[str]) -> Estimate:
     outside = sum(item.size or 0 for item in remote)
     unknown = any(item.size is None for item in remote)
     label = _label(len(references), inside, outside, targets, unknown)
-    requests = sum(1 for _ in merged(map(_range_of, remote)))
+    requests = sum(1 for _ in merged(map(_unresolved_range, remote)))
     shown = targets[:_NAMED_TARGETS]
     size = None if unknown else inside + outside
     return Estimate(size, requests, shown, label, len(references))
 
 
-def _range_of(reference: Url | Range) -> RangeOfKey:
+def _unresolved_range(reference: Url | Range) -> RangeOfKey:
     """Return the range to read for a reference, without resolving its URL."""
     place = Place("", "", "", reference.url or "")
     if isinstance(reference, Range):

@@ -46,7 +46,7 @@ class TargetFile(RangeStream):
         self._ahead = self._count = self._spent = 0
         self._metadata: frozenset[int] | None = None
         self._open = ExitStack()
-        self.place = targets.wanted(_KEY, Url(url)).place
+        self.place = targets.range_of(_KEY, Url(url)).place
         self._local: LocalFile | None = None
         with self._explaining(Url(url)):
             if self.place.protocol == "file":
@@ -64,7 +64,7 @@ class TargetFile(RangeStream):
         try:
             yield
         except Exception as error:  # each protocol has errors of its own
-            error_of_read = explanation(self._targets.wanted(_KEY, reference), error)
+            error_of_read = explanation(self._targets.range_of(_KEY, reference), error)
             raise error_of_read from cause_of(error_of_read, error)
 
     def _begin(self) -> int | None:

@@ -11,9 +11,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from refexplorer.core.errors import AccessError, RefexplorerError
+from refexplorer.core.text import counted
 from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.chunks import ArrayValues, ChunkState
+from refexplorer.io.reading.chunks import ArrayValues
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.verbs.differing import reference_text
 from refexplorer.views.preview.regions import (
@@ -215,7 +217,7 @@ def _read(
     if array is None:
         return _ReadSide(told(None, "The set has no such array."))
     if len(array.shape) != len(places):
-        rank = f"The array has {len(array.shape)} dimensions here, not {len(places)}."
+        rank = f"The array has {counted(len(array.shape), 'dimension')} here, not {len(places)}."
         return _ReadSide(told(None, rank))
     if not all(map(len, places)):
         return _ReadSide(told(None, "The arrays have no part of this chunk in common."))

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from refexplorer.core.errors import AccessError, RefexplorerError
 from refexplorer.io.decode.sizes import WHOLE_CHUNKS, Index, place_count
-from refexplorer.io.reading.chunks import ChunkState, Reading
+from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.selection import Estimate, estimate_keys
 from refexplorer.io.reading.trace_value import trace_value
 from refexplorer.refset.contents import internals
@@ -340,7 +340,7 @@ class PreviewReader:
             for key in keys_to_read(self._refs, array, places, self.chunks):
                 reference = self._refs.get(key)
                 if reference is not None and not isinstance(reference, Inline | Base64):
-                    self._targets.wanted(key, reference)
+                    self._targets.range_of(key, reference)
         except AccessError as error:
             return error.grant
         except RefexplorerError:  # what is wrong is said where it is read
@@ -424,7 +424,7 @@ class PreviewReader:
         reference = self._refs.get(key)
         if reference is None or isinstance(reference, Inline | Base64):
             return True
-        return self._targets.wanted(key, reference).place.protocol == "file"
+        return self._targets.range_of(key, reference).place.protocol == "file"
 
     @job("chunk.ahead")
     def read_ahead(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refexplorer.core.errors import LimitError, RefexplorerError
+from refexplorer.core.text import counted
 from refexplorer.io.decode.sizes import (
     WHOLE_CHUNKS,
     Index,
@@ -173,7 +174,8 @@ PlacesNamed = Callable[[int, str], range]
 def parse(array: ArrayMeta, texts: Sequence[str], named: PlacesNamed | None = None) -> Region:
     """Read one text for each dimension: an index, or a slice as Python writes it."""
     if len(texts) != len(array.shape):
-        raise RefexplorerError(f"{array.path} has {len(array.shape)} dimensions, not {len(texts)}.")
+        rank = counted(len(array.shape), "dimension")
+        raise RefexplorerError(f"{array.path} has {rank}, not {len(texts)}.")
     names = names_of(array)
     return tuple(
         named(axis, text)

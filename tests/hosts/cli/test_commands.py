@@ -154,7 +154,7 @@ def test_a_key_that_was_left_out_is_explained_by_its_error(demo: Path) -> None:
     ("arguments", "said"),
     [
         (("ls", "sst/0.0.0"), "'sst/0.0.0' is a key, not a folder"),
-        (("ls", "--start", "100"), "--start 100 is past the last of the 10 rows."),
+        (("ls", "--start", "100"), "--start 100 is past the last of 10 rows."),
         (("find", "sst"), "No key matches 'sst' as a whole; a * before and after it"),
         (("find", "*none*"), "No key matches '*none*'.\n"),
     ],

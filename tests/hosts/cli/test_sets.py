@@ -96,8 +96,8 @@ def test_settings_of_the_folder(
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("fail_on = 1", "unknown setting 'fail_on'. Did you mean `fail-on`?"),
-        ("accept = 'x'", "'accept' of refexplorer.toml must be a list of texts."),
+        ("fail_on = 1", "unknown key 'fail_on'. Did you mean `fail-on`?"),
+        ("accept = 'x'", "accept of refexplorer.toml must be a list of texts"),
         ("fail-on = ", "refexplorer.toml is not TOML: "),
         ("fail-on = 'fatal'", "'fatal' is not one of"),
         ("accept = ['nope']", "'nope' is no code"),

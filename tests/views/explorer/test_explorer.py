@@ -248,5 +248,6 @@ def test_a_data_type_has_one_name(dtype: str, name: str) -> None:
     reading, _ = host.read("x", None, slices=[":"])
     assert reading["dtype"] == name
     assert reading["value_type"] in (name, "")
-    (row,) = later(host, "health.rows", start=0, n=9)[0]["rows"]
+    asked = {"start": 0, "n": 9, "sort": "path", "descending": False}
+    (row,) = later(host, "health.rows", **asked)[0]["rows"]
     assert row["dtype"] == name

@@ -63,30 +63,28 @@ def check(
     ] = None,
     expect: Annotated[
         Path | None,
-        typer.Option(help="A TOML file of what must be so: coordinates, arrays, files."),
+        typer.Option(help="A TOML file of expectations: coordinates, arrays, files."),
     ] = None,
     **run: Any,
 ) -> Report:
     """List what is wrong or odd, with the place and what to do.
 
-    Of many findings of one kind the first are listed. Coordinates that the set holds are checked
-    for gaps, duplicates, order and missing values; with --allow those that are in files, too.
-    Targets are not asked without --targets or --against; `refexplorer audit` decodes. Exit status
-    2 if some may not be asked yet.
+    Of many findings of one kind the first are listed. Inline coordinates are checked for gaps,
+    duplicates, order and missing values; --allow reads those that are in files, too (with
+    --targets, only for --expect). Targets are not asked without --targets or --against;
+    `refexplorer audit` decodes. Exit status 2 if some may not be asked yet.
     """
-    against, asked = run["against"], [name for name, value in run.items() if value]
-    targets = targets or against is not None
+    asked = [name for name, value in run.items() if value]
+    targets = targets or run["against"] is not None
     if asked and not targets:
         need = "requires" if len(asked) == 1 else "require"
         raise typer.BadParameter(f"--{', --'.join(asked)} {need} --targets.")
-    if expect is not None and targets:
-        name = "--targets" if against is None else "--against"
-        raise typer.BadParameter(f"--expect and {name} are two runs; pass one of them.")
-    refs = open_set(source)
+    refs = open_set(source).allowing(*allow or ())
     if not targets:
-        return refs.allowing(*allow or ()).check(read_coordinates=bool(allow), expect=expect)
+        return refs.check(read_coordinates=bool(allow), expect=expect)
+    is_read = bool(allow) and expect is not None
     with watching("Asking targets", run["results"]) as watch:
-        return refs.allowing(*allow or ()).check_targets(watch=watch, **run)
+        return refs.check_targets(watch=watch, read_coordinates=is_read, expect=expect, **run)
 
 
 @app.command()

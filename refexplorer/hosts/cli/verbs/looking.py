@@ -16,6 +16,7 @@ from refexplorer.core.text import counted
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import (
     HAS_ERRORS,
+    NOT_CHECKED,
     AsJson,
     ConcatDim,
     SourceArgument,
@@ -26,7 +27,7 @@ from refexplorer.hosts.cli.program import (
     size_cell,
     status_of,
 )
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.tree import Node
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.verbs.display import beside_text, tree_text
@@ -211,11 +212,20 @@ def info(
     code: Annotated[
         bool, typer.Option("--code", help="Print only the Python code that opens the set.")
     ] = False,
+    logins: Annotated[
+        bool,
+        typer.Option("--logins", help="Ask each bucket and host whether it needs a login."),
+    ] = False,
+    allow: Annotated[
+        list[str] | None, typer.Option(help="Allow a place to be asked for --logins.")
+    ] = None,
     concat_dim: ConcatDim = None,
     as_json: AsJson = False,
 ) -> int:
     """Show what the set is: keys, arrays, targets, bytes."""
     refs = open_set(source, concat_dim=concat_dim)
+    if logins:
+        return _tell_logins(refs, allow or [], as_json)
     if code:
         output.write_text(refs.code())
         return status_of(refs)
@@ -259,6 +269,18 @@ def info(
     return status_of(refs)
 
 
+def _tell_logins(refs: ReferenceSet, allow: Collection[str], as_json: bool) -> int:
+    """Say which login the places of targets need; exit status 2 if one was not asked or is mute."""
+    found = refs.allowing(*allow).logins()
+    if as_json:
+        output.write_json({"source": refs.source.name}, "logins", map(asdict, found))
+    elif not found:
+        output.write_line("All targets are on this machine, or inline.")
+    for each in () if as_json else found:
+        output.write_text(each)
+    return NOT_CHECKED if any(each.answers.startswith("not") for each in found) else 0
+
+
 @app.command()
 def expand(
     source: SourceArgument,
@@ -294,7 +316,7 @@ def _level_at(refs: ReferenceSet, path: str) -> tuple[str, int]:
 
 def _nothing_listed(refs: ReferenceSet, path: str, start: int, total: int) -> str:
     if total:
-        return f"--start {start:,} is past the last of the {total:,} rows."
+        return f"--start {start:,} is past the last of {counted(total, 'row')}."
     if path in refs:
         return f"{path!r} is a key, not a folder; `refexplorer explain` describes it."
     return f"{refs.source.name} has no keys."

@@ -1,8 +1,9 @@
-"""Commands that write a set: ``convert``, ``infer``, and ``diff``, which compares two."""
+"""Commands that write a set, ``convert`` and ``infer``, or compare: ``diff``, ``preflight``."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,7 @@ from refexplorer.hosts.cli.program import (
     ConcatDim,
     SourceArgument,
     app,
+    asked_options,
     open_set,
     status_of,
 )
@@ -110,6 +112,34 @@ def diff(
     output.write_rows(("", "Key", "Before", "After"), cells)
     output.say(title(difference))
     return HAS_ERRORS if difference else 0
+
+
+@app.command()
+def preflight(
+    source: Annotated[
+        list[str],
+        typer.Argument(metavar="SOURCE...", help="A pattern such as 'f*.nc', or paths and URLs."),
+    ],
+    concat_dim: Annotated[
+        str | None,
+        typer.Option(help="The dimension along which files are joined; else the one that differs."),
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Compare files before they are joined. Exit status 1 if not all can be joined.
+
+    Lists what differs, by variable and file, and the smallest division into files that can be
+    joined. Coordinates are read, data are not. Exit status 2 if a file could not be read.
+    """
+    from refexplorer.verbs.preflight import preflight as compare
+
+    files = source[0] if len(source) == 1 and has_magic(source[0]) else source
+    with output.print_warnings(), output.counting("Reading files", of_bytes=True) as progress:
+        found = compare(
+            files, concat_dim=concat_dim, storage_options=asked_options(), progress=progress
+        )
+    output.write_answer(found, found.to_dict(), as_json)
+    return found.status
 
 
 def _facts(difference: Difference) -> dict[str, object]:

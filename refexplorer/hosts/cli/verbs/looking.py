@@ -27,7 +27,7 @@ from refexplorer.hosts.cli.program import (
     size_cell,
     status_of,
 )
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.tree import Node
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.verbs.display import beside_text, tree_text

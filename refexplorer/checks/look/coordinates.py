@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,14 +22,16 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
 from refexplorer.io.reading.readings import ChunkState
-from refexplorer.io.reading.selection import ArrayReading
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Finding
 from refexplorer.spec.references import Base64, Inline
 
+if TYPE_CHECKING:
+    from refexplorer.io.reading.selection import ArrayReading  # takes Zarr, slow to import
+
 AXIS_CHUNKS = 100_000
 """Chunks of one coordinate that are looked up."""
-ReadArray = Callable[[str], ArrayReading]
+ReadArray = Callable[[str], "ArrayReading"]
 """Reads a whole array of a path, as far as its chunks can be read."""
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.compare.files import FileComparison
 from refexplorer.checks.compare.inline import compared, marked
-from refexplorer.checks.compare.messages import MessageComparison
 from refexplorer.checks.compare.metadata import said as text_of
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.records import NAMED_KEYS, FileDifference, Record
@@ -29,6 +27,10 @@ from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.spec.references import Base64, Inline, Range, Reference, Url
 from refexplorer.spec.zarr_metadata import ArrayMeta
+
+if TYPE_CHECKING:
+    from refexplorer.checks.compare.files import FileComparison
+    from refexplorer.checks.compare.messages import MessageComparison
 
 BATCH_BYTES = 2**26
 """Encoded bytes that are held at a time; a whole file, of unknown size, comes by itself."""

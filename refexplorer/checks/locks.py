@@ -21,7 +21,6 @@ import pyarrow.parquet as pq
 from refexplorer.checks.axes import CheckedAxis
 from refexplorer.checks.results import ResultStore, TargetVersion, from_metadata, version_change
 from refexplorer.checks.states import FileState
-from refexplorer.checks.terms import Share
 from refexplorer.core.errors import LimitError, SourceError
 from refexplorer.core.files import writing
 from refexplorer.core.limits import DEFAULT_LIMITS
@@ -156,15 +155,16 @@ class Lock:
                 use_dictionary=["state", "modified"],
             )  # fmt: skip
 
-    def joined(self, earlier: Lock, share: Share) -> Lock:
-        """Return it with what an earlier lock has of the files outside the share that was asked."""
-        mine = set(self.targets["target"].to_pylist())
-        names = earlier.targets["target"].to_pylist()
-        others = [name not in mine and share.number_of(name) != share.number for name in names]
-        rows = pa.concat_tables(
-            [self.targets, earlier.targets.filter(pa.array(others, pa.bool_()))]
-        )
-        return Lock(self.name, self.made, self.arrays, rows)
+    def joined(self, earlier: Lock, urls: Collection[str | None]) -> Lock:
+        """Return it with what an earlier lock has of the files that were not asked.
+
+        Of those that the set does not refer to any more, which has the `urls`, nothing is kept.
+        """
+        others = {masked_url(url) for url in urls if url is not None}
+        others -= set(self.targets["target"].to_pylist())
+        is_other = [name in others for name in earlier.targets["target"].to_pylist()]
+        rows = [self.targets, earlier.targets.filter(pa.array(is_other, pa.bool_()))]
+        return Lock(self.name, self.made, self.arrays, pa.concat_tables(rows))
 
     @property
     def title(self) -> str:

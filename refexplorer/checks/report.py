@@ -109,7 +109,9 @@ class Report:
         terms = replace(self.terms, reads_coordinates=look.has_read)
         unknown = (*self.counts.unknown, *look.unknown)
         counts = replace(self.counts, axes=look.axes, unknown=unknown)
-        findings = in_order((*self.findings, *self.accepted, *look.findings))
+        findings = (*self.findings, *self.accepted)
+        if look.findings:
+            findings = in_order((*findings, *look.findings))
         return Report(self.source, findings, self.ledger, terms, counts, self._store)
 
     @property

@@ -19,6 +19,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
 CODE = re.compile(r"[A-Za-z][\w.-]*:\w+", re.ASCII)
 CRS = ("proj:code", "proj:wkt2", "proj:projjson")
 _PREFIXES = ("spatial:", "proj:")
+_USUAL = (("y", "x"), ("lat", "lon"), ("latitude", "longitude"), ("northing", "easting"))
 _LEVELS = 100  # of one pyramid that are looked at
 Attributes = Mapping[str, Any]
 
@@ -225,8 +226,12 @@ def _named(attributes: Attributes) -> dict[str, Any]:
 
 
 def _places(names: object, array: ArrayMeta) -> tuple[int, int] | None:
-    """Return the dimensions of an array that carry y and x."""
+    """Return the dimensions that carry y and x; without `names` by what they are called."""
     known = array.dimensions or ()
+    if names is None:  # an older draft required no names, and its examples have none
+        lower = [name.lower() for name in known]
+        names = next(([y, x] for y, x in _USUAL if y in lower and x in lower), None)
+        return None if names is None else (lower.index(names[0]), lower.index(names[1]))
     if not is_list_of(str, 2, names):
         return None
     y, x = cast("list[str]", names)

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.core.errors import LeftOutWarning, RefexplorerError
+from refexplorer.core.errors import LeftOutWarning, RefexplorerError, SourceError
 from refexplorer.core.files import write_blocks
 from refexplorer.core.limits import Limits, check_expandable
 from refexplorer.core.text import counted
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from refexplorer.checks.advice.advising import Advice
     from refexplorer.checks.advice.connections import Connection
     from refexplorer.checks.advice.selections import Access
-    from refexplorer.checks.engine import AuditWatch, Manner, PartsLook
+    from refexplorer.checks.engine import AuditWatch, PartsLook
     from refexplorer.checks.locks import Lock
     from refexplorer.checks.look.coordinates import AxesLook
     from refexplorer.checks.report import Report
@@ -583,16 +583,14 @@ class ReferenceSet(Mapping[str, Reference]):
         Report
             ``files()`` has size, ETag, ranges past the end, or why it cannot be read.
         """
-        from refexplorer.checks.engine import Manner
-        from refexplorer.checks.locks import lock_from
         from refexplorer.checks.targets_look import TargetsLook
         from refexplorer.checks.terms import CheckTerms
 
         terms = CheckTerms.of_verb("check --targets", only, within)
         axes = self._look_at_coordinates(read_coordinates, expect)
         look = TargetsLook(self._reading, "none", is_check=True)
-        manner = Manner(scheduler, workers, results, resume, watch, against=lock_from(against))
-        return self._run(terms, look, manner).with_look(axes)
+        report = self._run(terms, look, against, scheduler, workers, results, resume, watch)
+        return report.with_look(axes)
 
     def audit(
         self,
@@ -654,15 +652,12 @@ class ReferenceSet(Mapping[str, Reference]):
         RefexplorerError
             If there is no such cluster, or it goes away.
         """
-        from refexplorer.checks.engine import Manner
-        from refexplorer.checks.locks import lock_from
         from refexplorer.checks.targets_look import TargetsLook
         from refexplorer.checks.terms import CheckTerms
 
         terms = CheckTerms.of_verb("audit", only, within)
         look = TargetsLook(self._reading, decode)
-        manner = Manner(scheduler, workers, results, resume, watch, against=lock_from(against))
-        self.audited = self._run(terms, look, manner)
+        self.audited = self._run(terms, look, against, scheduler, workers, results, resume, watch)
         return self.audited
 
     def verify(
@@ -705,16 +700,13 @@ class ReferenceSet(Mapping[str, Reference]):
         RefexplorerError
             If there is no such cluster, or it goes away.
         """
-        from refexplorer.checks.engine import Manner
         from refexplorer.checks.files_look import FilesLook
-        from refexplorer.checks.locks import lock_from
         from refexplorer.checks.terms import CheckTerms
 
         verb = "verify" if values == "none" else "verify --values"
         terms = CheckTerms.of_verb(verb, only, within)
         look = FilesLook(self._opened, self._reading, terms, values)
-        manner = Manner(scheduler, workers, results, resume, watch, against=lock_from(against))
-        self.verified = self._run(terms, look, manner)
+        self.verified = self._run(terms, look, against, scheduler, workers, results, resume, watch)
         return self.verified
 
     def lock(
@@ -760,9 +752,14 @@ class ReferenceSet(Mapping[str, Reference]):
         """
         from refexplorer.checks.locks import Lock
         from refexplorer.checks.look.coordinates import look_at_coordinates
-        from refexplorer.checks.terms import Share
         from refexplorer.core.files import check_free
 
+        written = Path(path).with_suffix("")
+        if Path(path).suffix == ".lock" and written.suffix:
+            raise SourceError(
+                f"{os.fspath(path)!r} is what refexplorer itself uses while it writes "
+                f"{str(written)!r}; name the lock {written.with_suffix('.lock').name!r}."
+            )
         if not overwrite and only is None:
             check_free(Path(path))
         earlier = Lock.read(path) if only is not None and Path(path).exists() else None
@@ -778,8 +775,8 @@ class ReferenceSet(Mapping[str, Reference]):
             meta for each in self._opened.arrays.paths if (meta := self._opened.arrays.get(each))
         ]
         made = Lock.of(report, metas, axes, reading.recorded)
-        if earlier is not None and only is not None:
-            made = made.joined(earlier, Share.parse(only))
+        if earlier is not None:
+            made = made.joined(earlier, [each.url for each in self.targets()])
         made.write(path, overwrite or earlier is not None)
         return report
 
@@ -792,11 +789,19 @@ class ReferenceSet(Mapping[str, Reference]):
         allowed, options = self.allowed, self.storage_options
         return ReadTerms(source.location, allowed, self.limits, options).of(source)
 
-    def _run(self, terms: CheckTerms, look: PartsLook, manner: Manner) -> Report:
-        from refexplorer.checks.engine import run
+    def _run(
+        self,
+        terms: CheckTerms,
+        look: PartsLook,
+        against: Lock | str | os.PathLike[str] | None,
+        *manner: Any,
+    ) -> Report:
+        from refexplorer.checks.engine import Manner, run
+        from refexplorer.checks.locks import lock_from
 
-        found = self._internals.findings
-        return run(self.source.name, self._opened, found, self._reading, terms, look, manner)
+        opened, found, reading = self._opened, self._internals.findings, self._reading
+        how = replace(Manner(*manner), against=lock_from(against))
+        return run(self.source.name, opened, found, reading, terms, look, how)
 
     def filesystem(self) -> ReferenceFileSystem:
         """Return an fsspec filesystem over the keys; see `refexplorer.io.reading.filesystem`."""

@@ -215,6 +215,9 @@ def test_shares_bring_a_lock_up_to_date(source: Path, lock: Path) -> None:
     rows = pq.read_table(lock).to_pylist()
     assert sorted(row["target"] for row in rows) == sorted(before)
     assert all(row["asked"].year > 2001 for row in rows)
+    write_set(source, ["0.bin", "1.bin"])
+    assert run("lock", source, "-o", lock, "--only", "1/2").status == 0
+    assert {*pq.read_table(lock)["target"].to_pylist()} == {"0.bin", "1.bin"}
 
 
 @pytest.mark.parametrize("content", [b"", b"no parquet", b"PAR1"])
@@ -226,6 +229,21 @@ def test_what_is_no_lock_is_refused_in_a_sentence(source: Path, content: bytes) 
     assert "is no lock; `refexplorer lock SET -o FILE` writes one" in ran.err
     other.unlink()
     assert "cannot be read: no such file" in run("check", source, "--against", other).err
+
+
+def test_a_lock_of_another_version_is_refused(source: Path, lock: Path) -> None:
+    table = pq.read_table(lock)
+    found = json.loads(table.schema.metadata[b"refexplorer.lock"])
+    other = json.dumps(found | {"schema": 99}).encode()
+    pq.write_table(table.replace_schema_metadata({b"refexplorer.lock": other}), lock)
+    ran = run("check", source, "--against", lock)
+    assert (ran.status, "another version of refexplorer" in ran.err) == (2, True)
+
+
+def test_a_lock_has_not_the_name_that_writing_the_set_takes(source: Path) -> None:
+    """While `set.json` is written, and after, `set.json.lock` is not the user's."""
+    ran = run("lock", source, "-o", source.with_name("set.json.lock"))
+    assert (ran.status, "name the lock 'set.lock'" in ran.err) == (2, True)
 
 
 def test_a_lock_is_not_replaced_unless_asked(source: Path, lock: Path) -> None:

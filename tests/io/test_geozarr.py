@@ -78,6 +78,14 @@ def test_dimensions_are_named_nodes_are_centres_and_grids_may_be_turned() -> Non
     assert found.find(*TO_EARTH(500050, 5000040)) == (2, 1)
 
 
+def test_usual_names_of_dimensions_need_not_be_said() -> None:
+    unsaid = {**UTM, "spatial:dimensions": None}
+    found = places(inline_array("v", DATA.T, ["X", "Y"], **unsaid))
+    assert corner(found, 3, 4) == pytest.approx(TO_EARTH(500080, 4999910))
+    with pytest.raises(NoPlaceError):
+        places(inline_array("v", DATA, ["a", "b"], **unsaid))
+
+
 def test_what_a_group_says_holds_for_its_own_arrays_alone() -> None:
     deep = {".zattrs": UTM, "g/.zgroup": {"zarr_format": 2},
             **inline_array("v", DATA, ["y", "x"]),

@@ -107,7 +107,7 @@ def test_where_it_breaks_and_what_axe_finds(
 
 def test_a_key_leads_to_its_place_in_the_editor_and_back(panel_page: PanelPage, page: Page) -> None:
     page.goto(f"{panel_page.url}?source=demo/sst.v1.json&key=wind/7.0.0")
-    details(page).get_by_role("button", name="in the template editor").click()
+    details(page).get_by_role("button", name="Show in the editor").click()
     derivation = page.get_by_role("region", name="Derivation of this key")
     expect(derivation).to_contain_text("wind/7.0.0 comes from gen[0]")
     page.get_by_role("grid", name="V0 keys").get_by_text("wind/6.0.0", exact=True).click()
@@ -115,5 +115,5 @@ def test_a_key_leads_to_its_place_in_the_editor_and_back(panel_page: PanelPage, 
     derivation.get_by_role("button", name="Show in the explorer").click()
     expect(page).to_have_url(re.compile(r"sst\.v1\.json&key=wind/6\.0\.0$"))
     expect(details(page).get_by_role("heading", name="wind/6.0.0")).to_be_visible()
-    details(page).get_by_role("button", name="in the template editor").click()
+    details(page).get_by_role("button", name="Show in the editor").click()
     expect(derivation).to_contain_text("wind/6.0.0 comes from gen[0]")

@@ -250,7 +250,7 @@ def test_a_set_of_ones_own_until_the_server_is_lost_with_nothing_that_panel_send
             editor.get_by_role("button", name="Try values").click()
             expect(editor.get_by_role("region", name="Try it")).to_be_visible()
             choose(editor, "Export", "Open in explorer")
-            expect(page.get_by_role("region", name="Reference set Edited text")).to_be_visible()
+            expect(page.get_by_role("region", name="Reference set own.json")).to_be_visible()
             page.get_by_role("button", name="Open another set").click()
             page.locator("#source").fill("nosuch.json")
             page.get_by_role("button", name="Open", exact=True).click()

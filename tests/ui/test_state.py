@@ -142,7 +142,6 @@ def test_a_picture_is_copied_as_a_cell(panel_page: PanelPage, page: Page) -> Non
     for library, line in {
         "xarray": "values = dataset['sst'].isel(time=5, lon=slice(0, 192, 2))",
         "zarr": "values = array[5, :96, :192:2]",
-        "fsspec": "data = fs.cat('sst/2.0.0')",
     }.items():
         cells.select_option(library)
         expect(page.get_by_role("status").get_by_text("Copied")).to_be_visible()

@@ -71,15 +71,52 @@ def _options(
     """Have the parameters of every command that checks sets."""
 
 
+Scheduler = Annotated[
+    str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
+]
+Workers = Annotated[int | None, typer.Option(min=1, help="Number of threads without a scheduler.")]
+_Results = Annotated[Path | None, typer.Option(help="Folder for the table of results (parquet).")]
+_Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume", help="Resume after the last finished part; changed files are read again."
+    ),
+]
+Only = Annotated[
+    str | None, typer.Option(help="A share of the files: 3/30 is the third of thirty.")
+]
+_Against = Annotated[
+    Path | None,
+    typer.Option(help="Compare with what `refexplorer lock` wrote: changed, gone, new files."),
+]
+_Within = Annotated[str | None, typer.Option(help="Begin nothing after this time, such as 30m.")]
+
+
+def _run_options(
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    results: _Results = None,
+    resume: _Resume = False,
+    only: Only = None,
+    within: _Within = None,
+    against: _Against = None,
+) -> None:
+    """Have the parameters of a run, which a verb takes as ``**run``."""
+
+
 def over_sets(verb: Callable[..., Report]) -> Callable[..., int]:
     """Return the command that runs a verb on each set, judges the reports and prints them.
 
     A set that cannot be opened does not keep the others from being checked.
     """
-    own, common = (inspect.signature(each).parameters for each in (verb, _options))
+    own, run, common = (
+        dict(inspect.signature(each).parameters) for each in (verb, _run_options, _options)
+    )
+    own |= run if own.pop("run", None) is not None else {}
     names = verb.__globals__ | {"Report": object}  # which only a type checker imports
     hints = get_type_hints(verb, names, include_extras=True)
-    hints |= get_type_hints(_options, include_extras=True)
+    for each in (_run_options, _options):
+        hints |= get_type_hints(each, include_extras=True)
 
     @wraps(verb)
     def command(**arguments: Any) -> int:
@@ -91,6 +128,8 @@ def over_sets(verb: Callable[..., Report]) -> Callable[..., int]:
         form = ReportForm.json if asked["as_json"] else asked["form"]
         accept = asked["accept"] or []
         _check_call(sources, asked["page"], arguments.get("results"))
+        if arguments.get("resume") and not arguments["results"]:
+            raise typer.BadParameter("--resume requires --results.")
         try:
             for text in accept:
                 Waiver.parse(text)

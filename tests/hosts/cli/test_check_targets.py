@@ -64,9 +64,13 @@ def test_an_interrupt_leaves_the_answers(server: RangeServer, tmp_path: Path) ->
 
 
 def test_options_of_targets_alone_are_a_wrong_call(demo: Path) -> None:
-    ran = run("check", demo / "sst.v0.json", "--workers", "2")
-    assert (ran.status, ran.out) == (2, "")
-    assert "require --targets" in ran.err
+    for asked, said in (
+        (["--workers", "2"], "--workers requires --targets"),
+        (["--workers", "2", "--only", "1/2"], "--workers, --only require --targets"),
+    ):
+        ran = run("check", demo / "sst.v0.json", *asked)
+        assert (ran.status, ran.out) == (2, "")
+        assert said in ran.err
 
 
 def test_the_page_of_a_check(tmp_path: Path, demo: Path) -> None:

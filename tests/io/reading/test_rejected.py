@@ -43,7 +43,7 @@ def test_a_chunk_whose_reference_is_refused_has_failed(more: dict[str, Any]) -> 
 
 def test_reading_a_refused_reference_fails_also_through_zarr() -> None:
     refs = opened(["u", -1, 4], None)
-    with pytest.warns(rx.LeftOutWarning, match="1 error"):
+    with pytest.warns(rx.LeftOutWarning, match=r"1 error\."):
         x = x_of(refs, "/")
     assert np.array_equal(np.asarray(x[2:4]), [-1, -1])
     with pytest.raises(rx.FetchError, match="The offset -1 is negative"):

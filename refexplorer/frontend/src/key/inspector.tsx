@@ -130,7 +130,7 @@ function Derivation({ details, edit }: { details: KeyDetails; edit: (() => void)
         <button type="button" class="button" onClick={() => details.explain()}>
           Show derivation
         </button>
-        {edit !== null && <Go name="in the template editor" go={edit} />}
+        {edit !== null && <Go name="Show in the editor" go={edit} />}
       </div>
     );
   }
@@ -145,7 +145,7 @@ function Derivation({ details, edit }: { details: KeyDetails; edit: (() => void)
     <section class="came" aria-label="Derivation of this key">
       <h3>Derivation, from {explained.answer.origin}</h3>
       <DerivationSteps steps={explained.answer.steps} />
-      {edit !== null && <Go name="Show in the template editor" go={edit} />}
+      {edit !== null && <Go name="Show in the editor" go={edit} />}
     </section>
   );
 }

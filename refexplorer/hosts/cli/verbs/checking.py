@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,38 +18,12 @@ from refexplorer.hosts.cli.program import (
     app,
     open_set,
 )
-from refexplorer.hosts.cli.sets import over_sets
+from refexplorer.hosts.cli.sets import Only, Scheduler, Workers, over_sets
 from refexplorer.hosts.cli.verbs.making import Allow, Overwrite, RenameRules, pairs
 
 if TYPE_CHECKING:
     from refexplorer.checks.engine import AuditProgress, AuditWatch
     from refexplorer.checks.report import Report
-
-Scheduler = Annotated[
-    str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
-]
-Workers = Annotated[int | None, typer.Option(min=1, help="Number of threads without a scheduler.")]
-Results = Annotated[Path | None, typer.Option(help="Folder for the table of results (parquet).")]
-Resume = Annotated[
-    bool,
-    typer.Option(
-        "--resume", help="Resume after the last finished part; changed files are read again."
-    ),
-]
-Only = Annotated[
-    str | None, typer.Option(help="A share of the files: 3/30 is the third of thirty.")
-]
-Against = Annotated[
-    Path | None,
-    typer.Option(help="Compare with what `refexplorer lock` wrote: changed, gone, new files."),
-]
-Within = Annotated[str | None, typer.Option(help="Begin nothing after this time, such as 30m.")]
-
-
-def check_resume(resume: bool, results: Path | None) -> None:
-    """Raise BadParameter if a run shall resume, and nothing says where its results are."""
-    if resume and results is None:
-        raise typer.BadParameter("--resume requires --results.")
 
 
 @contextmanager
@@ -87,17 +61,11 @@ def check(
             "dimensions are read there."
         ),
     ] = None,
-    scheduler: Scheduler = None,
-    workers: Workers = None,
-    results: Results = None,
-    resume: Resume = False,
-    only: Only = None,
-    within: Within = None,
-    against: Against = None,
     expect: Annotated[
         Path | None,
         typer.Option(help="A TOML file of expectations: coordinates, arrays, files."),
     ] = None,
+    **run: Any,
 ) -> Report:
     """List what is wrong or odd, with the place and what to do.
 
@@ -106,28 +74,18 @@ def check(
     --targets, only for --expect). Targets are not asked without --targets or --against;
     `refexplorer audit` decodes. Exit status 2 if some may not be asked yet.
     """
+    against, asked = run["against"], [name for name, value in run.items() if value]
     targets = targets or against is not None
-    if any((scheduler, workers, results, resume, only, within)) and not targets:
-        raise typer.BadParameter(
-            "--scheduler, --workers, --results, --resume, --only and --within require --targets."
-        )
-    check_resume(resume, results)
+    if asked and not targets:
+        need = "requires" if len(asked) == 1 else "require"
+        raise typer.BadParameter(f"--{', --'.join(asked)} {need} --targets.")
     refs = open_set(source)
     if not targets:
         return refs.allowing(*allow or ()).check(read_coordinates=bool(allow), expect=expect)
-    with watching("Asking targets", results) as watch:
-        return refs.allowing(*allow or ()).check_targets(
-            scheduler=scheduler,
-            workers=workers,
-            results=results,
-            resume=resume,
-            watch=watch,
-            only=only,
-            within=within,
-            read_coordinates=bool(allow) and expect is not None,
-            expect=expect,
-            against=against,
-        )
+    reads = bool(allow) and expect is not None
+    with watching("Asking targets", run["results"]) as watch:
+        allowed = refs.allowing(*allow or ())
+        return allowed.check_targets(watch=watch, read_coordinates=reads, expect=expect, **run)
 
 
 @app.command()
@@ -139,33 +97,16 @@ def audit(
         str,
         typer.Option(help="Chunks of each array to decode: a number, sample (10), all or none."),
     ] = "sample",
-    scheduler: Scheduler = None,
-    workers: Workers = None,
-    results: Results = None,
-    resume: Resume = False,
-    only: Only = None,
-    within: Within = None,
-    against: Against = None,
+    **run: Any,
 ) -> Report:
     """Ask targets, compare ranges with their sizes, decode chunks. Exit status 1 if any is wrong.
 
     Values and metadata are not compared with the files. Exit status 2 if nothing is wrong so far,
     but some targets may not be read yet.
     """
-    check_resume(resume, results)
-    refs = open_set(source)
-    with watching("Auditing", results) as watch:
-        return refs.allowing(*allow or ()).audit(
-            decode=decode,
-            scheduler=scheduler,
-            workers=workers,
-            results=results,
-            resume=resume,
-            watch=watch,
-            only=only,
-            within=within,
-            against=against,
-        )
+    refs = open_set(source).allowing(*allow or ())
+    with watching("Auditing", run["results"]) as watch:
+        return refs.audit(decode=decode, watch=watch, **run)
 
 
 class ValuesCompared(StrEnum):
@@ -185,13 +126,7 @@ def verify(
         ValuesCompared,
         typer.Option(help="Compare values as well, of ten chunks of each array, or all."),
     ] = ValuesCompared.none,
-    scheduler: Scheduler = None,
-    workers: Workers = None,
-    results: Results = None,
-    resume: Resume = False,
-    only: Only = None,
-    within: Within = None,
-    against: Against = None,
+    **run: Any,
 ) -> Report:
     """Compare the set with the files' own metadata. Exit status 1 if they differ.
 
@@ -200,20 +135,9 @@ def verify(
     files hold that the set does not. Exit status 2 if something could not be compared. A set
     without file references passes.
     """
-    check_resume(resume, results)
-    refs = open_set(source)
-    with watching("Verifying", results) as watch:
-        return refs.allowing(*allow or ()).verify(
-            values=values.value,
-            scheduler=scheduler,
-            workers=workers,
-            results=results,
-            resume=resume,
-            watch=watch,
-            only=only,
-            within=within,
-            against=against,
-        )
+    refs = open_set(source).allowing(*allow or ())
+    with watching("Verifying", run["results"]) as watch:
+        return refs.verify(values=values.value, watch=watch, **run)
 
 
 @app.command()

@@ -9,7 +9,7 @@ from .checks.advice.rules import AdviceFinding as AdviceFinding, LayoutBound as 
 from .checks.advice.requests import ReaderCost as ReaderCost
 from .checks.engine import AuditProgress as AuditProgress
 from .io.reading.filesystem import ReferenceFileSystem as ReferenceFileSystem
-from .io.reading.chunks import ChunkState as ChunkState, Reading as Reading
+from .io.reading.readings import ChunkState as ChunkState, Reading as Reading
 from .io.reading.selection import Estimate as Estimate
 from .io.reading.selection import ArrayReading as ArrayReading
 from .io.reading.trace import Shard as Shard

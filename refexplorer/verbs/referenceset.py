@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from refexplorer.checks.sorting import Decode
     from refexplorer.checks.terms import CheckTerms, ReadTerms
     from refexplorer.io.fetch.targets import Targets
-    from refexplorer.io.reading.chunks import Reading
     from refexplorer.io.reading.code import CodeContext
     from refexplorer.io.reading.filesystem import ReferenceFileSystem
+    from refexplorer.io.reading.readings import Reading
     from refexplorer.io.reading.selection import ArrayReading, Estimate, SelectionPart
     from refexplorer.io.reading.trace import Trace
     from refexplorer.spec.findings import Locator
@@ -589,8 +589,8 @@ class ReferenceSet(Mapping[str, Reference]):
         terms = CheckTerms.of_verb("check --targets", only, within)
         axes = self._look_at_coordinates(read_coordinates, expect)
         look = TargetsLook(self._reading, "none", is_check=True)
-        report = self._run(terms, look, against, scheduler, workers, results, resume, watch)
-        return report.with_look(axes)
+        how = scheduler, workers, results, resume, watch
+        return self._run(terms, look, against, *how).with_look(axes)
 
     def audit(
         self,

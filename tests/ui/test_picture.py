@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.helpers.browsing import looked_at, menu, open_file, violations
+from tests.helpers.earth_sets import pyramid_set
 from tests.helpers.hosts import PanelPage
 from tests.helpers.sets import ZARRAY
 
@@ -148,3 +149,25 @@ def test_what_is_below_the_cursor_and_what_is_saved(panel: Locator) -> None:
     assert violations(panel.page) == []
     panel.get_by_role("group", name="Show as").get_by_role("button", name="Picture").click()
     expect(kept).to_have_text(["y 1,000, x 1,001 remove"])
+
+
+def test_the_levels_of_a_pyramid_are_resolutions(
+    tmp_path: Path, panel_page: PanelPage, page: Page
+) -> None:
+    keys = {
+        key: json.dumps(text) if isinstance(text, dict) else text
+        for key, text in pyramid_set().items()
+    }
+    (tmp_path / "pyramid.json").write_text(json.dumps(keys))
+    explorer = open_file(page, panel_page.url, tmp_path / "pyramid.json", "key=r2/band")
+    levels = looked_at(page, "Values").get_by_label("Resolution")
+    expect(levels.locator("option")).to_have_text(
+        [
+            "8 × 8, cells of 30 × 20 (r0/band)",
+            "4 × 4, cells of 60 × 40 (r1/band)",
+            "2 × 2, cells of 120 × 80 (r2/band)",
+        ]
+    )
+    levels.select_option("r0/band")
+    expect(explorer.get_by_role("heading", name="r0/band").first).to_be_visible()
+    expect(levels).to_have_value("r0/band")

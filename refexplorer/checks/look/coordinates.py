@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,15 +22,17 @@ from refexplorer.checks.expectations import CheckedFacts, Expectations
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted, escape
-from refexplorer.io.reading.chunks import ChunkState
-from refexplorer.io.reading.selection import ArrayReading
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Finding
 from refexplorer.spec.references import Base64, Inline
 
+if TYPE_CHECKING:
+    from refexplorer.io.reading.selection import ArrayReading
+
 AXIS_CHUNKS = 100_000
 """Chunks of all coordinates that are looked up: 25 microseconds each."""
-ReadArray = Callable[[str], ArrayReading]
+ReadArray = Callable[[str], "ArrayReading"]
 """Reads a whole array of a path, as far as its chunks can be read."""
 
 

@@ -6,8 +6,6 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from queue import Empty, Full, Queue
 from typing import TYPE_CHECKING, Any
@@ -16,13 +14,13 @@ import numpy as np
 import zarr
 
 from refexplorer.core.errors import AccessError, DecodeError, RefexplorerError
-from refexplorer.core.text import masks_repr
 from refexplorer.io.decode.sizes import Index, check_size, is_bounded, region
 from refexplorer.io.decode.steps import VALUES, Step, steps
 from refexplorer.io.fetch.background import POLL
 from refexplorer.io.fetch.failures import NoReference, as_internal_error, missing_or_failed
 from refexplorer.io.fetch.many import Advance, FetchProgress, fetch_many
 from refexplorer.io.fetch.targets import Targets, inline_bytes, reference_of
+from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.zarr_refusals import check_array, sentence_of, undecodable
 from refexplorer.io.reading.zarr_store import ReferenceStore
 from refexplorer.refset.contents import SetLike, internals
@@ -32,56 +30,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from refexplorer.spec.zarr_metadata import ArrayMeta
-
-
-class ChunkState(StrEnum):
-    """The state of a chunk after reading it."""
-
-    FETCHED = "fetched"
-    FILL = "fill"
-    FAILED = "failed"
-
-
-@masks_repr
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The values of a chunk or an array, and their state.
-
-    Attributes
-    ----------
-    index
-        The chunk; None for a whole array.
-    values
-        As Zarr decodes them, cut to the shape of the array; None if all failed.
-    state
-        Of a whole array: fetched if any chunk was, else failed if any did.
-    message
-        Why (the first) chunk failed.
-    states
-        What became of each chunk.
-    fill
-        The fill value of the array, as Zarr decodes it.
-    """
-
-    index: Index | None
-    values: np.ndarray[Any, Any] | None
-    state: ChunkState
-    message: str | None = None
-    states: dict[Index, ChunkState] = field(default_factory=dict)
-    fill: object = None
-
-    def count(self, state: ChunkState) -> int:
-        """Return how many chunks are in a state."""
-        return sum(found is state for found in self.states.values())
-
-
-def overall(states: dict[Index, ChunkState]) -> ChunkState:
-    """Return the state of a whole: fetched if any chunk was, else failed if any did."""
-    found = set(states.values())
-    return next(
-        (state for state in (ChunkState.FETCHED, ChunkState.FAILED) if state in found),
-        ChunkState.FILL,
-    )
 
 
 ArrayValues = np.ndarray[Any, Any]

@@ -17,15 +17,8 @@ from refexplorer.io.access import Place, protocol_of
 from refexplorer.io.decode.sizes import Index, overlap, place_count
 from refexplorer.io.fetch.many import Advance
 from refexplorer.io.fetch.targets import RangeOfKey, Targets, merged
-from refexplorer.io.reading.chunks import (
-    ArrayDecoder,
-    ArrayValues,
-    ChunkState,
-    Reading,
-    array_at,
-    overall,
-    read_chunks,
-)
+from refexplorer.io.reading.chunks import ArrayDecoder, ArrayValues, array_at, read_chunks
+from refexplorer.io.reading.readings import ChunkState, Reading, overall
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.references import Base64, Inline, Range, Url
 

@@ -29,7 +29,7 @@ from refexplorer.io.decode.steps import ABSENT, ShardCodec
 from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.failures import NoReference, missing_or_failed
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.derivation import SHOWN, TraceStep
 from refexplorer.spec.references import Base64, Range, Reference, Url

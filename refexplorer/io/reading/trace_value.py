@@ -16,7 +16,8 @@ from refexplorer.core.errors import AccessError, DecodeError, RefexplorerError
 from refexplorer.io.decode.sizes import region
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.cf import decode_as_xarray, decoding_attributes
-from refexplorer.io.reading.chunks import ArrayDecoder, ChunkState, array_at
+from refexplorer.io.reading.chunks import ArrayDecoder, array_at
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.trace import Trace, Tracer
 from refexplorer.refset.contents import SetLike
 from refexplorer.spec.derivation import TraceStep

@@ -14,7 +14,8 @@ from refexplorer.core.errors import AccessError, RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.chunks import ArrayValues, ChunkState
+from refexplorer.io.reading.chunks import ArrayValues
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.verbs.differing import reference_text
 from refexplorer.views.preview.regions import (

@@ -23,7 +23,7 @@ from refexplorer.io.earth import (
     parse_point,
 )
 from refexplorer.io.georeference import Georeference, NoPlaceError, array_folders, georeference
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.selection import Estimate, estimate_keys
 from refexplorer.refset.contents import internals
 from refexplorer.refset.conventions import finer_levels

@@ -14,7 +14,7 @@ from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.failures import rejection_text
 from refexplorer.io.fetch.many import Advance, fetch_many
 from refexplorer.io.fetch.targets import inline_bytes
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.trace import Trace, trace_key
 from refexplorer.spec.references import Base64, Inline, Range, Url
 from refexplorer.views.code.cells import PictureLook, cell

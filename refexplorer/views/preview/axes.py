@@ -14,7 +14,7 @@ from msgspec import Struct
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.decode.sizes import POINTER, is_small
 from refexplorer.io.georeference import Direction, is_along
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.regions import (
     Labels,

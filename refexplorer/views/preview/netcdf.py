@@ -17,7 +17,8 @@ import numpy as np
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import counted, size_text
 from refexplorer.io.decode.sizes import place_count
-from refexplorer.io.reading.chunks import ArrayValues, ChunkState, Reading
+from refexplorer.io.reading.chunks import ArrayValues
+from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.views.preview.axes import coordinate_texts, sides_of
 from refexplorer.views.preview.regions import Region, names_of
 from refexplorer.views.preview.values import (

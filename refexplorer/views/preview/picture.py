@@ -14,7 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from refexplorer.io.decode.sizes import Index, overlap, place_count
-from refexplorer.io.reading.chunks import ChunkState, Reading, overall
+from refexplorer.io.reading.readings import ChunkState, Reading, overall
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.preview.axes import Coordinate, coordinates_of
 from refexplorer.views.preview.reading_model import ReadingModel, counts_of, lost_of, triples

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from refexplorer.core.errors import AccessError, RefexplorerError
 from refexplorer.io.decode.sizes import WHOLE_CHUNKS, Index, place_count
-from refexplorer.io.reading.chunks import ChunkState, Reading
+from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.selection import Estimate, estimate_keys
 from refexplorer.io.reading.trace_value import trace_value
 from refexplorer.refset.contents import internals

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from refexplorer.core.text import escape
 from refexplorer.io.decode.sizes import Index
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.preview.axes import Coordinate
 from refexplorer.views.preview.regions import (

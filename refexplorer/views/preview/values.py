@@ -18,14 +18,8 @@ from refexplorer.io.decode.sizes import Index, overlap, place_count
 from refexplorer.io.fetch.many import FetchProgress
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.cf import decode_as_xarray, decode_plainly, decode_times_plainly
-from refexplorer.io.reading.chunks import (
-    ArrayDecoder,
-    ArrayValues,
-    ChunkState,
-    Reading,
-    failed,
-    read_chunks,
-)
+from refexplorer.io.reading.chunks import ArrayDecoder, ArrayValues, failed, read_chunks
+from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.selection import Assembled
 from refexplorer.views.preview.regions import Region, chunks_touched
 from refexplorer.views.wire.context import FailureLog

@@ -11,7 +11,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.core.limits import Limits
-from refexplorer.io.reading.chunks import ChunkState, Reading
+from refexplorer.io.reading.readings import ChunkState, Reading
 
 
 def typed(name: str, **configuration: Any) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from refexplorer.core.errors import AccessError, DecodeError
 from refexplorer.core.limits import Limits
 from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.reading.chunks import ChunkState, Reading, read_chunk
+from refexplorer.io.reading.chunks import read_chunk
+from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.selection import estimate_selection
 from tests.helpers.servers import RangeServer
 from tests.helpers.sets import DEMO, ZARRAY, raw_set

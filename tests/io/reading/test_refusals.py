@@ -9,7 +9,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.core.errors import DecodeError
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 
 pytestmark = pytest.mark.filterwarnings("ignore::refexplorer.core.errors.LeftOutWarning")
 NAN = float("nan")

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import refexplorer as rx
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from tests.helpers.sets import raw_set, x_of
 
 ROOM = {"note": "." * 2**16}

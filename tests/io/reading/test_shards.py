@@ -13,7 +13,7 @@ import zarr
 from zarr.codecs import BytesCodec, Crc32cCodec
 
 import refexplorer as rx
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from tests.helpers.commands import run
 from tests.helpers.servers import range_server
 from tests.helpers.shards import VALUES, opened, written

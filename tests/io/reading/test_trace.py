@@ -24,7 +24,7 @@ from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, Transpos
 import refexplorer as rx
 from refexplorer.core.limits import Limits
 from refexplorer.io.decode.sizes import check_inflation
-from refexplorer.io.reading.chunks import ChunkState
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.trace import Trace
 from tests.helpers.servers import RangeServer
 from tests.helpers.sets import DEMO, raw_set

@@ -65,6 +65,14 @@ export function Data({ session }: { session: ExplorerSession }) {
   return (
     <>
       {chosen}
+      {own && own.levels.length > 1 && (
+        <Choice
+          label="Resolution"
+          value={array.path}
+          options={own.levels.map((level): [string, string] => [level.array, levelText(level)])}
+          choose={(path) => session.run(session.reveal(path))}
+        />
+      )}
       {own && !shown?.values && !shown?.reading?.texts && <Menu label="Part and reading">{menu}</Menu>}
       {isOffered && !isDone(shown, own) && !busy && (
         <Offer
@@ -89,6 +97,14 @@ export function Data({ session }: { session: ExplorerSession }) {
       {!isShowing && places}
     </>
   );
+}
+
+/** A level of a pyramid: its shape, and how far its cells are apart where that is known. */
+function levelText({ sizes, resolution, array }: Plan["levels"][number]): string {
+  const shape = sizes.map(count).join(" × ");
+  const cell =
+    resolution === null ? "" : `, cells of ${resolution.map((each) => exact(Number(each), "float64")).join(" × ")}`;
+  return `${shape}${cell} (${array})`;
 }
 
 interface PartProps {

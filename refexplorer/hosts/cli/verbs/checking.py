@@ -74,18 +74,17 @@ def check(
     --targets, only for --expect). Targets are not asked without --targets or --against;
     `refexplorer audit` decodes. Exit status 2 if some may not be asked yet.
     """
-    against, asked = run["against"], [name for name, value in run.items() if value]
-    targets = targets or against is not None
+    asked = [name for name, value in run.items() if value]
+    targets = targets or run["against"] is not None
     if asked and not targets:
         need = "requires" if len(asked) == 1 else "require"
         raise typer.BadParameter(f"--{', --'.join(asked)} {need} --targets.")
-    refs = open_set(source)
+    refs = open_set(source).allowing(*allow or ())
     if not targets:
-        return refs.allowing(*allow or ()).check(read_coordinates=bool(allow), expect=expect)
-    reads = bool(allow) and expect is not None
+        return refs.check(read_coordinates=bool(allow), expect=expect)
+    is_read = bool(allow) and expect is not None
     with watching("Asking targets", run["results"]) as watch:
-        allowed = refs.allowing(*allow or ())
-        return allowed.check_targets(watch=watch, read_coordinates=reads, expect=expect, **run)
+        return refs.check_targets(watch=watch, read_coordinates=is_read, expect=expect, **run)
 
 
 @app.command()

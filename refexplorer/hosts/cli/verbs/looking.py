@@ -27,6 +27,7 @@ from refexplorer.hosts.cli.program import (
     size_cell,
     status_of,
 )
+from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.tree import Node
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.verbs.display import beside_text, tree_text
@@ -161,8 +162,6 @@ def tell_shard(refs: ReferenceSet, key: str, allow: Collection[str], as_json: bo
     for name, numbers in (("offsets", index.offsets), ("lengths", index.lengths)):
         facts[name] = None if numbers is None or not as_json else numbers.tolist()
     output.write_answer(index, {"key": key, "shard": facts}, as_json)
-    from refexplorer.io.reading.chunks import ChunkState  # which loads Zarr
-
     return HAS_ERRORS if index.state is ChunkState.FAILED else status_of(refs)
 
 

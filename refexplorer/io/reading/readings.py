@@ -1,0 +1,63 @@
+"""Chunks as values, and what became of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from refexplorer.core.text import masks_repr
+from refexplorer.io.decode.sizes import Index
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class ChunkState(StrEnum):
+    """The state of a chunk after reading it."""
+
+    FETCHED = "fetched"
+    FILL = "fill"
+    FAILED = "failed"
+
+
+@masks_repr
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The values of a chunk or an array, and their state.
+
+    Attributes
+    ----------
+    index
+        The chunk; None for a whole array.
+    values
+        As Zarr decodes them, cut to the shape of the array; None if all failed.
+    state
+        Of a whole array: fetched if any chunk was, else failed if any did.
+    message
+        Why (the first) chunk failed.
+    states
+        What became of each chunk.
+    fill
+        The fill value of the array, as Zarr decodes it.
+    """
+
+    index: Index | None
+    values: np.ndarray[Any, Any] | None
+    state: ChunkState
+    message: str | None = None
+    states: dict[Index, ChunkState] = field(default_factory=dict)
+    fill: object = None
+
+    def count(self, state: ChunkState) -> int:
+        """Return how many chunks are in a state."""
+        return sum(found is state for found in self.states.values())
+
+
+def overall(states: dict[Index, ChunkState]) -> ChunkState:
+    """Return the state of a whole: fetched if any chunk was, else failed if any did."""
+    found = set(states.values())
+    return next(
+        (state for state in (ChunkState.FETCHED, ChunkState.FAILED) if state in found),
+        ChunkState.FILL,
+    )

@@ -262,7 +262,7 @@ def test_every_verb_tells_what_a_file_is(
 
 
 @pytest.mark.parametrize(
-    "verb", sorted(CALLS.keys() - {"serve", "diff", "audit", "verify", "repair", "why"})
+    "verb", sorted(CALLS.keys() - {"serve", "diff", "audit", "verify", "repair", "lock", "why"})
 )
 def test_every_verb_reads_standard_input(
     verb: str, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 import refexplorer as rx
 from refexplorer import demo
@@ -103,22 +103,25 @@ def test_the_set_is_compared_with_its_files(broken: Locator) -> None:
 
 
 def test_repairing_shows_what_would_change_first(
-    panel_page: PanelPage, page: Page, tmp_path: Path
+    panel_page: PanelPage, browser: Browser, tmp_path: Path
 ) -> None:
-    page.goto(f"{panel_page.owned}&source=demo/broken.json")
-    page.get_by_role("button", name="Repair …").first.click()
-    repair = page.get_by_role("region", name="Repair")
-    expect(repair.get_by_role("status")).to_have_text(
-        "9 keys changed; the repaired set: the same as its files."
-    )
-    changes = repair.get_by_role("list", name="Keys that would change")
-    expect(changes.get_by_role("listitem")).to_have_count(9)
-    assert violations_in_both_colours(page) == []
     output = tmp_path / "new.json"
-    repair.get_by_role("textbox", name="New file").fill(str(output))
-    repair.get_by_role("button", name="Write").click()
-    expect(repair).to_contain_text("✓ 60 keys written to")
-    assert rx.open_references(output).allowing(demo.path("sst.v1.json").parent).verify().good
+    with browser.new_context() as owner:  # who is known by a cookie, which others must not have
+        page = owner.new_page()
+        page.goto(f"{panel_page.owned}&source=demo/broken.json")
+        page.get_by_role("button", name="Repair …").first.click()
+        repair = page.get_by_role("region", name="Repair")
+        expect(repair.get_by_role("status")).to_have_text(
+            "9 keys changed; the repaired set: the same as its files."
+        )
+        changes = repair.get_by_role("list", name="Keys that would change")
+        expect(changes.get_by_role("listitem")).to_have_count(9)
+        assert violations_in_both_colours(page) == []
+        repair.get_by_role("textbox", name="New file").fill(str(output))
+        repair.get_by_role("button", name="Write").click()
+        expect(repair).to_contain_text("✓ 60 keys written to")
+    folder = demo.path("sst.v1.json").parent
+    assert rx.open_references(output).allowing(folder).verify().good
 
 
 def test_the_table_sorts_by_keyboard(broken: Locator) -> None:

@@ -286,7 +286,7 @@ def _group(
         nowhere = np.zeros((0, 0), np.int64)
         group = NativeReferences(ours, place, native, Alignment((), (), ()), False, rows, chunks,
                                  inside, nowhere, nowhere)  # fmt: skip
-        rank = f"{len(ours.meta.shape)} dimensions", f"{len(native.shape)} dimensions"
+        rank = tuple(counted(len(each), "dimension") for each in (ours.meta.shape, native.shape))
         group.findings.append(FileDifference("rank", *rank, count=len(rows)))
         return group
     cut = is_cut(ours, native, lie) and not (

@@ -64,7 +64,9 @@ def estimate_selection(
     """Estimate the cost of reading a part of an array."""
     name = array.path or "the root array"
     if len(selection) > len(array.shape):
-        raise RefexplorerError(f"{name} has {len(array.shape)} dimensions, not {len(selection)}.")
+        raise RefexplorerError(
+            f"{name} has {counted(len(array.shape), 'dimension')}, not {len(selection)}."
+        )
     parts = [*selection, *[slice(None)] * (len(array.shape) - len(selection))]
     places = tuple(map(places_along, parts, array.shape))
     return estimate_keys(refs, map(array.chunk_key, _touched(array, places, "estimated")))

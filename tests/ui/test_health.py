@@ -142,7 +142,7 @@ def test_trouble_is_seen_in_the_tree_and_can_be_all_of_it(broken: Locator) -> No
     expect(sst).to_contain_text("1 chunk without a reference")
     expect(sst).to_contain_text("2 chunks sharing bytes with another reference")
     broken.get_by_role("button", name="only trouble").click()
-    expect(tree.locator(".rows").get_by_role("row")).to_have_count(2)
+    expect(tree).to_have_attribute("aria-rowcount", "3")  # with that of the headings
     sst.click()
     keyboard.press("ArrowRight")
     expect(tree).to_have_attribute("aria-rowcount", "10")  # its own row among them
@@ -166,7 +166,7 @@ def test_the_key_is_the_last_to_be_cut(panel_page: PanelPage, page: Page, width:
     expect(tree.get_by_role("columnheader", name="Trouble")).to_be_visible()
     heads = tree.get_by_role("columnheader").all_inner_texts()
     shown = ["Key", "Trouble", "Kind", "Size", "Target", "Origin"]
-    assert [text for text in heads if text] == shown[: {600: 5, 1000: 4, 1600: 6}[width]]
+    assert [text for text in heads if text] == shown[: {600: 5, 1000: 3, 1600: 6}[width]]
     if width != 1000:
         shape = "18 \N{MULTIPLICATION SIGN} 96 \N{MULTIPLICATION SIGN} 192 int16"
         expect(tree.locator(".target", has_text=shape)).to_have_attribute("title", shape)

@@ -199,7 +199,7 @@ def test_the_switch_recolours_the_picture(
     panel = show(explorer, "Chunks")
     legend = panel.get_by_role("list", name="Legend")
     expect(legend).to_contain_text("one.bin")
-    assert page.url == f"{zoomed.replace('key=', 'view=chunks&key=')}"
+    expect(page).to_have_url(zoomed.replace("key=", "view=chunks&key="))
     corner = [panel.evaluate(COLOUR, [0.1 + part, 0.1]) for part in (0, 0.45)]
     assert corner[0] != corner[1]
     expect(legend).to_contain_text("no reference")

@@ -52,6 +52,8 @@ export class ExplorerSession extends Views<ExplorerState> {
   readonly opened: Promise<void>;
   /** The key that was chosen in the picture of its own array. */
   picked: string | null = null;
+  /** The key whose picture was asked for last, and how often parts were asked for until then. */
+  looked = "";
   /** The part that an address names of a key, until that is looked at. */
   askedPart: { key: string; slices: string[] } | null = null;
   /** How often a person chose a look: what an address asks for does not undo that. */

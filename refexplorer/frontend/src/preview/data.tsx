@@ -22,6 +22,10 @@ export function Data({ session }: { session: ExplorerSession }) {
   const array = item?.array ?? null;
   useEffect(() => {
     if (item === null || array === null) return;
+    // Another look of the switch shows the same picture, with the part that was zoomed to.
+    const looked = `${partsAsked} ${item.path}`;
+    if (looked === session.looked && plan?.array === array.path) return;
+    session.looked = looked;
     // A chunk that was chosen in the picture is shown there already.
     if (item.path === session.picked && job?.array === array.path) return;
     session.picked = null;

@@ -292,7 +292,10 @@ def writing(
 def check_free(path: Path) -> None:
     """Refuse a name that is taken."""
     if path.exists():
-        raise SourceError(f"{str(path)!r} exists; choose another name, or pass overwrite=True.")
+        raise SourceError(
+            f"{str(path)!r} exists; choose another name, or overwrite it (--overwrite; in Python "
+            "overwrite=True)."
+        )
 
 
 def refuse_url(path: Path) -> None:

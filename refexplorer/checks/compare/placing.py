@@ -286,8 +286,8 @@ def _group(
         nowhere = np.zeros((0, 0), np.int64)
         group = NativeReferences(ours, place, native, Alignment((), (), ()), False, rows, chunks,
                                  inside, nowhere, nowhere)  # fmt: skip
-        rank = tuple(counted(len(each), "dimension") for each in (ours.meta.shape, native.shape))
-        group.findings.append(FileDifference("rank", *rank, count=len(rows)))
+        mine, its = (counted(len(each), "dimension") for each in (ours.meta.shape, native.shape))
+        group.findings.append(FileDifference("rank", mine, its, count=len(rows)))
         return group
     cut = is_cut(ours, native, lie) and not (
         (inside == 0).all() and (found.lengths[rows] == known.lengths[chunks]).all()

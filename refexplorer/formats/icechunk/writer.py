@@ -118,7 +118,10 @@ def _writing_stored(
         is_new = not icechunk.Repository.exists(storage)
         repository = _repository(storage, containers, is_new)
         if not (is_new or overwrite or _is_empty(repository)):
-            raise SourceError(f"{escape(url)} exists; choose another name, or pass overwrite=True.")
+            raise SourceError(
+                f"{escape(url)} exists; choose another name, or overwrite it (--overwrite; in "
+                "Python overwrite=True)."
+            )
         yield from _committed(repository, message, is_new)
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 from numcodecs.registry import get_codec
@@ -50,6 +50,11 @@ def trace_value(refs: SetLike, path: str, index: Sequence[int], targets: Targets
 def _place(array: ArrayMeta, index: Sequence[int]) -> tuple[int, ...]:
     """Return a place as numbers from 0."""
     shape = array.shape
+    if isinstance(index, Mapping) or not all(isinstance(each, SupportsIndex) for each in index):
+        raise DecodeError(
+            f"A place is one index for each dimension, such as {(0,) * len(shape)}, and no "
+            f"{type(index).__name__} of anything else."
+        )
     if len(index) != len(shape) or not all(
         -length <= place < length for place, length in zip(index, shape, strict=True)
     ):

@@ -171,6 +171,9 @@ def test_a_place_that_the_array_does_not_have(tmp_path: Path) -> None:
     for index in ([9], [-10], [], [0, 0]):
         with pytest.raises(rx.DecodeError, match="has no place"):
             refs.why("x", index)
+    for odd in ({"x": 0}, ["0"], [0.5]):
+        with pytest.raises(rx.DecodeError, match=r"one index for each dimension, such as \(0,\)"):
+            refs.why("x", odd)  # type: ignore[arg-type]
     with pytest.raises(KeyError):
         refs.why("y", [0])
     with pytest.raises(rx.AccessError):

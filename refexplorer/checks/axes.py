@@ -13,7 +13,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,8 @@ _RUNS = 4
 _CALENDAR_VALUES = 50_000
 """Dates of other calendars that are made, a microsecond each."""
 _NAMED = 3
+PLACES = 100
+"""Places of one code that are kept: a screen has no room to mark more."""
 IN_FILES = "it is in files."
 """Why a coordinate is not read unless that is asked for."""
 NO_VALUES = "it has no values."
@@ -276,25 +278,36 @@ def look_at(values: AxisValues) -> CheckedAxis:
     return CheckedAxis(path, size, *ends, None if step is None else values.step_text(step))
 
 
+class OddPlaces(NamedTuple):
+    """What is odd in a coordinate, and where."""
+
+    finding: Finding
+    places: tuple[float, ...]  # The first, counted in elements; a half lies between two
+    n_places: int  # How many there are
+
+
 @np.errstate(all="ignore")
-def axis_findings(values: AxisValues, base: str) -> list[Finding]:
-    """Return what is odd in a coordinate; `base` is what pointers of keys start with."""
-    findings = []
+def odd_places(values: AxisValues, base: str) -> Iterator[OddPlaces]:
+    """Yield what is odd in a coordinate; `base` is what pointers of keys start with."""
     for code, rule in _RULES.items():
-        found = rule(values)
-        if found is not None:
-            where, sentence = found
-            meta = values.ours.meta
-            key = meta.chunk_key(meta.chunk_at((int(where),)))
-            message = f"{array_text(meta.path)}: {sentence}"
-            severity = CODES[code].severity
-            findings.append(Finding(code, severity, base + pointer(key), message, key=key,
-                                    array=meta.path, keys=(key,)))  # fmt: skip
-    return findings
+        if (found := rule(values)) is None:
+            continue
+        where, sentence = found
+        meta = values.ours.meta
+        key = meta.chunk_key(meta.chunk_at((int(where[0]),)))
+        message = f"{array_text(meta.path)}: {sentence}"
+        finding = Finding(code, CODES[code].severity, base + pointer(key), message, key=key,
+                          array=meta.path, keys=(key,))  # fmt: skip
+        yield OddPlaces(finding, tuple(where[:PLACES].tolist()), len(where))
 
 
-_OddPlace = tuple[int, str] | None
-"""The first element that is odd, and a sentence."""
+def axis_findings(values: AxisValues, base: str) -> list[Finding]:
+    """Return what is odd in a coordinate, as findings."""
+    return [each.finding for each in odd_places(values, base)]
+
+
+_OddPlace = tuple[np.ndarray, str] | None
+"""Where it is odd, as `OddPlaces` counts, and a sentence."""
 
 
 def _missing(values: AxisValues) -> _OddPlace:
@@ -304,7 +317,7 @@ def _missing(values: AxisValues) -> _OddPlace:
     verb = "value is" if len(gone) == 1 else "values are"
     at = "element " + ", ".join(f"{n:,}" for n in gone[:_NAMED].tolist())
     more = ", …" if len(gone) > _NAMED else ""
-    return int(gone[0]), f"{len(gone):,} {verb} missing: {at}{more}"
+    return gone, f"{len(gone):,} {verb} missing: {at}{more}"
 
 
 def _duplicates(values: AxisValues) -> _OddPlace:
@@ -322,7 +335,8 @@ def _duplicates(values: AxisValues) -> _OddPlace:
     n_more = len(pairs) - _NAMED
     more = f" and {n_more:,} more" if n_more > 0 else ""
     verb = "value repeats" if len(pairs) == 1 else "values repeat"
-    return int(values.index[pairs[0][0]]), f"{len(pairs):,} {verb} an earlier one: {named}{more}"
+    places = values.index[[one for one, _ in pairs]]
+    return places, f"{len(pairs):,} {verb} an earlier one: {named}{more}"
 
 
 def _turned(values: AxisValues) -> _OddPlace:
@@ -339,7 +353,7 @@ def _turned(values: AxisValues) -> _OddPlace:
     if not values.is_time and n_turned > (1 - REGULAR) * len(steps):
         return None
     times = "" if n_turned == 1 else f", and {n_turned - 1:,} more times"
-    return int(values.index[turned[0]]), f"values go back {values.between(int(turned[0]))}{times}"
+    return _after(values, turned), f"values go back {values.between(int(turned[0]))}{times}"
 
 
 def _gaps(values: AxisValues) -> _OddPlace:
@@ -360,7 +374,13 @@ def _gaps(values: AxisValues) -> _OddPlace:
     n_more = len(gaps) - _NAMED
     more = f"; and {n_more:,} more" if n_more > 0 else ""
     of = f"steps of {values.step_text(step)}"
-    return int(values.index[gaps[0]]), f"{counted(len(gaps), 'gap')} in {of}: {named}{more}"
+    return _after(values, gaps), f"{counted(len(gaps), 'gap')} in {of}: {named}{more}"
+
+
+def _after(values: AxisValues, steps: np.ndarray) -> np.ndarray:
+    """Return the places of steps, by their numbers: behind the element that they start at."""
+    places: np.ndarray = values.index[steps] + 0.5
+    return places
 
 
 def _gap_text(values: AxisValues, number: int, length: float) -> str:
@@ -390,7 +410,7 @@ def _changes(values: AxisValues) -> _OddPlace:
         f"{values.text(float(values.kept[n]))} (element {values.index[n]:,})"
         for n in starts[1:].tolist()
     )
-    return int(values.index[starts[1]]), f"the step changes {named}"
+    return values.index[starts[1:]], f"the step changes {named}"
 
 
 def _alike_pairs(steps: np.ndarray) -> np.ndarray:

@@ -17,3 +17,9 @@ def axis(values: Any, name: str = "time", units: str = "days since 2020-01-01", 
     document = held_array(values, values.dtype.str, [name], chunks)
     document["x/.zattrs"] |= more | ({"units": units} if units else {})
     return {key.replace("x/", f"{name}/"): value for key, value in document.items()}
+
+
+def with_days(days: list[float]) -> Any:
+    """Return a set of pictures, one for each of some days, that holds everything itself."""
+    values = np.arange(len(days) * 12, dtype="<i4").reshape(-1, 3, 4)
+    return held_array(values, "<i4", ["time", "y", "x"], [1, 3, 4]) | axis(days)

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.browsing import looked_at, menu, open_file, violations
+from tests.helpers.axes import with_days
+from tests.helpers.browsing import details, looked_at, menu, open_file, violations
 from tests.helpers.earth_sets import pyramid_set
 from tests.helpers.hosts import PanelPage
 from tests.helpers.sets import ZARRAY
@@ -84,6 +85,28 @@ def test_a_picture_is_read_zoomed_and_moved(panel: Locator) -> None:
     picture.press("0")
     expect(field(panel, "y")).to_have_value(":")
     expect(panel).to_contain_text("Each cell is the mean of 3 along y and 3 along x")
+
+
+def test_gaps_of_a_coordinate_are_marked_on_its_axis(
+    panel_page: PanelPage, page: Page, tmp_path: Path
+) -> None:
+    days = [0.0, 1, 2, 3, 7, 8, 9, 10]
+    (tmp_path / "days.json").write_text(json.dumps(with_days(days)))
+    explorer = open_file(page, panel_page.url, tmp_path / "days.json", "key=x")
+    panel = looked_at(page, "Values")
+    time = panel.get_by_role("group", name="time")
+    marks = time.get_by_role("img", name="1 place marked on the axis")
+    words = "time: 1 gap in steps of 1 day: between 2020-01-04 and 2020-01-08 (elements 3 and 4)"
+    expect(marks.get_by_title(words)).to_be_visible()
+    expect(time).to_contain_text(f"{words}, 3 missing")
+    mark, strip = (each.bounding_box() for each in (marks.locator("span"), marks))
+    assert mark
+    assert strip
+    assert abs(mark["x"] + mark["width"] / 2 - strip["x"] - strip["width"] / 2) < 2
+    assert not violations(page)
+    fill(panel, time="4:8")  # the gap is not among these
+    expect(time).to_contain_text("(0 of 1 marked here)")
+    expect(details(explorer, "The set")).to_contain_text(words)
 
 
 def test_limits_are_set_by_what_occurs(panel: Locator) -> None:

@@ -12,9 +12,10 @@ from refexplorer.checks.axes import (
     NO_VALUES,
     AxisValues,
     CheckedAxis,
-    axis_findings,
+    OddPlaces,
     is_axis,
     look_at,
+    odd_places,
 )
 from refexplorer.checks.compare.inline import INLINE_ELEMENTS, InlineValues
 from refexplorer.checks.compare.set_array import SetArray
@@ -114,6 +115,7 @@ class AxesLook(NamedTuple):
     findings: tuple[Finding, ...]
     unknown: tuple[str, ...]  # In words that follow "not known:"
     has_read: bool  # Whether coordinates in files were to be read
+    odd: tuple[OddPlaces, ...]  # What of the findings is about coordinates, with its places
 
 
 def look_at_coordinates(
@@ -125,7 +127,7 @@ def look_at_coordinates(
 ) -> AxesLook:
     """Look at all coordinates, and compare the set with what is expected of it."""
     axes: dict[str, CheckedAxis] = {}
-    findings: list[Finding] = []
+    odd: list[OddPlaces] = []
     values: dict[str, AxisValues] = {}
     for each in coordinates(opened, limits, read):
         path = each.array.meta.path
@@ -134,12 +136,15 @@ def look_at_coordinates(
             continue
         values[path] = AxisValues(each.array, each.stored, each.is_there)
         axes[path] = look_at(values[path])
-        findings += axis_findings(values[path], base)
+        odd += odd_places(values[path], base)
     unread = sum(each.why not in ("", NO_VALUES) for each in axes.values())
     unknown = [f"{counted(unread, 'coordinate')} could not be read"] if unread and read else []
+    findings = [each.finding for each in odd]
     if expected is not None:
         arrays = {path: meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))}
         facts = expected.facts(axes=axes, values=values, arrays=arrays)
         findings += expected.promises.findings(facts, base)
         unknown += expected.promises.unknown
-    return AxesLook(tuple(axes.values()), tuple(findings), tuple(unknown), read is not None)
+    return AxesLook(
+        tuple(axes.values()), tuple(findings), tuple(unknown), read is not None, tuple(odd)
+    )

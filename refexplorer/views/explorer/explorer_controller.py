@@ -33,6 +33,7 @@ from refexplorer.views.wire.context import (
     RepositoryVersions,
     ViewContext,
     failure_log_of,
+    findings_of,
     known,
     notes,
 )
@@ -285,10 +286,11 @@ class ExplorerController:
 
     def _noted(self) -> Notes:
         counts = Counter[str]()
-        for diagnostic in self.references.diagnostics:
-            counts[diagnostic.severity] += diagnostic.count
+        found = findings_of(self.references)
+        for each in found:
+            counts[each.severity] += each.count
         severities = NoteCounts(counts["error"], counts["warning"], counts["info"])
-        return Notes(notes(self.references), len(self.references.diagnostics), severities)
+        return Notes(notes(self.references), len(found), severities)
 
     @job("notes")
     def notes(self, report: JobReport) -> Notes:

@@ -21,7 +21,7 @@ from refexplorer.spec.references import Base64, Inline, Kind, NodeType, Range, R
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.code.cells import code
 from refexplorer.views.preview.regions import ChunkRuns, chunk_runs
-from refexplorer.views.wire.context import Note, note, notes_about
+from refexplorer.views.wire.context import Note, findings_of, note, notes_about
 from refexplorer.views.wire.requests import Count
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ def surroundings(refs: ReferenceSet, pointer: str) -> tuple[tuple[int, str], ...
         return None
     if len(text) > LONGEST_TEXT:
         return None
-    whole = (found.pointer for found in refs.diagnostics if shorten(found.pointer) == pointer)
+    whole = (found.pointer for found in findings_of(refs) if shorten(found.pointer) == pointer)
     place = Positions(text).locate(source.base + next(whole, pointer))
     if place is None:
         return None

@@ -21,7 +21,8 @@ from refexplorer.refset.contents import internals
 from refexplorer.refset.conventions import finer_levels
 from refexplorer.refset.search import GLOB_MARKS, Matcher
 from refexplorer.refset.tree import Node
-from refexplorer.spec.references import Inline, Kind, NodeType, prefix
+from refexplorer.spec.codes import Severity
+from refexplorer.spec.references import Inline, Kind, NodeType, folders_above, prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.cells import code_of_search
 from refexplorer.views.health.health import (
@@ -46,7 +47,7 @@ from refexplorer.views.tree.rows import (
     node_of,
     row,
 )
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ViewContext, held_axes, known
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Count, job, request
 
@@ -237,10 +238,32 @@ class KeysFound(Struct, frozen=True):
     in_targets: Count = 0  # Of these, the keys of which only the target matches; they come last
 
 
-class StripsShown(Struct, frozen=True):
-    """The strip of each dimension of an array, as `Row.strip`."""
+class AxisMark(Struct, frozen=True):
+    """What is odd in the coordinate of a dimension."""
 
-    strips: tuple[str, ...]
+    axis: int  # The dimension
+    severity: Severity
+    message: str
+    places: tuple[float, ...]  # The first, counted in elements; a half lies between two
+    count: int  # How many there are
+
+
+class StripsShown(Struct, frozen=True):
+    """What is known along the dimensions of an array."""
+
+    strips: tuple[str, ...]  # Of each dimension, as `Row.strip`
+    marks: tuple[AxisMark, ...]  # None as long as the notes of a large set are not known
+
+
+def axis_marks(refs: ReferenceSet, array: ArrayMeta) -> Iterator[AxisMark]:
+    """Yield what is odd in the coordinates of an array that the set holds."""
+    sizes = {each.path: each.size for each in held_axes(refs).axes}
+    for axis, (name, size) in enumerate(zip(array.dimensions or (), array.shape, strict=False)):
+        paths = (f"{folder}/{name}".lstrip("/") for folder in folders_above(array.path))
+        path = next((path for path in paths if name and sizes.get(path) == size), None)
+        for finding, places, count in held_axes(refs).odd:
+            if finding.array == path:
+                yield AxisMark(axis, finding.severity, finding.message, places, count)
 
 
 class TreeController:
@@ -330,11 +353,13 @@ class TreeController:
 
     @request("tree.strips")
     def strips(self, array: str) -> StripsShown:
-        """Return the chunks of an array along each of its dimensions."""
+        """Return the chunks of an array along each of its dimensions, and what is odd there."""
         meta = self._internals.opened.arrays.get(array)
-        if meta is None or not self._internals.is_counted:
-            return StripsShown(())
-        return StripsShown(tuple(strips_of(self._health, meta)))
+        if meta is None:
+            return StripsShown((), ())
+        strips = strips_of(self._health, meta) if self._internals.is_counted else ()
+        marks = () if known(self._refs) is None else axis_marks(self._refs, meta)
+        return StripsShown(tuple(strips), tuple(marks))
 
     @request("tree.find")
     def find(

@@ -10,12 +10,14 @@ from weakref import WeakKeyDictionary, WeakMethod
 
 from msgspec import Struct
 
+from refexplorer.checks.look.coordinates import AxesLook, look_at_coordinates
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import shorten
 from refexplorer.io.decode.sizes import Index
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.refset.contents import internals
 from refexplorer.spec.codes import CODES, Severity
+from refexplorer.spec.findings import in_order
 from refexplorer.spec.references import folders_above
 from refexplorer.verbs.differing import Difference, diff
 from refexplorer.verbs.opening import open_references
@@ -218,15 +220,32 @@ class Note(Struct, frozen=True):
     key: str | None  # What of the tree is nearest to the place; a rejected key itself
 
 
+_AXES: WeakKeyDictionary[ReferenceSet, AxesLook] = WeakKeyDictionary()
+
+
+def held_axes(refs: ReferenceSet) -> AxesLook:
+    """Return what is known of the coordinates that the set holds; no file is opened."""
+    if refs not in _AXES:
+        base = "/refs" if refs.source.form == "V1" else ""
+        _AXES[refs] = look_at_coordinates(internals(refs).opened, refs.limits, base, None)
+    return _AXES[refs]
+
+
+def findings_of(refs: ReferenceSet) -> tuple[Finding, ...]:
+    """Return what `check` finds: the diagnostics, and what is odd in coordinates of the set."""
+    found = held_axes(refs).findings
+    return in_order((*refs.diagnostics, *found)) if found else refs.diagnostics
+
+
 def known(refs: ReferenceSet) -> tuple[Finding, ...] | None:
-    """Return the diagnostics of a set, or None where finding them would hold up the first look."""
+    """Return the findings of a set, or None where making them would hold up the first look."""
     is_known = refs.count <= SOON or "diagnostics" in vars(refs)
-    return refs.diagnostics if is_known else None
+    return findings_of(refs) if is_known else None
 
 
 def notes(refs: ReferenceSet) -> tuple[Note, ...]:
     """Return the first notes of a set."""
-    return tuple(note(refs, diagnostic) for diagnostic in refs.diagnostics[:SHOWN])
+    return tuple(note(refs, finding) for finding in findings_of(refs)[:SHOWN])
 
 
 def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note, ...] | None:

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import refexplorer as rx
 from refexplorer.views.wire.requests import Buffers, Message
+from tests.helpers.axes import axis, with_days
 from tests.helpers.explorer import Host, later
 from tests.helpers.servers import RangeServer, range_server
 from tests.helpers.sets import DEMO, GEN, raw_set
@@ -29,6 +31,52 @@ def test_the_first_look() -> None:
     assert sum(hello["facts"]["kinds"].values()) == hello["facts"]["keys"]
     assert hello["notes"][0]["severity"] == "info"
     assert hello["note_count"] == len(hello["notes"])
+
+
+def test_what_is_odd_in_coordinates_is_noted_and_marked() -> None:
+    document = with_days([0, 1, 2, 3, *range(7, 30), 29, 30])
+    host = Host(document)
+    hello = host.ask("hello")
+    report = rx.open_references(document).check()
+    assert [(note["code"], note["message"]) for note in hello["notes"]] == [
+        (found.code, found.message) for found in report.findings
+    ]
+    assert hello["severities"]["error"] == 1  # a day repeats
+    marks = host.ask("tree.strips", array="x")["marks"]
+    assert [(mark["axis"], mark["severity"], mark["places"], mark["count"]) for mark in marks] == [
+        (0, "error", [27], 1),
+        (0, "warning", [3.5], 1),
+    ]
+    assert "between 2020-01-04 and 2020-01-08 (elements 3 and 4)" in marks[1]["message"]
+    item = host.ask("key.show", path="time/0")["item"]
+    assert [note["code"] for note in item["notes"]] == ["axis-duplicate", "axis-gap"]
+
+
+@pytest.mark.parametrize(
+    ("name", "days", "marks"),
+    [
+        ("even", list(range(12)), []),
+        ("many gaps", [day for day in range(2400) if day % 12 or day % 36 == 0], 100),
+        ("not a number", [0, 1, 2, np.nan, 4, 5], [[3], [2.5]]),
+        ("back", [0, 1, 2, 5, 4, 6, 7, 8, 9], [[3.5]]),
+    ],
+)
+def test_marks_are_at_the_first_places(name: str, days: list[float], marks: Any) -> None:
+    found = Host(with_days(days)).ask("tree.strips", array="x")["marks"]
+    if name == "many gaps":
+        (gaps,) = found
+        assert len(gaps["places"]) == marks < gaps["count"]
+    else:
+        assert [mark["places"] for mark in found] == marks
+
+
+def test_marks_are_those_of_the_nearest_coordinate() -> None:
+    inside = {f"a/b/{key}": value for key, value in with_days([0, 1, 2, 3, 9, 10]).items()}
+    above = axis([0, 1, 2, 2, 4, 5])
+    host = Host({**above, **{k: v for k, v in inside.items() if "/time/" not in k}})
+    assert [m["places"] for m in host.ask("tree.strips", array="a/b/x")["marks"]] == [[3]]
+    host = Host({**above, **inside})
+    assert [m["places"] for m in host.ask("tree.strips", array="a/b/x")["marks"]] == [[3.5]]
 
 
 def test_a_trillion_keys_travel_as_text_where_numbers_would_be_rounded() -> None:

@@ -162,6 +162,7 @@ export class ExplorerSession extends Views<ExplorerState> {
       const { message } = await this.seeking.ask("notes", {});
       const { notes, note_count, severities } = message;
       if (this.state.hello === hello) this.set({ hello: { ...hello, notes, note_count, severities } });
+      this.strips.refresh();
       if (this.part === WHOLE) this.health.load();
       await this.annotate();
     } catch (error) {

@@ -1,15 +1,21 @@
-/** The chunks along each dimension of the array that is looked at. */
+/** The chunks along each dimension of the array that is looked at, and what is odd in its coordinates. */
 
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
-import type { ExplorerWire } from "../shared/wire.ts";
+import type { AxisMark, ExplorerWire } from "../shared/wire.ts";
 
-export class Strips extends Store<{ array: string | null; strips: string[] }> {
+interface Known {
+  array: string | null;
+  strips: string[];
+  marks: AxisMark[];
+}
+
+export class Strips extends Store<Known> {
   private readonly wire: ExplorerWire;
   private readonly asking = new Newest<string>((array) => this.ask(array));
 
   constructor(wire: ExplorerWire) {
-    super({ array: null, strips: [] });
+    super({ array: null, strips: [], marks: [] });
     this.wire = wire;
   }
 
@@ -17,12 +23,12 @@ export class Strips extends Store<{ array: string | null; strips: string[] }> {
 
   /** The set is another one. */
   forget(): void {
-    this.set({ array: null, strips: [] });
+    this.set({ array: null, strips: [], marks: [] });
   }
 
   look(array: string): void {
     if (array === this.state.array) return;
-    this.set({ array, strips: [] });
+    this.set({ array, strips: [], marks: [] });
     void this.asking.ask(array);
   }
 
@@ -33,8 +39,8 @@ export class Strips extends Store<{ array: string | null; strips: string[] }> {
 
   private async ask(array: string): Promise<void> {
     try {
-      const { strips } = await this.wire.request("tree.strips", { array });
-      if (array === this.state.array) this.set({ strips });
+      const { strips, marks } = await this.wire.request("tree.strips", { array });
+      if (array === this.state.array) this.set({ strips, marks });
     } catch {
       // A picture without a strip is one all the same.
     }

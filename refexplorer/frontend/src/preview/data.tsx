@@ -203,6 +203,7 @@ function Places({ session, plan, wanted, want }: PartProps) {
             move={(to) => set(String(to))}
             isShown={isShown}
             strip={strips.array === plan.array ? strips.strips[axis] : undefined}
+            marks={strips.array === plan.array ? strips.marks.filter((mark) => mark.axis === axis) : []}
           >
             <DateField name={plan.dimensions[axis]!} coordinate={coordinate} isOne set={set} />
           </Scrubber>

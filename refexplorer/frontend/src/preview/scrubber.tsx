@@ -4,9 +4,11 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import { Choice } from "../maps/mapparts.tsx";
-import { count } from "../shared/format.ts";
+import { count, counted } from "../shared/format.ts";
 import { SeriesLine, seriesWords, type Series } from "./series.tsx";
+import { Sentence } from "../shared/parts.tsx";
 import { ChunkStrip } from "../shared/strip.tsx";
+import type { AxisMark } from "../shared/wire.ts";
 
 interface Props {
   name: string;
@@ -19,6 +21,8 @@ interface Props {
   isShown: boolean;
   /** The chunks along the dimension, as `ChunkStrip` draws them. */
   strip?: string | undefined;
+  /** What is odd in the coordinate, with places in what the scrubber goes through. */
+  marks?: AxisMark[];
   /** What lies along the dimension, where it was read. */
   series?: Series | null;
   children?: ComponentChildren;
@@ -32,7 +36,8 @@ const PACES: [string, string][] = [
   ["30", "30 a second"],
 ];
 
-export function Scrubber({ name, size, at, place, move, isShown, strip, series, children }: Props) {
+export function Scrubber(props: Props) {
+  const { name, size, at, place, move, isShown, strip, marks = [], series, children } = props;
   const [plays, setPlays] = useState(false);
   const [pace, setPace] = useState(matchMedia("(prefers-reduced-motion: reduce)").matches ? "3" : "7");
   useEffect(() => {
@@ -94,6 +99,7 @@ export function Scrubber({ name, size, at, place, move, isShown, strip, series, 
       </div>
       {series && <SeriesLine series={series} at={at} />}
       {strip && <ChunkStrip text={strip} height={8} />}
+      <AxisMarks marks={marks} size={size} />
       <input
         type="range"
         class="scrubber-range"
@@ -102,6 +108,34 @@ export function Scrubber({ name, size, at, place, move, isShown, strip, series, 
         {...bounds}
         onInput={(event) => go(Number(event.currentTarget.value))}
       />
+      {marks.map(({ message, places, count: all }) => (
+        <p key={message} class="quiet axis-words">
+          <Sentence text={message} />
+          {all > places.length && ` (${count(places.length)} of ${count(all)} marked here)`}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+/** A triangle at each place where something is odd in the coordinate. */
+function AxisMarks({ marks, size }: { marks: AxisMark[]; size: number }) {
+  const total = marks.reduce((sum, { places }) => sum + places.length, 0);
+  if (total === 0) return null;
+  return (
+    <div class="axis-marks" role="img" aria-label={`${counted(total, "place")} marked on the axis`}>
+      {marks.flatMap(({ severity, message, places }) =>
+        places.map((place) => (
+          <span
+            key={`${message} ${place}`}
+            class={`axis-mark ${severity}`}
+            style={{ left: `${(100 * (place + 0.5)) / size}%` }}
+            title={message.replaceAll("`", "")}
+          >
+            ▲
+          </span>
+        )),
+      )}
     </div>
   );
 }

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 
 import { count, counted, grouped } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
-import type { ReadingModel } from "../shared/wire.ts";
+import type { AxisMark, ReadingModel } from "../shared/wire.ts";
 import { Drawing, labelOf } from "./drawing.tsx";
 import { Choice } from "../maps/mapparts.tsx";
 import { ColourBar, Limits } from "./colourbar.tsx";
@@ -163,6 +163,7 @@ export function Values({ session, reading, values, integers, part: menu, places 
               move={(to) => move(axis, to)}
               isShown
               strip={strips.array === array ? strips.strips[axis.dimension] : undefined}
+              marks={strips.array === array ? marksOn(axis, strips.marks) : []}
               series={series[axis.dimension] ?? null}
             />
           ))}
@@ -231,6 +232,14 @@ export function Values({ session, reading, values, integers, part: menu, places 
       {!isRecoloured && <Caption reading={reading} session={session} />}
     </div>
   );
+}
+
+/** The marks of a dimension, at the places that they have in what was read; none of those outside. */
+function marksOn({ dimension, first, step, size }: Axis, marks: AxisMark[]): AxisMark[] {
+  return marks
+    .filter((mark) => mark.axis === dimension)
+    .map((mark) => ({ ...mark, places: mark.places.map((place) => (place - first) / step) }))
+    .map((mark) => ({ ...mark, places: mark.places.filter((place) => place > -0.5 && place < size - 0.5) }));
 }
 
 /** The dimensions of a picture in colours: the last two that are not its colours. */

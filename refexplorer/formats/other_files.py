@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from glob import has_magic
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from refexplorer.core.errors import SourceError, SpecError
 from refexplorer.core.files import own_path
@@ -49,13 +49,18 @@ def sources_of(source: object) -> tuple[Sources, str | None]:
     """Return the sources that are to be joined, and the pattern that they fit, if it is one."""
     if isinstance(source, list | tuple) and source:
         check_several(source)
-        return source, None
-    if isinstance(source, str) and "://" not in source and has_magic(source):
+        each_of = ((fitting(each) if _is_pattern(each) else [each]) for each in source)
+        return [path for paths in each_of for path in paths], None
+    if _is_pattern(source):
         return fitting(source), str(whole_pattern(source))
     raise SourceError(
         "Several sources are joined along a dimension: pass their paths or URLs as a list, or a "
         'pattern such as "2024*.nc".'
     )
+
+
+def _is_pattern(source: object) -> TypeGuard[str]:
+    return isinstance(source, str) and "://" not in source and has_magic(source)
 
 
 def check_several(sources: Sequence[object]) -> None:

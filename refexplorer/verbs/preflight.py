@@ -110,12 +110,21 @@ class Preflight:
     @property
     def headline(self) -> str:
         """One line, without a full stop."""
+        known = sum(len(era.files) for era in self.eras)
         count = counted(self.files, "file")
+        if known < self.files:
+            count = f"{known:,} of {count}"
         along = f" along {escape(self.dimension)}" if self.dimension else " along a new dimension"
+        if self.files == 1 and not self.unread:
+            return "1 file, so there is nothing to join it with"
+        if 1 < len(self.eras) == known:
+            return f"no two of {counted(known, 'file')} can be joined"
         if len(self.eras) > 1:
             return f"{count} can be joined{along} in {len(self.eras):,} parts, not as one set"
         if self.unread:
-            return f"not known: {counted(len(self.unread), 'file')} could not be read completely"
+            lost = f"{counted(len(self.unread), 'file')} could not be read completely"
+            rest = f"; {counted(known, 'file')} can be joined{along}" if known > 1 else ""
+            return f"not known: {lost}{rest}"
         if self.status:
             return f"{count} can be joined{along}, but values of the coordinate repeat"
         return f"{count} can be joined{along}"
@@ -145,7 +154,8 @@ class Preflight:
                 ends = "" if era.first is None else f", {era.first} to {era.last}"
                 lines.append(f"  Part {number:,}: {_files_text(era.files)}{ends}")
         lines += [f"  {found.severity} {found.code}: {found.message}" for found in self.findings]
-        lines += [f"  {escape(name, _CHARS)}: {why}" for name, why in self.unread.items()]
+        for name, why in self.unread.items():
+            lines.append(f"  {escape(name, _CHARS)}: {why.removeprefix(f'{name}: ')}")
         return "\n".join(lines)
 
     def _rows(self) -> Iterator[tuple[str, str, str, str]]:

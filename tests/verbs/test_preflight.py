@@ -131,7 +131,8 @@ def test_a_file_that_cannot_be_read_is_unknown(tmp_path: Path) -> None:
     (tmp_path / "f009.nc").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(40))
     ran = run("preflight", str(tmp_path / "f*.nc"))
     assert ran.status == 2
-    assert ran.out.startswith("not known: 1 file could not be read completely\n")
+    text = "not known: 1 file could not be read completely; 2 files can be joined along time\n"
+    assert ran.out.startswith(text)
     assert "f009.nc: " in ran.out
     assert run("preflight", str(tmp_path / "g*.nc")).status == 2
 
@@ -159,3 +160,17 @@ def test_files_without_a_coordinate_that_differs_get_a_new_dimension(tmp_path: P
     found = rx.preflight(str(tmp_path / "f*.nc"), concat_dim="time")
     assert {each.code for each in found.findings} == {"axis-duplicate", "axis-order"}
     assert found.status == 1
+
+
+def test_patterns_and_files_are_given_together(tmp_path: Path) -> None:
+    for number in range(3):
+        write(tmp_path, number)
+    odd = tmp_path / "notes.nc"
+    odd.write_text("no NetCDF")
+    ran = run("preflight", str(tmp_path / "f*.nc"), str(odd))
+    assert ran.status == 2
+    assert ran.out.startswith(
+        "not known: 1 file could not be read completely; 3 files can be joined along time\n"
+    )
+    assert ran.out.count("notes.nc") == 1
+    assert rx.preflight([str(tmp_path / "f000.nc")]).headline.startswith("1 file, so there is")

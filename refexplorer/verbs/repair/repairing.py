@@ -25,7 +25,7 @@ from refexplorer.refset.opened_set import OpenedSet, table_of
 from refexplorer.refset.writing.json import Renames, retargeted
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, Findings
-from refexplorer.verbs.converting import Conversion, Watch, check_output, convert_checked
+from refexplorer.verbs.converting import Conversion, Watch, check_output, convert_checked, form_of
 from refexplorer.verbs.differing import Difference, diff
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
@@ -163,7 +163,7 @@ class Repair:
         Parameters
         ----------
         output
-            As `refexplorer.convert` takes it; never the source itself.
+            As `refexplorer.convert` takes it; never the source itself. Version 1 stays version 1.
         form, overwrite, watch
             As `refexplorer.Conversion` has them.
         watch_verifying
@@ -179,7 +179,9 @@ class Repair:
             raise RefexplorerError(
                 f"Nothing of {self.source} could be repaired, so nothing was written."
             )
-        location = self._context.original.source.location
+        source, location = self._context.original.source, self._context.original.source.location
+        if form is None and source.form == "V1" and form_of(Path(output), None) == "V0":
+            form = "V1"  # a repaired set keeps its form
         elsewhere = location is None or Path(location).resolve() != Path(output).resolve().parent
         how = Conversion(form=form, absolute=elsewhere, overwrite=overwrite, watch=watch)
 

@@ -161,7 +161,7 @@ class ReportBuilder:
         elif is_complete:
             self._leave_out()
         odd = [*(self._odd() if is_joined is None else ()), *self._undecodable()]
-        found = list(self._groups.findings(self.file_count))
+        found = list(self._groups.findings(self.file_count, ("damaged-file", "unreachable")))
         place = {path: number for number, path in enumerate(self._arrays)}
         both = sorted([*found, *odd], key=lambda f: (place.get(f.array, -1), _ORDER[f.code]))
         return tuple(both)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -311,12 +311,16 @@ class FindingGroups:
         """Say whether there is a finding of a code and an array."""
         return any(key[:2] == (code, path) for key in self._groups)
 
-    def findings(self, n_files: Callable[[str], int]) -> Iterator[Finding]:
-        """Yield them; `n_files` tells with how many files an array was compared."""
+    def findings(
+        self, n_files: Callable[[str], int], apart: Collection[str] = ()
+    ) -> Iterator[Finding]:
+        """Yield them; `n_files` counts the files of an array but for those of codes `apart`."""
         for key, group in self._groups.items():
             path = key.path or ""
             is_range = key.code in _PHRASES
             of = group.file_count if key.path is None else max(n_files(path), group.file_count)
+            if key.path is not None and key.code in apart:
+                of = n_files(path) + group.file_count
             message = _range_text(key, group) if is_range else _text(key, group, of)
             first = group.keys[0] if group.keys else self._metadata_key(path, key.code)
             yield Finding(

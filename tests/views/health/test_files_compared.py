@@ -110,3 +110,14 @@ def test_it_can_be_stopped(source: Path) -> None:
         message = host.posted.get(timeout=30)[0]
     assert message["error"] == "It was stopped."
     assert host.ask("verify.last") == {"found": None}
+
+
+def test_a_file_that_is_gone_counts_among_those_of_an_array(source: Path, tmp_path: Path) -> None:
+    before, _ = later(Host(source), "verify", values=False)
+    (tmp_path / "o_0002.nc").unlink()
+    found, _ = later(Host(source), "verify", values=False)
+    lost = [each for each in found["findings"] if each["code"] == "unreachable"]
+    count = sum(path.suffix == ".nc" for path in tmp_path.iterdir()) + 1
+    assert lost
+    assert before["findings"]
+    assert all(f"1 of {count} files cannot be read" in each["message"] for each in lost)

@@ -143,6 +143,7 @@ def test_trouble_is_seen_in_the_tree_and_can_be_all_of_it(broken: Locator) -> No
     expect(sst).to_contain_text("2 chunks sharing bytes with another reference")
     broken.get_by_role("button", name="only trouble").click()
     expect(tree).to_have_attribute("aria-rowcount", "3")  # with that of the headings
+    expect(tree.locator(".rows").get_by_role("row").first).to_contain_text("lat")
     sst.click()
     keyboard.press("ArrowRight")
     expect(tree).to_have_attribute("aria-rowcount", "10")  # its own row among them

@@ -8,19 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import botocore.session
 import fsspec
 import h5py
 import numpy as np
 import pytest
 import tifffile
-from moto.server import ThreadedMotoServer
 
 import refexplorer as rx
 from refexplorer.core.limits import VisitorLimits
 from refexplorer.hosts.page.openings import Openings
 from refexplorer.io.access import AccessPolicy
 from refexplorer.verbs.opening import open_guarded
+from tests.helpers.buckets import KEYS, s3_server
 from tests.helpers.commands import run
 from tests.helpers.servers import RangeServer, range_server
 
@@ -155,20 +154,11 @@ def test_by_fsspec(content: bytes) -> None:
 @pytest.fixture(scope="module")
 def bucket(content: bytes) -> Iterator[dict[str, Any]]:
     """Give the options for a server of S3 with two files in a bucket that is not public."""
-    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    endpoint = f"http://{host}:{port}"
-    keys = {"aws_access_key_id": "who", "aws_secret_access_key": "knows"}
-    client: Any = botocore.session.Session().create_client(
-        "s3", region_name="us-east-1", endpoint_url=endpoint, **keys
-    )
-    client.create_bucket(Bucket="bucket", ACL="private")
-    for name in ("d/a.nc", "d/b.nc"):
-        client.put_object(Bucket="bucket", Key=name, Body=content, ACL="private")
-    client.close()
-    yield {"s3": {"endpoint_url": endpoint, "key": "who", "secret": "knows"}}
-    server.stop()
+    with s3_server() as (endpoint, client):
+        client.create_bucket(Bucket="bucket", ACL="private")
+        for name in ("d/a.nc", "d/b.nc"):
+            client.put_object(Bucket="bucket", Key=name, Body=content, ACL="private")
+        yield {"s3": {"endpoint_url": endpoint, **KEYS}}
 
 
 def test_in_a_bucket(bucket: dict[str, Any], content: bytes) -> None:

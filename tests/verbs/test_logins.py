@@ -7,35 +7,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import botocore.session
 import pytest
-from moto.server import ThreadedMotoServer
 
 import refexplorer as rx
+from tests.helpers.buckets import KEYS, s3_server
 from tests.helpers.commands import run
 from tests.helpers.servers import RangeServer, range_server
 
 pytestmark = pytest.mark.server
-KEYS = {"key": "who", "secret": "knows"}
 REGION = "eu-west-1"
 
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
-    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
-    server.start()
-    url = "http://{}:{}".format(*server.get_host_and_port())
-    client: Any = botocore.session.Session().create_client(
-        "s3", region_name=REGION, endpoint_url=url,
-        aws_access_key_id=KEYS["key"], aws_secret_access_key=KEYS["secret"],
-    )  # fmt: skip
-    for bucket, acl in (("open-login", "public-read"), ("closed-login", "private")):
-        where = {"LocationConstraint": REGION}
-        client.create_bucket(Bucket=bucket, ACL=acl, CreateBucketConfiguration=where)
-        client.put_object(Bucket=bucket, Key="f.nc", Body=b"bytes", ACL=acl)
-    client.close()
-    yield url
-    server.stop()
+    with s3_server(REGION) as (url, client):
+        for bucket, acl in (("open-login", "public-read"), ("closed-login", "private")):
+            where = {"LocationConstraint": REGION}
+            client.create_bucket(Bucket=bucket, ACL=acl, CreateBucketConfiguration=where)
+            client.put_object(Bucket=bucket, Key="f.nc", Body=b"bytes", ACL=acl)
+        yield url
 
 
 @pytest.fixture

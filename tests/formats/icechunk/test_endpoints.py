@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import botocore.session
 import numpy as np
 import pytest
 import zarr
-from moto.server import ThreadedMotoServer
 
 import refexplorer as rx
+from tests.helpers.buckets import s3_server
 from tests.helpers.commands import run
 from tests.helpers.explorer import Host, ask
 from tests.helpers.newer_python import has_two
@@ -25,19 +24,10 @@ VALUES = np.arange(6, dtype="<i4")
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
-    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    url = f"http://{host}:{port}"
-    keys = {"aws_access_key_id": "who", "aws_secret_access_key": "knows"}
-    client: Any = botocore.session.Session().create_client(
-        "s3", region_name="us-east-1", endpoint_url=url, **keys
-    )
-    client.create_bucket(Bucket="misc", ACL="public-read")
-    client.put_object(Bucket="misc", Key="a/f.bin", Body=VALUES.tobytes(), ACL="public-read")
-    client.close()
-    yield url
-    server.stop()
+    with s3_server() as (url, client):
+        client.create_bucket(Bucket="misc", ACL="public-read")
+        client.put_object(Bucket="misc", Key="a/f.bin", Body=VALUES.tobytes(), ACL="public-read")
+        yield url
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from typing import Any
 import botocore.session
 import pytest
 import s3fs
-from moto.server import ThreadedMotoServer
 
 import refexplorer as rx
 from refexplorer import demo
@@ -24,6 +23,7 @@ from refexplorer.io.access import AccessPolicy, Options, parse
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.spec.references import Range, Url
+from tests.helpers.buckets import KEYS, s3_server
 from tests.helpers.commands import run
 from tests.helpers.servers import RangeServer
 from tests.helpers.sets import bytes_at
@@ -32,30 +32,17 @@ pytestmark = pytest.mark.server
 
 BODY = bytes(range(256)) * 8
 STORED = gzip.compress(BODY, mtime=0)
-KEYS = {"key": "who", "secret": "knows"}
 
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
-    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    url = f"http://{host}:{port}"
-    client: Any = botocore.session.Session().create_client(
-        "s3",
-        region_name="us-east-1",
-        endpoint_url=url,
-        aws_access_key_id=KEYS["key"],
-        aws_secret_access_key=KEYS["secret"],
-    )
-    for bucket, acl in (("open-bucket", "public-read"), ("closed-bucket", "private")):
-        client.create_bucket(Bucket=bucket, ACL=acl)
-        client.put_object(Bucket=bucket, Key="a/f.nc", Body=BODY, ACL=acl)
-    stored = {"Body": STORED, "ContentEncoding": "gzip", "ACL": "public-read"}
-    client.put_object(Bucket="open-bucket", Key="a/f.gz", **stored)
-    client.close()
-    yield url
-    server.stop()
+    with s3_server() as (url, client):
+        for bucket, acl in (("open-bucket", "public-read"), ("closed-bucket", "private")):
+            client.create_bucket(Bucket=bucket, ACL=acl)
+            client.put_object(Bucket=bucket, Key="a/f.nc", Body=BODY, ACL=acl)
+        stored = {"Body": STORED, "ContentEncoding": "gzip", "ACL": "public-read"}
+        client.put_object(Bucket="open-bucket", Key="a/f.gz", **stored)
+        yield url
 
 
 def targets(options: dict[str, Any], *allow: str) -> Targets:

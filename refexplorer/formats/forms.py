@@ -52,6 +52,7 @@ from refexplorer.formats.other_files import (
 )
 from refexplorer.formats.parquet.zipped import zipped_store
 from refexplorer.formats.source import (
+    DATA_FILE,
     DOCUMENTS,
     HEAD,
     JSON,
@@ -237,7 +238,7 @@ class DataFileForm(SourceForm):
     No chunk is read, only metadata; of GRIB each message, whose metadata are all over it.
     """
 
-    name = "data file"
+    name = DATA_FILE
     guarded = True
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:

@@ -513,7 +513,7 @@ class ReferenceSet(Mapping[str, Reference]):
 
         look = self._look_at_coordinates(read_coordinates, expect)
         opened, found = self._opened, self._internals.findings
-        return check(self.source.name, opened, found, self.diagnostics, look)
+        return check(self.source, opened, found, self.diagnostics, look)
 
     def _look_at_coordinates(
         self, read_coordinates: bool, expect: str | os.PathLike[str] | None
@@ -995,7 +995,7 @@ class ReferenceSet(Mapping[str, Reference]):
     @property
     def _base(self) -> str:
         """The start of the pointer of an explicit key."""
-        return {"V1": "/refs", "parquet": ZMETADATA}.get(self.source.form, "")
+        return ZMETADATA if self.source.form == "parquet" else self.source.key_base
 
     @cached_property
     def _code_context(self) -> CodeContext:

@@ -11,9 +11,15 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.core.text import counted, escape, masks_repr
-from refexplorer.formats.columns.arrow import text_column, text_scalar
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
-from refexplorer.formats.columns.references import RANGE, URL, Columns, UrlColumn
+from refexplorer.formats.columns.references import (
+    RANGE,
+    URL,
+    Columns,
+    UrlColumn,
+    text_column,
+    text_scalar,
+)
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.parquet.records import BadRecords
 from refexplorer.formats.parquet.store import ParquetStore

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from refexplorer.core.errors import InternalError, LimitError
-from refexplorer.formats.columns.arrow import flags_of, number_column
+from refexplorer.formats.columns.references import flags_of, number_column
 from refexplorer.formats.columns.table import Entries
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.columns.arrow import numbers_of, text_column
 from refexplorer.formats.columns.chunk_names import chunk_keys
-from refexplorer.formats.columns.references import Columns, joined_columns
+from refexplorer.formats.columns.references import Columns, joined_columns, numbers_of, text_column
 from refexplorer.formats.columns.table import Entries, Table, build_table
 from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.arrays import ArrayIndex

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.core.errors import LimitError
-from refexplorer.formats.columns.arrow import flags_of, numbers_of
+from refexplorer.formats.columns.references import flags_of, numbers_of
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.segments import Generated, generated_keys
 from refexplorer.spec.findings import Findings, pointer

@@ -15,17 +15,16 @@ import pyarrow.compute as pc
 
 from refexplorer.core.errors import PickledByFields
 from refexplorer.core.limits import MOST_BYTES
-from refexplorer.formats.columns.arrow import (
-    BLOCK,
-    WORD,
+from refexplorer.formats.columns.references import (
+    Columns,
+    ColumnsBuilder,
     distinct,
     flags_of,
     number_column,
     numbers_of,
-    spans_of,
     text_column,
 )
-from refexplorer.formats.columns.references import Columns, ColumnsBuilder
+from refexplorer.formats.columns.texts import BLOCK, WORD, spans_of
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Reason
 from refexplorer.spec.references import Base64, Inline, Reference

@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.files import refused
-from refexplorer.formats.columns.arrow import flags_of
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
 from refexplorer.formats.columns.references import (
     BASE64,
     INLINE,
     Columns,
     UrlColumn,
+    flags_of,
     joined_columns,
 )
 from refexplorer.formats.columns.table import Table

@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from refexplorer.core.errors import RefexplorerError, SourceError
 from refexplorer.core.files import plain
 from refexplorer.core.limits import Limits
-from refexplorer.formats.columns.arrow import text_column, text_scalar
 from refexplorer.formats.columns.references import (
     BASE64,
     INLINE,
@@ -31,6 +30,8 @@ from refexplorer.formats.columns.references import (
     members,
     placed,
     range_values,
+    text_column,
+    text_scalar,
 )
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.opened_set import BLOCK, OpenedSet, block_of, tables

@@ -23,7 +23,8 @@ from refexplorer.formats.columns.references import (
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.parquet.records import BadRecords
 from refexplorer.formats.parquet.store import ParquetStore
-from refexplorer.refset.opened_set import BLOCK, OpenedSet, block_of
+from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.refset.overriding import BLOCK, block_of
 from refexplorer.refset.parquet_segment import RecordPart, Records
 from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment
 from refexplorer.refset.targets import further_targets

@@ -23,10 +23,9 @@ from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe, r
 from refexplorer.io.decode.sizes import POINTER, is_bounded, region
 from refexplorer.io.decode.steps import VALUES, error_text, steps
 from refexplorer.readers.comparing import note_readers
-from refexplorer.refset.contents import Internals
 from refexplorer.refset.lint import lint
 from refexplorer.refset.lint_arrays import attributes_of
-from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.refset.opened_set import Internals, OpenedSet
 from refexplorer.spec.findings import Finding, Findings, pointer, suggest
 from refexplorer.spec.lint_metadata import lint_metadata_text, may_be_a_value
 from refexplorer.spec.references import Base64, Inline

@@ -37,8 +37,8 @@ from refexplorer.refset.moves import (
     find_renames,
     find_shifts,
 )
-from refexplorer.refset.opened_set import OpenedSet, number_of, table_of, tables
-from refexplorer.refset.overriding import is_within, may_generate
+from refexplorer.refset.opened_set import OpenedSet, number_of
+from refexplorer.refset.overriding import is_within, may_generate, table_of, tables
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.gen.dimensions import Dimension, values_at

@@ -83,6 +83,7 @@ LARGEST = 2**63 - 1
 _TOO_LARGE = 2**64
 WHOLE = -1
 """The length in these columns of what refers to a whole file."""
+_SUSPECT = r"[{\r\n]"
 Texts: TypeAlias = "pa.Array | Sequence[str]"
 Numbers: TypeAlias = "np.ndarray | Sequence[int]"
 
@@ -113,6 +114,25 @@ class Entries:
             else:
                 found[key] = [urls[code]] if length == WHOLE else [urls[code], offset, length]
         return found
+
+    def as_written(self, has_templates: bool) -> Iterator[tuple[str, object, int]]:
+        """Yield the values, and with templates each URL that may have one, and its first key."""
+        for row, value in self.values.items():
+            yield self.keys[row].as_py(), value, 1
+        if not has_templates:
+            return
+        suspects = flags_of(pc.match_substring_regex(self.urls, _SUSPECT))
+        if not suspects.any():
+            return
+        firsts = np.full(len(suspects) + 1, -1)
+        firsts[self.codes[::-1]] = np.arange(len(self.codes))[::-1]
+        counts = np.bincount(self.codes + 1)[1:]
+        chosen = np.flatnonzero(suspects & (firsts[:-1] >= 0))
+        chosen = chosen[np.argsort(firsts[chosen], kind="stable")]
+        keys = self.keys.take(number_column(firsts[chosen])).to_pylist()
+        urls = self.urls.take(number_column(chosen)).to_pylist()
+        for key, url, count in zip(keys, urls, counts[chosen].tolist(), strict=True):
+            yield key, [url], count
 
 
 class EntriesBuilder:

@@ -23,7 +23,7 @@ from refexplorer.spec.references import Url
 
 if TYPE_CHECKING:
     from refexplorer.io.access import Place
-    from refexplorer.refset.contents import SetLike
+    from refexplorer.refset.opened_set import SetLike
     from refexplorer.spec.findings import Finding
     from refexplorer.spec.references import Reference
 
@@ -268,10 +268,15 @@ def as_internal_error(what: str) -> Iterator[None]:
     except (NoReference, RefexplorerError, Stopped):
         raise
     except Exception as error:
-        cause = f"{type(error).__name__}: {error}"
-        raise InternalError(
-            f"Reading {what} failed inside refexplorer ({cause}); this is a bug, please report it."
-        ) from error
+        raise internal_error(what, error) from error
+
+
+def internal_error(what: str, error: Exception) -> InternalError:
+    """Return what is said of an error that only a bug can raise."""
+    cause = f"{type(error).__name__}: {error}"
+    return InternalError(
+        f"Reading {what} failed inside refexplorer ({cause}); this is a bug, please report it."
+    )
 
 
 class ReadTime:

@@ -30,7 +30,7 @@ from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.failures import NoReference, missing_or_failed
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.readings import ChunkState
-from refexplorer.refset.contents import SetLike
+from refexplorer.refset.opened_set import SetLike
 from refexplorer.spec.derivation import SHOWN, TraceStep
 from refexplorer.spec.references import Base64, Range, Reference, Url
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from refexplorer.io.fetch.many import Advance
     from refexplorer.io.fetch.targets import Targets
     from refexplorer.io.reading.trace_value import ValueOrigin
-    from refexplorer.refset.contents import SetLike
+    from refexplorer.refset.opened_set import SetLike
     from refexplorer.spec.references import Reference
     from refexplorer.spec.zarr_metadata import ArrayMeta
 

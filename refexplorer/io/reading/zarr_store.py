@@ -45,7 +45,7 @@ from refexplorer.io.reading.zarr_refusals import (
     sentence_of,
     undecodable,
 )
-from refexplorer.refset.contents import SetLike
+from refexplorer.refset.opened_set import SetLike
 from refexplorer.spec.references import Range, Reference
 from refexplorer.spec.zarr_metadata import is_metadata
 

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import counted, shorten
 from refexplorer.formats.columns.references import text_column
-from refexplorer.refset.contents import internals
 from refexplorer.refset.conventions import finer_levels
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.search import GLOB_MARKS, Matcher
 from refexplorer.refset.tree import Node
 from refexplorer.spec.codes import Severity

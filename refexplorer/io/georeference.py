@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.earth import INSTALL, is_installed
 from refexplorer.refset.conventions import AffineGrid, affine_grid, conventions_of, crs_of
-from refexplorer.refset.opened_set import internals
+from refexplorer.refset.opened_set import SetLike, internals
 
 if TYPE_CHECKING:
-    from refexplorer.refset.opened_set import SetLike
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
 DEGREES = "degrees of longitude and latitude"

@@ -17,15 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import FetchError, InternalError, LimitError, RefexplorerError
 from refexplorer.core.limits import is_out_of_memory
-from refexplorer.io.access import protocol_of, shown
+from refexplorer.io.access import Place, protocol_of, shown
 from refexplorer.io.fetch.background import Stopped
-from refexplorer.spec.references import Url
+from refexplorer.spec.references import Reference, Url
 
 if TYPE_CHECKING:
-    from refexplorer.io.access import Place
     from refexplorer.refset.opened_set import SetLike
     from refexplorer.spec.findings import Finding
-    from refexplorer.spec.references import Reference
 
 _PACKAGES = {
     "s3": "s3fs",

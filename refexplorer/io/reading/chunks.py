@@ -27,8 +27,6 @@ from refexplorer.refset.opened_set import SetLike, internals
 from refexplorer.spec.references import Base64, Inline, Reference
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
 

@@ -29,7 +29,7 @@ from refexplorer.readers.features import (
 )
 from refexplorer.readers.running import ICECHUNK, RUN, NotRunError, sample_of, verdict_of
 from refexplorer.readers.verdicts import Basis, Dialects, Outcome, Verdict, VerdictReason
-from refexplorer.refset.contents import Contents
+from refexplorer.refset.opened_set import Contents
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, Findings, pointer
 

@@ -20,8 +20,8 @@ from refexplorer.formats.parquet.store import read_store
 from refexplorer.formats.source import DOCUMENTS, OpeningTerms, Source, cause, of_file
 from refexplorer.readers.comparing import dialects_of
 from refexplorer.readers.verdicts import Dialects
-from refexplorer.refset.contents import Contents, internals, written_forms
-from refexplorer.refset.opened_set import open_document, open_store
+from refexplorer.refset.opened_set import Contents, internals, open_document, open_store
+from refexplorer.spec.document import Forms, written_forms
 from refexplorer.spec.findings import Finding, Findings
 from refexplorer.spec.references import V0Value
 from refexplorer.verbs.joining import join_sets
@@ -215,7 +215,13 @@ def set_of(
     named = replace(read, form=form, entries=None)
     opened = open_document(document, entries)
     note_beyond(read, findings)
-    forms = written_forms(document, entries) if read.is_document else {}
+    forms: Forms = {}
+    if read.is_document:
+        has_templates = document.version == 1
+        written = (
+            entries.as_written(has_templates) if entries is not None else document.as_written()
+        )
+        forms = written_forms(document, written)
     contents = Contents(opened, findings, document.templates, forms=forms)
     return ReferenceSet(named, contents, limits, storage_options)
 

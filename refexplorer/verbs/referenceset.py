@@ -20,8 +20,8 @@ from refexplorer.formats.parquet.store import RECORD_SIZE
 from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.refset.arrays import arrays_of
 from refexplorer.refset.chunk_grid import ChunkReferences
-from refexplorer.refset.contents import Contents, Internals
-from refexplorer.refset.opened_set import number_of, numbers_from, tables
+from refexplorer.refset.opened_set import Contents, Internals, number_of, numbers_from
+from refexplorer.refset.overriding import tables
 from refexplorer.refset.search import find_keys
 from refexplorer.refset.summary import Summary, derive, summarize
 from refexplorer.refset.target_layout import TargetLayout, TargetSummary

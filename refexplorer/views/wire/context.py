@@ -15,7 +15,7 @@ from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import shorten
 from refexplorer.io.decode.sizes import Index
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.findings import in_order
 from refexplorer.spec.references import folders_above

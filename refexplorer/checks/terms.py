@@ -165,7 +165,7 @@ class ReadTerms:
         """Return them with what a source knows of itself."""
         return replace(
             self,
-            base="/refs" if source.form == "V1" else "",
+            base=source.key_base,
             recorded=source.recorded() if source.recorded else {},
             unlisted=source.unlisted,
             left_out=source.left_out,

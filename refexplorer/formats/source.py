@@ -175,6 +175,11 @@ class Source:
         """JSON pointer to the set inside the text."""
         return "" if self.part is None else f"/{self.part}"
 
+    @property
+    def key_base(self) -> str:
+        """JSON pointer to the explicit keys inside the set."""
+        return "/refs" if self.form == "V1" else ""
+
 
 def _is_heavy(value: Mapping[str, Any] | None) -> bool:
     """Say whether a parsed document is too large to travel, or holds what cannot."""

@@ -991,7 +991,7 @@ class ReferenceSet(Mapping[str, Reference]):
     @property
     def _base(self) -> str:
         """The start of the pointer of an explicit key."""
-        return {"V1": "/refs", "parquet": ZMETADATA}.get(self.source.form, "")
+        return ZMETADATA if self.source.form == "parquet" else self.source.key_base
 
     @cached_property
     def _code_context(self) -> CodeContext:

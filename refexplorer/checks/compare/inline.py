@@ -18,7 +18,7 @@ from refexplorer.formats.columns.references import BASE64, INLINE
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
 from refexplorer.io.decode.codecs import missing_codec
 from refexplorer.io.decode.sizes import region
-from refexplorer.io.decode.steps import error_text, steps
+from refexplorer.io.decode.steps import decoded, error_text
 from refexplorer.spec.references import Base64, Inline
 
 INLINE_ELEMENTS = 2**21
@@ -75,11 +75,9 @@ class InlineValues:
             known = np.zeros(meta.grid, np.bool_)
             self.arrays[path] = InlineArray(np.zeros(meta.shape, kind), known, is_lent)
         index = meta.index_at(number)
-        values: Any = held_by if isinstance(held_by, bytes) else held_by.data
+        data = held_by if isinstance(held_by, bytes) else held_by.data
         try:
-            for step in steps(meta.chunk_array(index), self.limits):
-                values = step.run(values)
-            values = np.asarray(values).reshape(meta.chunk_shape(index))
+            values = decoded(meta.chunk_array(index), data, self.limits)
         except LimitError as error:
             self._leave(path, f"{meta.chunk_key(index)} is not decoded: {error_text(error)}")
             return

@@ -52,8 +52,7 @@ class RepairContext:
         location = refs.source.location
         if source.location is not None and location != source.location:
             terms = replace(terms, allow=(*terms.allow, source.location))
-        base = "/refs" if refs.source.form == "V1" else ""
-        return replace(terms.of(source), location=location, base=base, recorded={})
+        return replace(terms.of(source), location=location, base=refs.source.key_base, recorded={})
 
     def verify(self, refs: ReferenceSet, watch: AuditWatch) -> Report:
         """Verify one of them."""

@@ -226,8 +226,8 @@ _AXES: WeakKeyDictionary[ReferenceSet, AxesLook] = WeakKeyDictionary()
 def held_axes(refs: ReferenceSet) -> AxesLook:
     """Return what is known of the coordinates that the set holds; no file is opened."""
     if refs not in _AXES:
-        base = "/refs" if refs.source.form == "V1" else ""
-        _AXES[refs] = look_at_coordinates(internals(refs).opened, refs.limits, base, None)
+        base, opened = refs.source.key_base, internals(refs).opened
+        _AXES[refs] = look_at_coordinates(opened, refs.limits, base, None)
     return _AXES[refs]
 
 

@@ -513,7 +513,7 @@ class ReferenceSet(Mapping[str, Reference]):
 
         look = self._look_at_coordinates(read_coordinates, expect)
         opened, found = self._opened, self._internals.findings
-        return check(self.source.name, opened, found, self.diagnostics, look)
+        return check(self.source, opened, found, self.diagnostics, look)
 
     def _look_at_coordinates(
         self, read_coordinates: bool, expect: str | os.PathLike[str] | None
@@ -524,12 +524,16 @@ class ReferenceSet(Mapping[str, Reference]):
             files_fitting,
             plain_path,
         )
+        from refexplorer.checks.expected_values import value_range
         from refexplorer.checks.look.coordinates import Expected, look_at_coordinates
 
         location, terms = self.source.location, self._reading
         facts = partial(
             CheckedFacts,
             missing=lambda path: self.summary(path).missing or 0,
+            values_of=lambda path: value_range(
+                self, path, self._targets, has_files=read_coordinates
+            ),
             targets=lambda: (plain_path(each.url, location) for each in self.targets() if each.url),
             listing=lambda pattern: files_fitting(pattern, location, self.storage_options),
         )

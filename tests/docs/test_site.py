@@ -26,7 +26,7 @@ from tests.ui.screenshots import SHOWN_IN_GALLERY
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [path for room in ("howto", "explanation") for path in sorted((DOCS / room).glob("*.md"))]
-PAGES.append(DOCS / "index.md")
+PAGES += [DOCS / "index.md", DOCS / "installation.md"]
 NEEDED = ("sphinx", "myst_nb", "pydata_sphinx_theme")
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 PROPER = "the site was not built, since {} is missing: pip install -e '.[docs]'"

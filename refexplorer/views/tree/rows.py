@@ -248,7 +248,11 @@ class VisibleTree:
 
     def toggle(self, path: str, is_open: bool) -> int:
         """Open or close a folder and return the number of its row."""
-        if path and self.listing.place(path)[0] not in self._levels:
+        try:
+            folder = self.listing.place(path)[0] if path else ""
+        except KeyError:  # the row is of what was listed before
+            return -1
+        if folder not in self._levels:
             self.reveal(path)
         if is_open:
             self._open(path)

@@ -226,7 +226,7 @@ _AXES: WeakKeyDictionary[ReferenceSet, AxesLook] = WeakKeyDictionary()
 def held_axes(refs: ReferenceSet) -> AxesLook:
     """Return what is known of the coordinates that the set holds; no file is opened."""
     if refs not in _AXES:
-        base, opened = refs.source.key_base, internals(refs).opened
+        opened, base = internals(refs).opened, refs.source.key_base
         _AXES[refs] = look_at_coordinates(opened, refs.limits, base, None)
     return _AXES[refs]
 

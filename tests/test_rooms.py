@@ -45,7 +45,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"explorer"},
         {"saved"},
     ),
-    "hosts": ({"saved_page"}, {"notebook"}, {"page"}, {"schema"}, {"cli"}),
+    "hosts": ({"saved_page"}, {"notebook"}, {"page", "xarray"}, {"schema"}, {"cli"}),
 }
 """By package, what is in it from left to right: a module imports what stands left of its own room.
 

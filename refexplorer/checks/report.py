@@ -328,6 +328,8 @@ class Report:
     def _sentences(self) -> Iterator[str]:
         counts = self.counts
         yield coverage_text(self.ledger, self.terms)
+        if self.has_errors and self.unknowns:  # else the headline has them
+            yield f"Not known: {', '.join(self.unknowns)}."
         if counts.forms:
             forms = ", ".join(f"{n:,} {form}" for form, n in counts.forms.items())
             yield f"Formats of the files: {forms}."

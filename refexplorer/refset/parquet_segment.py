@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.core.errors import PickledByFields
-from refexplorer.formats.columns.arrow import number_column
 from refexplorer.formats.columns.chunk_names import chunk_keys
 from refexplorer.formats.columns.references import (
     BASE64,
@@ -23,6 +22,7 @@ from refexplorer.formats.columns.references import (
     Columns,
     UrlColumn,
     joined_columns,
+    number_column,
 )
 from refexplorer.formats.parquet.records import BadRecords, Footer, RecordColumns
 from refexplorer.formats.parquet.store import ParquetStore, number_of_key

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from refexplorer.core.errors import SourceError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted, escape
-from refexplorer.formats.columns.arrow import number_column, numbers_of, text_column
+from refexplorer.formats.columns.references import number_column, numbers_of, text_column
 from refexplorer.formats.columns.table import LARGEST
 from refexplorer.formats.icechunk.columns import (
     VIRTUAL,

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.core.limits import MOST_BYTES, Limits
-from refexplorer.formats.columns.arrow import flags_of, numbers_of
+from refexplorer.formats.columns.references import flags_of, numbers_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

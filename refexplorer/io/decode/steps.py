@@ -8,12 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from refexplorer.core.errors import DecodeError, RefexplorerError
-from refexplorer.core.limits import is_out_of_memory, memory_message
+from refexplorer.core.limits import Limits, is_out_of_memory, memory_message
 from refexplorer.core.text import counted, size_text
 from refexplorer.io.decode.codecs import is_installed, missing
 from refexplorer.io.decode.sizes import (
@@ -28,10 +28,6 @@ from refexplorer.io.decode.sizes import (
     recompressed,
 )
 from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, read_array
-
-if TYPE_CHECKING:
-    from refexplorer.core.limits import Limits
-    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _TO_ARRAY = frozenset({"bytes", "endian"})
 VALUES = "values"

@@ -16,19 +16,17 @@ import zarr
 from refexplorer.core.errors import AccessError, DecodeError, RefexplorerError
 from refexplorer.io.decode.sizes import Index, check_size, is_bounded, region
 from refexplorer.io.decode.steps import VALUES, Step, steps
-from refexplorer.io.fetch.background import POLL
-from refexplorer.io.fetch.failures import NoReference, as_internal_error, missing_or_failed
+from refexplorer.io.fetch.background import POLL, Stopped
+from refexplorer.io.fetch.failures import NoReference, internal_error, missing_or_failed
 from refexplorer.io.fetch.many import Advance, FetchProgress, fetch_many
 from refexplorer.io.fetch.targets import Targets, inline_bytes, reference_of
 from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.zarr_refusals import check_array, sentence_of, undecodable
 from refexplorer.io.reading.zarr_store import ReferenceStore
-from refexplorer.refset.contents import SetLike, internals
+from refexplorer.refset.opened_set import SetLike, internals
 from refexplorer.spec.references import Base64, Inline, Reference
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
 
@@ -223,12 +221,15 @@ def read_chunks(
     for index in indices:
         key = decoder.array.chunk_key(index)
         try:
-            with as_internal_error(key):
-                wanted[key] = index, reference_of(decoder.refs, key)
+            wanted[key] = index, reference_of(decoder.refs, key)
         except NoReference:
             yield _filled(decoder, index)
         except RefexplorerError as error:
             yield failed(index, error)
+        except Stopped:
+            raise
+        except Exception as error:  # else a bug passes for a chunk that is not there
+            yield failed(index, internal_error(key, error))
     if wanted:
         yield from _ChunkStream(decoder, wanted, advance).readings()
 

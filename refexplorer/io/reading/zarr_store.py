@@ -45,16 +45,15 @@ from refexplorer.io.reading.zarr_refusals import (
     sentence_of,
     undecodable,
 )
-from refexplorer.refset.contents import SetLike
+from refexplorer.refset.opened_set import SetLike
 from refexplorer.spec.references import Range, Reference
-from refexplorer.spec.zarr_metadata import is_metadata
+from refexplorer.spec.zarr_metadata import ArrayMeta, is_metadata
 
 if TYPE_CHECKING:
     from zarr.abc.codec import CodecPipeline
     from zarr.core.buffer import Buffer, BufferPrototype
     from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
 
-    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 AHEAD_BYTES = 2**24
 """Encoded bytes of a window that is read ahead; two windows may be on their way."""

@@ -35,11 +35,10 @@ from refexplorer.io.decode.sizes import region
 from refexplorer.io.decode.steps import ABSENT, ShardCodec, shard_layout, steps
 from refexplorer.io.fetch.failures import TransientError
 from refexplorer.io.sources.target_file import TargetFile
-from refexplorer.spec.zarr_metadata import BadMetadata, read_array
+from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, read_array
 
 if TYPE_CHECKING:
     from refexplorer.io.fetch.targets import Targets
-    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 INNER = "/inner"
 METADATA_BYTES = 2**24  # of a metadata document on the web; it is read whole

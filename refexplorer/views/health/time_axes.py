@@ -19,7 +19,7 @@ from refexplorer.io.decode.sizes import region
 from refexplorer.io.decode.steps import error_text, steps
 from refexplorer.io.reading.cf import decode_as_xarray
 from refexplorer.io.reading.readings import ChunkState
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.references import Base64, Inline, folders_above
 from refexplorer.views.preview.values import cache_of
 

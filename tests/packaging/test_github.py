@@ -92,6 +92,6 @@ def test_a_wrong_set_is_reported_with_its_page() -> None:
 def test_the_placeholder_of_the_owner_is_in_one_place() -> None:
     owner = re.findall(r"github\.com/([\w-]+)/", PROJECT["urls"]["Source"])[0]
     assert all(owner in url for url in PROJECT["urls"].values())
-    others = ["README.md", "SECURITY.md", "CITATION.cff", "CONTRIBUTING.md", "conda/recipe.yaml"]
+    others = ["README.md", "SECURITY.md", "CITATION.cff", "conda/recipe.yaml"]
     others += [str(path.relative_to(ROOT)) for path in GITHUB.rglob("*.*") if path.is_file()]
     assert not [name for name in others if "OWNER" in (ROOT / name).read_text(encoding="utf-8")]

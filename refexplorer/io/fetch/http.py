@@ -18,14 +18,7 @@ from fsspec.asyn import get_loop
 from yarl import URL
 
 from refexplorer.core.errors import AccessError, FetchError, RefexplorerError
-from refexplorer.io.access import (
-    AccessPolicy,
-    Options,
-    Place,
-    default_port,
-    protocol_of,
-    shown,
-)
+from refexplorer.io.access import AccessPolicy, Options, Place, default_port, protocol_of, shown
 from refexplorer.io.fetch.answers import (
     HEAD,
     SELF_DESCRIBING,

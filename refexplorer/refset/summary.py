@@ -17,12 +17,7 @@ from refexplorer.refset.chunk_grid import StateCounts, chunk_counts
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import Records, Tally
 from refexplorer.refset.segments import Generated, Segment, columns_of
-from refexplorer.spec.derivation import (
-    TraceStep,
-    derive_entry,
-    derive_generated,
-    derive_record,
-)
+from refexplorer.spec.derivation import TraceStep, derive_entry, derive_generated, derive_record
 from refexplorer.spec.findings import parts_of, pointer
 from refexplorer.spec.references import Kind, NodeType
 from refexplorer.spec.templates.template import Template

@@ -18,7 +18,7 @@ from refexplorer.io.reading.cf import decode_as_xarray, decode_plainly
 from refexplorer.io.reading.chunks import ArrayDecoder, read_chunks
 from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.refset.chunk_grid import ChunkReferences
-from refexplorer.refset.contents import SetLike, internals
+from refexplorer.refset.opened_set import SetLike, internals
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.spec.zarr_metadata import ArrayMeta
 

@@ -209,6 +209,14 @@ def test_import_loads_nothing_heavy() -> None:
     assert not HEAVY & set(run.stdout.split())
 
 
+def test_the_engine_of_checks_loads_nothing_heavy() -> None:
+    """Zarr or pandas would take longer than a check of a small set; what decodes loads Zarr."""
+    code = "import sys; import refexplorer.checks.engine; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert not HEAVY & set(run.stdout.split())
+
+
 def test_import_costs_little_beside_the_start_of_python() -> None:
     """Processor time, the least of some runs: numpy alone would take seven times as much."""
     resource = pytest.importorskip("resource")  # which Windows has not

@@ -15,7 +15,6 @@ from refexplorer.core.text import counted, escape
 from refexplorer.io.decode.sizes import region
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.cf import decode_as_xarray, decode_plainly
-from refexplorer.io.reading.chunks import ArrayDecoder, read_chunks
 from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.refset.chunk_grid import ChunkReferences
 from refexplorer.refset.opened_set import SetLike, internals
@@ -73,6 +72,8 @@ def value_range(
     refs: SetLike, path: str, targets: Targets, *, has_files: bool = True
 ) -> ValueRange:
     """Read the chunks of an array that may be read, those in files only if `has_files`."""
+    from refexplorer.io.reading.chunks import ArrayDecoder, read_chunks  # which load Zarr
+
     array = refs.array(path)
     found = ValueRange(prod(array.shape))
     if not _is_number(array):

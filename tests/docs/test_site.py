@@ -62,6 +62,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     root = tmp_path_factory.mktemp("site")
     for name in ("docs", "notebooks"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("_build", "made"))
+    shutil.copy(ROOT / "pyproject.toml", root)
     built = root / "html"
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -111,6 +112,16 @@ def test_the_site_asks_no_other_host_and_its_links_lead_somewhere(site: Path) ->
         where for page in pages.values() for where in page.fetched if urlsplit(where).netloc
     ]
     assert not lost_links(site)
+
+
+@pytest.mark.server
+def test_every_page_has_its_version_and_leads_to_the_file_to_edit(site: Path) -> None:
+    for path, page in read_pages(site).items():
+        if path.stem in ("genindex", "search", "py-modindex") or "static" in path.parts:
+            continue
+        assert f"refexplorer {rx.__version__}" in path.read_text(encoding="utf-8")
+        (edited,) = {link.partition("/edit/main/")[2] for link in page.links if "/edit/" in link}
+        assert (ROOT / edited).is_file()
 
 
 @pytest.mark.server

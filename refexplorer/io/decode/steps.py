@@ -356,6 +356,13 @@ def steps(array: ArrayMeta, limits: Limits) -> list[Step]:
     ]
 
 
+def decoded(array: ArrayMeta, data: Any, limits: Limits) -> np.ndarray:
+    """Return the values of a chunk; raises what the codecs raise, `LimitError` for too many."""
+    for step in steps(array, limits):
+        data = step.run(data)
+    return np.asarray(data).reshape(array.chunks)
+
+
 def error_text(error: Exception) -> str:
     """Say an error of a codec in one sentence."""
     text = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else ""

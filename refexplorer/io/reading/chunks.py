@@ -47,7 +47,7 @@ class ArrayDecoder:
         self.refs = refs
         self.array = array
         self.targets = targets
-        self._given = _GivenBytes(targets, refs)
+        self._given: dict[str, bytes] = {}
         self._metadata = _metadata_of(array)
         self._steps = [] if self._metadata is None else self._own_steps(array)
         if not self._steps:  # Zarr says what is wrong with an array before chunks are fetched
@@ -84,11 +84,11 @@ class ArrayDecoder:
             except Exception:  # Zarr meets the same, and says it
                 pass
         key = self.array.chunk_key(index)
-        self._given.held[key] = data
+        self._given[key] = data
         try:
             return self._by_zarr(index)
         finally:
-            self._given.held.pop(key, None)
+            self._given.pop(key, None)
 
     def fill(self, index: Index) -> ArrayValues:
         """Return the values of a chunk that the set has no reference for."""
@@ -106,7 +106,7 @@ class ArrayDecoder:
     @cached_property
     def _opened(self) -> zarr.Array[Any]:
         """The array as Zarr opens it, which takes longer than many chunks."""
-        return _open(ReferenceStore(self.refs, self._given), self.array)
+        return _open(ReferenceStore(self.refs, self.targets, self._given), self.array)
 
     def _by_zarr(self, index: Index) -> ArrayValues:
         try:
@@ -130,24 +130,6 @@ class ArrayDecoder:
             return []
         is_known = all(each.stage.name == VALUES or is_bounded(each.stage.name) for each in found)
         return found if is_known else []
-
-
-class _GivenBytes(Targets):
-    """Gives the bytes that are here, and asks for all else."""
-
-    def __init__(self, targets: Targets, refs: SetLike) -> None:
-        super().__init__(targets.policy, None, refs.limits)
-        self._targets = targets
-        self.held: dict[str, bytes] = {}
-
-    def fetch(
-        self, key: str, reference: Reference, start: int = 0, end: int | None = None
-    ) -> bytes:
-        """Return bytes that are here; read those that are not."""
-        data = self.held.get(key)
-        if data is None:
-            return self._targets.fetch(key, reference, start, end)
-        return data[start:end]
 
 
 def _metadata_of(array: ArrayMeta) -> Any:

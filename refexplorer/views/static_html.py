@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 
 from refexplorer.core.text import counted, escape, moment_text, number_text, shown
+from refexplorer.refset.summary import facts_text
 from refexplorer.verbs.display import (
-    facts_text,
     notes_html,
     picture_html,
     references_html,

@@ -293,6 +293,7 @@ def test_the_order_of_times(tmp_path: Path, start: int, expected: set[str]) -> N
     files = write_files(tmp_path, {1: {"start": start}})
     found = verified(_forced(files[:2]), tmp_path)
     assert codes(found) == {(code, "time") for code in expected}
+    assert found.good is ("axis-duplicate" not in expected)
     for mine in found.findings:
         is_error = mine.code == "axis-duplicate"
         assert mine.severity is (Severity.ERROR if is_error else Severity.WARNING)

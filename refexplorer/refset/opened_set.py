@@ -78,6 +78,16 @@ class OpenedSet:
         """How many keys there are."""
         return sum(part.count for part in self.parts)
 
+    @property
+    def bound(self) -> int:
+        """No fewer than `count`, and known without reading anything."""
+        return sum(part.bound for part in self.parts)
+
+    @property
+    def stored(self) -> int:
+        """How many references are stored one by one, at most; nothing is read to know it."""
+        return sum(part.bound for part in self.parts if not isinstance(part, Generated))
+
     def columns(self) -> Iterator[tuple[Segment, Columns]]:
         """Yield the segments that hold their references in columns; record files are read."""
         yield self.table, self.table.columns

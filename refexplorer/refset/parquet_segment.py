@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.core.errors import PickledByFields
+from refexplorer.core.threads import made_ahead
 from refexplorer.formats.columns.chunk_names import chunk_keys
 from refexplorer.formats.columns.references import (
     BASE64,
     INLINE,
+    KINDS,
     RANGE,
     URL,
     Columns,
@@ -24,7 +27,7 @@ from refexplorer.formats.columns.references import (
     joined_columns,
     number_column,
 )
-from refexplorer.formats.parquet.records import BadRecords, Footer, RecordColumns
+from refexplorer.formats.parquet.records import BadRecords, Footer, RecordColumns, RecordCounts
 from refexplorer.formats.parquet.store import ParquetStore, number_of_key
 from refexplorer.formats.source import ZMETADATA
 from refexplorer.spec.findings import Finding, Findings, Reason
@@ -142,6 +145,32 @@ class FilledRows:
         return position if position < self.count and self.row_at(position) == row else None
 
 
+class Tally(NamedTuple):
+    """What references come to."""
+
+    kinds: np.ndarray  # How many there are of each of `KINDS`, int64
+    bytes: int  # Of byte ranges and inline data
+    failed: int  # References that cannot be used
+
+    @property
+    def references(self) -> int:
+        """How many there are in all."""
+        return int(self.kinds.sum()) + self.failed
+
+    @classmethod
+    def of(cls, columns: Columns) -> Tally:
+        """Count references in columns."""
+        kinds = np.bincount(columns.kinds, minlength=FAILED + 1)
+        return cls(kinds[: len(KINDS)], columns.total(), int(kinds[FAILED]))
+
+    @classmethod
+    def of_counts(cls, found: RecordCounts) -> Tally:
+        """Take over what was counted in a record file."""
+        kinds = np.zeros(len(KINDS), np.int64)
+        kinds[RANGE], kinds[URL] = found.ranges, found.whole
+        return cls(kinds, found.bytes, 0)
+
+
 class RecordPart:
     """One record file: its footer, which rows hold a reference, then the references.
 
@@ -160,7 +189,13 @@ class RecordPart:
         self._file = store.open_records(self.name)
         self._findings = store.findings
         self.bad: BadRecords | None = None
+        self._tally: Tally | None = None
         self._bad_numbers: dict[str, np.ndarray] = {}
+
+    @property
+    def is_tallied(self) -> bool:
+        """Whether `tally` is known without reading."""
+        return self._tally is not None or self.is_read
 
     @property
     def is_read(self) -> bool:
@@ -189,7 +224,9 @@ class RecordPart:
     @cached_property
     def count(self) -> int:
         """How many rows hold a reference; columns are read where the footer does not tell."""
-        return self.held.count if self._known_count is None else self._known_count
+        if self._known_count is not None:
+            return self._known_count
+        return self.held.count if self._tally is None else self._tally.references
 
     @cached_property
     def held(self) -> FilledRows:
@@ -253,7 +290,7 @@ class RecordPart:
         try:
             read = self._file.columns()
             if len(read.codes) != self._footer.rows:
-                raise self._bad("it has changed since the set was opened")
+                raise self._changed()
             if "held" not in self.__dict__ and self._known_count is None:
                 self.held = self._inside(read.held)
             held = self.held
@@ -267,10 +304,43 @@ class RecordPart:
         """Whether each chunk that it has room for has a reference."""
         return self.count + len(self._overridden) >= min(self._rows, self._room)
 
-    @cached_property
+    @property
     def failed(self) -> int:
         """How many of the references failed."""
-        return int(np.count_nonzero(self.columns.kinds == FAILED))
+        return self.tally.failed
+
+    @property
+    def tally(self) -> Tally:
+        """What its references come to."""
+        if self._tally is not None and not self.is_read:
+            return self._tally
+        return self.tallied(self.counts())[0]
+
+    def tallied(self, counts: RecordCounts | None) -> tuple[Tally, UrlColumn]:
+        """Return what its references come to, and their targets; without counts all is read."""
+        if counts is not None and "count" in vars(self) and counts.references != self.count:
+            self._note(self._changed(), None)  # what is read now is not what was counted before
+        elif counts is not None and self._known_count in (None, counts.references):
+            self._tally, urls = Tally.of_counts(counts), UrlColumn(counts.urls)
+            return self._tally, urls
+        is_fresh, columns = not self.is_read, self.columns
+        tally = Tally.of(columns)
+        if is_fresh:
+            self.release()
+        self._tally = tally
+        return tally, columns.urls_used()
+
+    def counts(self) -> RecordCounts | None:
+        """Count references without reading all of them; None where that has to be done.
+
+        Nothing is noted, so any thread may call it.
+        """
+        if self.is_read or self._overridden.size or self.bad is not None:
+            return None
+        try:
+            return self._file.counts(self._rows)
+        except BadRecords:  # is noted when all is read
+            return None
 
     def usable(self, positions: np.ndarray) -> np.ndarray:
         """Return those of some positions where the reference did not fail."""
@@ -295,7 +365,7 @@ class RecordPart:
 
     def rejected_rows(self) -> np.ndarray:
         """Return the rows whose references cannot be used, ascending; all of a bad file."""
-        self.columns  # noqa: B018  reading tells
+        self.tally  # noqa: B018  reading tells
         if self.bad is not None:
             return np.arange(min(self._rows, self._room))
         return np.unique(np.concatenate([np.empty(0, np.int64), *self._bad_numbers.values()]))
@@ -305,6 +375,9 @@ class RecordPart:
         if self.__dict__.pop("columns", None) is not None:
             self._findings = Findings()
 
+    def _changed(self) -> BadRecords:
+        return self._bad("it has changed since the set was opened")
+
     def _bad(self, why: str) -> BadRecords:
         return BadRecords(
             "parquet-unreadable", f"The record file `{self.name}` cannot be read: {why}."
@@ -312,7 +385,7 @@ class RecordPart:
 
     def _note(self, bad: BadRecords, instead: _T) -> _T:
         if self.bad is None:
-            self.bad = bad
+            self.bad, self._tally = bad, None
             self._findings.add(bad.code, self.name, str(bad))
         return instead
 
@@ -390,14 +463,27 @@ class Records(PickledByFields):
 
     @property
     def size(self) -> int | None:
-        """Bytes of all references; None before the record files were read, and of whole files."""
-        if not self.is_read or any((part.columns.kinds == URL).any() for part in self.parts):
+        """Bytes of all references; None before they were counted, and of whole files."""
+        tallies = [part.tally for part in self.parts if part.is_tallied]
+        if len(tallies) < len(self.parts) or any(each.kinds[URL] for each in tallies):
             return None
-        return sum(part.columns.total() for part in self.parts)
+        return sum(each.bytes for each in tallies)
+
+    def tallied(self) -> Iterator[tuple[Tally, UrlColumn]]:
+        """Yield what the references of each record file come to, and their targets.
+
+        Few files are held at once.
+        """
+        if len(self.parts) == 1:
+            yield self.parts[0].tallied(self.parts[0].counts())
+            return
+        yield from map(RecordPart.tallied, self.parts, made_ahead(RecordPart.counts, self.parts))
 
     @property
     def present(self) -> int:
         """How many chunks have a reference that can be used; the record files are read."""
+        if not all(part.is_tallied for part in self.parts):
+            deque(self.tallied(), 0)
         return self.count - sum(part.failed for part in self.parts)
 
     def read(self) -> None:

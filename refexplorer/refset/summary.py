@@ -10,12 +10,12 @@ from functools import cached_property
 import numpy as np
 
 from refexplorer.core.limits import Limits
-from refexplorer.formats.columns.references import KINDS, Columns
+from refexplorer.formats.columns.references import KINDS, Columns, UrlColumn
 from refexplorer.formats.json.positions import find_in_stream, locate
 from refexplorer.formats.source import Source
 from refexplorer.refset.chunk_grid import StateCounts, chunk_counts
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.parquet_segment import Records
+from refexplorer.refset.parquet_segment import Records, Tally
 from refexplorer.refset.segments import Generated, Segment, columns_of
 from refexplorer.spec.derivation import TraceStep, derive_entry, derive_generated, derive_record
 from refexplorer.spec.findings import parts_of, pointer
@@ -181,6 +181,14 @@ class _Totals:
         else:
             self.urls.update(columns.urls.at(named))
 
+    def take(self, found: Tally, urls: UrlColumn) -> None:
+        """Count what was counted in a record file."""
+        for kind, count in zip(KINDS, found.kinds.tolist(), strict=True):
+            self.kinds[kind] += count
+        if self.bytes is not None:
+            self.bytes += found.bytes
+        self.urls.update(urls.at(np.arange(len(urls))))
+
 
 def summarize(opened: OpenedSet, path: str) -> Summary:
     """Count what is below a path."""
@@ -216,8 +224,8 @@ def _tally_segment(segment: Segment, tally: _Totals) -> None:
         _tally_by_shape(segment, tally)
         return
     if isinstance(segment, Records):
-        for part in segment.parts:
-            tally.add(part.columns, None)
+        for found, urls in segment.tallied():
+            tally.take(found, urls)
         return
     assert isinstance(segment, Generated)
     for run in segment.runs():

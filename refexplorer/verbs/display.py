@@ -16,7 +16,7 @@ import numpy as np
 
 from refexplorer.core.text import counted, escape, shown, size_text
 from refexplorer.formats.source import Source
-from refexplorer.refset.opened_set import SetLike
+from refexplorer.refset.opened_set import SetLike, internals
 from refexplorer.refset.summary import Summary
 from refexplorer.refset.tree import Node
 from refexplorer.spec.codes import Severity
@@ -27,8 +27,16 @@ if TYPE_CHECKING:
     from PIL import Image
 
 NAME_SHOWN = 120  # characters of a name: a file may hold any text
+_SOON = 2_000_000
+"""Stored references of a set whose diagnostics are looked for before it is shown."""
 TEXT_CHILDREN, TEXT_LEVELS = 20, 3
 """Of a tree as text."""
+
+
+def known_diagnostics(refs: SetLike) -> tuple[Finding, ...] | None:
+    """Return the diagnostics of a set; None where looking for them would hold up the first look."""
+    is_soon = "diagnostics" in vars(refs) or internals(refs).opened.stored <= _SOON
+    return refs.diagnostics if is_soon else None
 
 
 def summary_text(refs: SetLike) -> str:
@@ -38,8 +46,11 @@ def summary_text(refs: SetLike) -> str:
     lines += [f"  {kind:<6}  {n:>15,}" for kind in Kind if (n := summary.kinds.get(kind, 0))]
     if refs.source.left_out:
         lines.append(left_out_text(refs.source))
-    if refs.diagnostics:
-        lines.append(counted(len(refs.diagnostics), "note"))
+    found = known_diagnostics(refs)
+    if found is None:
+        lines.append("not checked for errors yet; `check` does that")
+    elif found:
+        lines.append(counted(len(found), "note"))
     return "\n".join(lines)
 
 

@@ -32,7 +32,7 @@ from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, placed
 from refexplorer.spec.references import Kind, Reference, V0Value
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.verbs.display import references_html, summary_text, tree_text
+from refexplorer.verbs.display import known_diagnostics, references_html, summary_text, tree_text
 
 if TYPE_CHECKING:
     import xarray
@@ -138,7 +138,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return f"{summary_text(self)}\n{tree_text(self, levels=1)}"
 
     def _repr_html_(self) -> str:
-        return references_html(self, self.diagnostics)
+        return references_html(self, known_diagnostics(self))
 
     def allowing(
         self, *places: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None

@@ -197,6 +197,12 @@ class Columns:
         """Return the sum of the lengths of some rows, or of all; whole files are not in it."""
         return exact_sum(self.lengths if rows is None else self.lengths[rows])
 
+    def urls_used(self) -> UrlColumn:
+        """Return the URLs that a row refers to."""
+        is_used = np.zeros(len(self.urls) + 1, np.bool_)
+        is_used[self.targets] = True  # -1, no target, is the last one
+        return UrlColumn(more=self.urls.at(np.flatnonzero(is_used[:-1])))
+
     def select(self, rows: np.ndarray | slice) -> Columns:
         """Return some rows, in the order given; those of a slice are not copied."""
         # numpy would widen narrow numbers of rows again for each column

@@ -239,7 +239,7 @@ def findings_of(refs: ReferenceSet) -> tuple[Finding, ...]:
 
 def known(refs: ReferenceSet) -> tuple[Finding, ...] | None:
     """Return the findings of a set, or None where making them would hold up the first look."""
-    is_known = refs.count <= SOON or "diagnostics" in vars(refs)
+    is_known = internals(refs).opened.bound <= SOON or "diagnostics" in vars(refs)
     return findings_of(refs) if is_known else None
 
 

@@ -28,9 +28,10 @@ from refexplorer.hosts.cli.program import (
     status_of,
 )
 from refexplorer.io.reading.readings import ChunkState
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.tree import Node
 from refexplorer.spec.zarr_metadata import type_name
-from refexplorer.verbs.display import beside_text, tree_text
+from refexplorer.verbs.display import beside_text, known_diagnostics, tree_text
 from refexplorer.verbs.opening import history
 from refexplorer.verbs.referenceset import ReferenceSet
 
@@ -241,7 +242,7 @@ def info(
         "missing": summary.missing,
         "rejected": summary.left_out,
         "left_out": len(refs.source.left_out),
-        "diagnostics": severities(refs),
+        "diagnostics": None if known_diagnostics(refs) is None else severities(refs),
     }
     repository = None if refs.source.repository is None else repository_facts(refs)
     fetched = refs.source.fetched
@@ -252,7 +253,7 @@ def info(
         output.write_json(facts | more, "arrays", _arrays(refs))
         return status_of(refs)
     size = "not known" if summary.bytes is None else f"{summary.bytes:,}{beside_text(summary)}"
-    listed = facts | {"bytes": size}
+    listed = facts | {"bytes": size, "diagnostics": facts["diagnostics"] or "not checked"}
     rows = [(name.replace("_", " "), _words(value)) for name, value in listed.items()]
     if fetched is not None:
         rows.append(("read to make it", fetched_text(fetched)))
@@ -330,11 +331,11 @@ def _level(refs: ReferenceSet, path: str, start: int, total: int) -> Iterator[No
 def _arrays(refs: ReferenceSet) -> Iterator[dict[str, Any]]:
     from refexplorer.io.decode.steps import shard_layout
 
-    for path in refs.arrays():
-        array, summary = refs.array(path), refs.summary(path)
+    states = internals(refs).array_states
+    for array, counts in zip(states.arrays, states.counts, strict=True):
         layout = shard_layout(array)
         yield {
-            "path": path,
+            "path": array.path,
             "shape": array.shape,
             "chunks": array.chunks
             if array.varying is None
@@ -346,8 +347,8 @@ def _arrays(refs: ReferenceSet) -> Iterator[dict[str, Any]]:
             "codecs": array.codecs,
             "dimensions": array.dimensions,
             "zarr_format": array.zarr_format,
-            "missing": summary.missing,
-            "left_out": summary.left_out,
+            "missing": counts.absent,
+            "left_out": counts.rejected,
         }
 
 

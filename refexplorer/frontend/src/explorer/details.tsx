@@ -6,12 +6,13 @@ import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Hello } from "../shared/wire.ts";
 import { Inspector } from "../key/inspector.tsx";
 import type { ExplorerSession } from "./session.ts";
+import { CostDetails } from "../advice/cost.tsx";
 import { WhyValue } from "../preview/why.tsx";
 import { SetDetails } from "./setdetails.tsx";
 import type { Pin } from "./state.ts";
 
 export function Details({ session, hello }: { session: ExplorerSession; hello: Hello }) {
-  const { selection, aboutSet } = useStore(session);
+  const { selection, aboutSet, look } = useStore(session);
   const isOfSet = aboutSet || selection === "";
   return (
     <aside class="details" aria-label="Details">
@@ -46,6 +47,7 @@ export function Details({ session, hello }: { session: ExplorerSession; hello: H
         </button>
       </header>
       <div class="pane" key={isOfSet ? "" : "key"} role="region" aria-label={isOfSet ? "The set" : "Key"} tabIndex={0}>
+        {look === "cost" && <CostDetails session={session} />}
         {isOfSet ? <SetDetails session={session} hello={hello} /> : <Key session={session} />}
       </div>
     </aside>

@@ -274,6 +274,11 @@ export class ExplorerSession extends Views<ExplorerState> {
     return this.parts.filter((each) => each.look);
   }
 
+  /** What the switch over the picture offers. */
+  get switched(): PartRecord[] {
+    return this.looks.filter(({ under }) => under === null);
+  }
+
   /** The name of a look, if there is one of that name, or of the first. */
   lookNamed(name: string): string {
     return this.looks.some((each) => each.name === name) ? name : START.look;

@@ -16,8 +16,8 @@ from refexplorer.core.limits import INT64_MAX
 from refexplorer.formats.columns.arrow import text_column
 from refexplorer.formats.columns.chunk_names import MOST_DIMENSIONS, chunk_indices, run_of
 from refexplorer.formats.columns.references import KINDS, RANGE, URL, Columns, build_columns
+from refexplorer.refset.numbered_segment import Loaded, Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.parquet_segment import Loaded, Records
 from refexplorer.refset.segments import (
     EVALUATED_KEYS,
     Generated,

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from refexplorer.core.errors import InternalError, LimitError
 from refexplorer.formats.columns.arrow import flags_of, number_column
 from refexplorer.formats.columns.table import Entries
+from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.refset.summary import ArrayStates, array_states
 from refexplorer.refset.targets import TargetIndex, example_urls

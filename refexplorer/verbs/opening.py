@@ -21,6 +21,7 @@ from refexplorer.formats.source import DOCUMENTS, OpeningTerms, Source, cause, o
 from refexplorer.readers.comparing import dialects_of
 from refexplorer.readers.verdicts import Dialects
 from refexplorer.refset.contents import Contents, internals, written_forms
+from refexplorer.refset.manifest_segment import with_manifests
 from refexplorer.refset.opened_set import open_document, open_store
 from refexplorer.spec.findings import Finding, Findings
 from refexplorer.spec.references import V0Value
@@ -212,8 +213,10 @@ def set_of(
     long = read_long(read, templates, limits, findings, progress)
     document, entries = long or (read_whole(read, templates, limits, findings)[1], None)
     form = DOCUMENTS[document.version] if read.is_document else read.form
-    named = replace(read, form=form, entries=None)
+    named = replace(read, form=form, entries=None, manifests=None)
     opened = open_document(document, entries)
+    if read.manifests is not None:
+        opened = with_manifests(opened, read.manifests)
     note_beyond(read, findings)
     forms = written_forms(document, entries) if read.is_document else {}
     contents = Contents(opened, findings, document.templates, forms=forms)

@@ -13,7 +13,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.refset.contents import internals
-from refexplorer.refset.parquet_segment import Records
+from refexplorer.refset.numbered_segment import Records
 
 ROWS = 4
 ARRAY = {

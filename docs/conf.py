@@ -9,8 +9,11 @@ from __future__ import annotations
 import inspect
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 from textwrap import indent
+from typing import Any
+from urllib.parse import urlsplit
 
 import refexplorer as rx
 from refexplorer import demo
@@ -32,15 +35,22 @@ extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_nb"]
 exclude_patterns = ["_build"]
 templates_path: list[str] = []
 html_theme = "pydata_sphinx_theme"
-html_title = "refexplorer"
+html_title = f"refexplorer {release}"  # on each page
 html_static_path = ["made/static"]
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_align": "left",
     "navbar_persistent": [],
     "navbar_end": ["search-button", "theme-switcher"],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": ["page-toc", "edit-this-page"],
+    "use_edit_page_button": True,
     "footer_end": [],
+}
+_PROJECT = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+_SOURCE = _PROJECT["urls"]["Source"]
+html_context = {
+    "edit_page_provider_name": "GitHub",
+    "edit_page_url_template": _SOURCE + "/edit/main/{{ made.get(file_name, 'docs/' + file_name) }}",
 }
 default_role = "py:obj"  # a name in a docstring leads to what it names
 autodoc_member_order = "bysource"
@@ -59,7 +69,7 @@ suppress_warnings = ["ref.python"]
 
 
 def _make() -> None:
-    """Bring to `made` what is written elsewhere."""
+    """Bring to `made` what is written elsewhere, and keep where each page can be edited."""
     shutil.rmtree(_MADE, ignore_errors=True)
     for name in ("notebooks", "reference", "api"):
         (_MADE / name).mkdir(parents=True)
@@ -116,4 +126,31 @@ def _page(title: str, names: list[str]) -> str:
     return "\n".join([*lines, "```", ""])
 
 
+def _edited() -> dict[str, str]:
+    """Return the file to edit for each page in `made`."""
+    notebooks = {path.name: f"notebooks/{path.name}" for path in (_MADE / "notebooks").iterdir()}
+    return {
+        **{f"made/notebooks/{name}": path for name, path in notebooks.items()},
+        **{
+            f"made/api/{path.name}": "refexplorer/__init__.pyi"
+            for path in (_MADE / "api").iterdir()
+        },
+        **{f"made/reference/{name}": "tests/docs/reference.py" for name in pages()},
+        "made/reference/CLI.md": "refexplorer/hosts/cli/examples.txt",
+        "made/reference/SPECIFICATION.md": "refexplorer/spec/rules.toml",
+        "made/reference/DIAGNOSTICS.md": "refexplorer/spec/codes.toml",
+    }
+
+
+def setup(app: Any) -> None:
+    """Let Sphinx put the owner of the repository into the pages, which `pyproject.toml` names."""
+    owner = urlsplit(_SOURCE).path.split("/")[1]
+
+    def fill(_app: Any, _name: str, text: list[str]) -> None:
+        text[0] = text[0].replace("OWNER", owner)
+
+    app.connect("source-read", fill)
+
+
 _make()
+html_context["made"] = _edited()

@@ -4,8 +4,13 @@ Names are loaded when they are first used, so that ``import refexplorer`` costs 
 They are listed once, in ``__init__.pyi``, which type checkers read, too.
 """
 
+import sys
+
 from lazy_loader import attach_stub
 
 __version__ = "0.1.0"
 
 __getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
+
+if "xarray" in sys.modules:  # else xarray does it when it opens its first dataset
+    import refexplorer.hosts.xarray  # noqa: F401

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 import refexplorer as rx
-from refexplorer.refset.contents import Internals
+from refexplorer.refset.opened_set import Internals
 from tests.helpers.sources import PACKAGE, modules
 
 

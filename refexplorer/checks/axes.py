@@ -214,6 +214,21 @@ class AxisValues:
         except Exception:  # cftime may not be there, and raises what it likes
             return None
 
+    def stamps(self) -> np.ndarray | None:
+        """Return times as microseconds since 1970, NaN where there are none; None without dates."""
+        found = np.full(len(self.values), np.nan)
+        if self._is_standard:
+            found[self.is_there] = (self.kept + self._epoch) * 1e6
+        elif (dates := self._dates(self.kept)) is None:
+            return None
+        else:
+            try:  # not every date of another calendar is one of this
+                known = np.array([each.isoformat() for each in dates], "datetime64[us]")
+            except ValueError:
+                return None
+            found[self.is_there] = known.astype(np.float64)
+        return found
+
     def text(self, value: float) -> str:
         """Return a value as people write it: dates in ISO 8601."""
         if not self.is_time:

@@ -170,9 +170,10 @@ def _kind_and_text(
     if terms.asks(CheckLook.TARGETS):
         return Claim.AUDITED, _audited_text(ledger, counts, terms)
     files = "only coordinates of its files were read" if terms.reads_coordinates else (
-        "its files were not opened"
+        "its chunks were not read" if terms.is_of_file else "its files were not opened"
     )  # fmt: skip
-    return Claim.CHECKED, f"no errors in the set itself; {files}"
+    what = "its references" if terms.is_of_file else "the set itself"
+    return Claim.CHECKED, f"no errors in {what}; {files}"
 
 
 def _files(excused: Excused, *states: FileState) -> str:
@@ -326,8 +327,11 @@ def coverage_text(ledger: Ledger, terms: CheckTerms) -> str:
     files, chunks = found["files"], found["chunks"]
     total = counted(chunks["total"], "chunk")
     if not terms.asks(CheckLook.TARGETS):
-        files = "Coordinates were read" if terms.reads_coordinates else "No file was opened"
-        return f"Looked at: the set itself, {total}. {files}."
+        files = "Coordinates were read" if terms.reads_coordinates else (
+            "No chunk was read" if terms.is_of_file else "No file was opened"
+        )  # fmt: skip
+        what = "the references made from the file" if terms.is_of_file else "the set itself"
+        return f"Looked at: {what}, {total}. {files}."
     verb = "Read" if terms.asks(CheckLook.FILES) else "Asked"
     parts = [f"{verb}: {files['read']:,} of {counted(files['total'], 'file')}."]
     if terms.asks(CheckLook.FILES):

@@ -31,7 +31,7 @@ import pyarrow.compute as pc
 
 from refexplorer.checks.sorting import SHARE_BITS, Interval, PlanSizes
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.formats.columns.arrow import text_column
+from refexplorer.formats.columns.references import text_column
 from refexplorer.io.fetch.background import POLL, Stopped
 from refexplorer.spec.zarr_metadata import ArrayMeta
 

@@ -11,14 +11,21 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.core.text import counted, escape, masks_repr
-from refexplorer.formats.columns.arrow import text_column, text_scalar
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
-from refexplorer.formats.columns.references import RANGE, URL, Columns, UrlColumn
+from refexplorer.formats.columns.references import (
+    RANGE,
+    URL,
+    Columns,
+    UrlColumn,
+    text_column,
+    text_scalar,
+)
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.parquet.records import BadRecords
 from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.numbered_segment import Loaded, Records
-from refexplorer.refset.opened_set import BLOCK, OpenedSet, block_of
+from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.refset.overriding import BLOCK, block_of
 from refexplorer.refset.parquet_segment import ParquetRecords, RecordPart
 from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment
 from refexplorer.refset.targets import further_targets

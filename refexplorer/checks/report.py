@@ -20,8 +20,7 @@ from refexplorer.checks.look.coordinates import AxesLook
 from refexplorer.checks.look.targets import RESULTS as REFERENCES
 from refexplorer.checks.look.targets import ROW_COLUMNS, target_table
 from refexplorer.checks.records import RESULTS
-from refexplorer.checks.report_html import ReportHtml, write_report
-from refexplorer.checks.report_timeline import of_rows, of_targets
+from refexplorer.checks.report_html import ReportHtml, of_rows, of_targets, write_report
 from refexplorer.checks.results import PARQUET as RANGES_PARQUET
 from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
@@ -328,6 +327,8 @@ class Report:
     def _sentences(self) -> Iterator[str]:
         counts = self.counts
         yield coverage_text(self.ledger, self.terms)
+        if self.has_errors and self.unknowns:  # else the headline has them
+            yield f"Not known: {', '.join(self.unknowns)}."
         if counts.forms:
             forms = ", ".join(f"{n:,} {form}" for form, n in counts.forms.items())
             yield f"Formats of the files: {forms}."

@@ -204,6 +204,10 @@ _NAME_LENGTH = 4096
 _TEXT_STARTS = ("{", "[", '"', "<", "'")
 
 
+class NoDataFileError(SourceError):
+    """Of several sources not all are data files."""
+
+
 class NamedBytes(bytes):
     """Bytes of a source with a name for titles and messages."""
 
@@ -281,8 +285,9 @@ def _of_any(source: object, terms: OpeningTerms) -> Source:
     found = first_answer(lambda form, terms: form.of_object(source, terms), terms)
     if found is None:
         raise SourceError(
-            "A reference set is opened from a path, URL, dict, text, bytes, virtual dataset or "
-            f"Icechunk session, not from {type(source).__name__}."
+            "A reference set is opened from a path, URL, dict, text, bytes, open file, dataset, "
+            "store or filesystem of references, or Icechunk session, not from "
+            f"{type(source).__name__}."
         )
     return found
 
@@ -369,11 +374,13 @@ def _of_several(paths: Sources, name: str, place: str | None, terms: OpeningTerm
     found: list[tuple[str, Source]] = []
     fetched = ReadAmount()
     for number, path in enumerate(paths):
+        if not isinstance(path, str | os.PathLike):
+            raise NoDataFileError("Not all of these are paths and URLs.")
         one = _of_any(path, terms.of_file(number, len(paths)))
         if one.form != DataFileForm.name or one.references() is None:
-            raise SourceError(
-                f"{_shown(str(path))} is no data file, and only those are opened together; open "
-                "it by itself."
+            raise NoDataFileError(
+                f"{_shown(str(path))} is no data file, and a pattern opens only those; pass a list "
+                "of sets."
             )
         if one.fetched is not None:
             fetched.add(one.fetched)

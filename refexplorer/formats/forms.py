@@ -42,6 +42,7 @@ from refexplorer.formats.icechunk.repository import (
     object_version,
     url_version,
 )
+from refexplorer.formats.objects import VIRTUAL_ARRAY, held_by
 from refexplorer.formats.other_files import (
     PROBE,
     is_dmrpp,
@@ -53,6 +54,7 @@ from refexplorer.formats.other_files import (
 )
 from refexplorer.formats.parquet.zipped import zipped_store
 from refexplorer.formats.source import (
+    DATA_FILE,
     DOCUMENTS,
     HEAD,
     JSON,
@@ -238,7 +240,7 @@ class DataFileForm(SourceForm):
     No chunk is read, only metadata; of GRIB each message, whose metadata are all over it.
     """
 
-    name = "data file"
+    name = DATA_FILE
     guarded = True
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
@@ -442,17 +444,12 @@ class VirtualiZarrForm(SourceForm):
             return None
         datasets = _nodes_of(given) if kind.__name__ == "DataTree" else {"": given}
         if not any(_is_virtual(dataset) for dataset in datasets.values()):
-            raise SourceError(
-                f"This {kind.__name__} holds values, not references; pass one that "
-                f"VirtualiZarr's `open_virtual_{kind.__name__.lower()}` returned."
-            )
+            return None
         return Source(f"virtual {kind.__name__.lower()}", self.name, value=_in_folders(datasets))
 
 
 def _is_virtual(dataset: Any) -> bool:
-    # `data` would load what is lazy
-    held = (type(variable._data) for variable in dataset.variables.values())
-    return any(kind.__module__.startswith("virtualizarr.") for kind in held)
+    return any(True for _ in held_by(dataset, {VIRTUAL_ARRAY}))
 
 
 def _groups_of(source: Any) -> Mapping[str, Any]:

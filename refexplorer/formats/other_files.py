@@ -64,17 +64,11 @@ def _is_pattern(source: object) -> TypeGuard[str]:
 
 
 def check_several(sources: Sequence[object]) -> None:
-    """Refuse a list of anything else than paths and URLs."""
+    """Refuse a list that is too long."""
     if len(sources) > _FILES:
         raise SourceError(
             f"{len(sources):,} files are given, and at most {_FILES:,} are opened together."
         )
-    for source in sources:
-        if not isinstance(source, str | os.PathLike):
-            raise SourceError(
-                f"Several sources are opened by their paths or URLs, not from "
-                f"{type(source).__name__}."
-            )
 
 
 def common_folder(folders: Sequence[str]) -> str:

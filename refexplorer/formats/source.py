@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 ZMETADATA = ".zmetadata"
 JSON = "JSON"
 """The form of a document before it is read."""
+DATA_FILE = "data file"
 DOCUMENTS = ("V0", "V1")
 # a heavier document stays behind when its set goes to another process: the columns go with it
 _HEAVY = 2**20
@@ -128,6 +129,11 @@ class Source:
     def is_document(self) -> bool:
         """Whether it is V0 or V1, and not references that a form gave by key."""
         return self.form in (JSON, *DOCUMENTS)
+
+    @property
+    def key_base(self) -> str:
+        """What the pointers of its keys begin with."""
+        return "/refs" if self.form == "V1" else ""
 
     def references(self) -> Mapping[str, Any] | None:
         """Return the references by key as V0 has them, if a form gave them so or in columns."""

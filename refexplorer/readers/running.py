@@ -40,7 +40,7 @@ from refexplorer.readers.verdicts import (
     Verdict,
     VerdictReason,
 )
-from refexplorer.refset.contents import Contents
+from refexplorer.refset.opened_set import Contents
 from refexplorer.spec.document import Document, read_document
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.item import runs

@@ -13,9 +13,15 @@ import numpy as np
 
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.limits import INT64_MAX
-from refexplorer.formats.columns.arrow import text_column
 from refexplorer.formats.columns.chunk_names import MOST_DIMENSIONS, chunk_indices, run_of
-from refexplorer.formats.columns.references import KINDS, RANGE, URL, Columns, build_columns
+from refexplorer.formats.columns.references import (
+    KINDS,
+    RANGE,
+    URL,
+    Columns,
+    build_columns,
+    text_column,
+)
 from refexplorer.refset.numbered_segment import Loaded, Records
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.segments import (

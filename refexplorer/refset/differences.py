@@ -16,9 +16,8 @@ import pyarrow.compute as pc
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import masks_repr
-from refexplorer.formats.columns.arrow import flags_of, text_column
 from refexplorer.formats.columns.chunk_names import chunk_indices
-from refexplorer.formats.columns.references import joined_columns
+from refexplorer.formats.columns.references import flags_of, joined_columns, text_column
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.moves import (
     ADDED,
@@ -38,8 +37,8 @@ from refexplorer.refset.moves import (
     find_renames,
     find_shifts,
 )
-from refexplorer.refset.opened_set import OpenedSet, number_of, table_of, tables
-from refexplorer.refset.overriding import is_within, may_generate
+from refexplorer.refset.opened_set import OpenedSet, number_of
+from refexplorer.refset.overriding import is_within, may_generate, table_of, tables
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.gen.dimensions import Dimension, values_at

@@ -11,9 +11,16 @@ import numpy as np
 import pyarrow.compute as pc
 
 from refexplorer.core.text import counted, escape
-from refexplorer.formats.columns.arrow import flags_of, numbers_of, text_column
 from refexplorer.formats.columns.chunk_names import chunk_indices, in_blocks
-from refexplorer.formats.columns.references import LARGEST, RANGE, URL, Columns
+from refexplorer.formats.columns.references import (
+    LARGEST,
+    RANGE,
+    URL,
+    Columns,
+    flags_of,
+    numbers_of,
+    text_column,
+)
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.arrays import count_by_arithmetic
 from refexplorer.refset.numbered_segment import Records

@@ -11,13 +11,26 @@ from math import prod
 import numpy as np
 
 from refexplorer.core.errors import SourceError
-from refexplorer.formats.columns.arrow import text_column
-from refexplorer.formats.columns.references import BASE64, RANGE, Columns, UrlColumn, joined_columns
+from refexplorer.formats.columns.references import (
+    BASE64,
+    RANGE,
+    Columns,
+    UrlColumn,
+    joined_columns,
+    text_column,
+)
 from refexplorer.formats.datafiles.zarr_terms import base64_text
 from refexplorer.formats.icechunk.columns import ManifestFile
 from refexplorer.formats.icechunk.manifest_store import ManifestArray, ManifestStore
 from refexplorer.formats.icechunk.manifests import ManifestChunks
-from refexplorer.refset.numbered_segment import Counts, FilledRows, Loaded, Part, Records, Tally
+from refexplorer.refset.numbered_segment import (
+    FilledRows,
+    Loaded,
+    Records,
+    SegmentPart,
+    Tally,
+    TargetTally,
+)
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
@@ -28,7 +41,7 @@ def with_manifests(opened: OpenedSet, store: ManifestStore) -> OpenedSet:
     return OpenedSet(opened.table, [*opened.segments, *later], opened.rejected)
 
 
-class ManifestPart(Part):
+class ManifestPart(SegmentPart):
     """A manifest, or several whose chunks alternate in the order of the grid.
 
     What is not as the snapshot says is raised: a chunk that is not found would read as fill value.
@@ -92,7 +105,7 @@ class ManifestPart(Part):
             f"{self._owner.array.path_text()} that the snapshot says it has."
         )
 
-    def counted(self) -> Counts:
+    def counted(self) -> TargetTally:
         """Count references and keep none."""
         if self.is_read:
             return Tally.of(self.columns), self.columns.urls_used()

@@ -71,11 +71,11 @@ class Tally(NamedTuple):
         return cls(kinds[: len(KINDS)], columns.total(), int(kinds[FAILED]))
 
 
-Counts = tuple[Tally, UrlColumn]
+TargetTally = tuple[Tally, UrlColumn]
 """What references come to, and their targets."""
 
 
-class Part(ABC):
+class SegmentPart(ABC):
     """Some chunks of an array whose references are read together."""
 
     name: str  # The file that holds them
@@ -108,13 +108,13 @@ class Part(ABC):
         """Forget the references; when they are read again, nothing is noted twice."""
 
     @abstractmethod
-    def counted(self) -> Counts | None:
+    def counted(self) -> TargetTally | None:
         """Count references and keep none; None where all has to be read for it, as `tallied` does.
 
         Nothing is noted, so any thread may call it.
         """
 
-    def tallied(self, counts: Counts | None) -> Counts:
+    def tallied(self, counts: TargetTally | None) -> TargetTally:
         """Return what its references come to, and their targets; without counts all is read."""
         if counts is None:
             is_fresh, columns = not self.is_read, self.columns
@@ -160,11 +160,11 @@ class Part(ABC):
         return np.empty(0, np.int64)
 
 
-def _counted(part: Part) -> Counts | None:
+def _counted(part: SegmentPart) -> TargetTally | None:
     return part.counted()
 
 
-def _tallied(part: Part, counts: Counts | None) -> Counts:
+def _tallied(part: SegmentPart, counts: TargetTally | None) -> TargetTally:
     return part.tallied(counts)
 
 
@@ -183,7 +183,7 @@ class Records(PickledByFields):
     """
 
     array: ArrayMeta
-    parts: tuple[Part, ...]  # Those that are there, in order
+    parts: tuple[SegmentPart, ...]  # Those that are there, in order
     origin: str
 
     @property
@@ -301,7 +301,7 @@ class Records(PickledByFields):
                 yield Loaded(np.concatenate(numbers), joined)
                 numbers, columns, count = [], [], 0
 
-    def _part_of_row(self, row: int) -> tuple[Part, int]:
+    def _part_of_row(self, row: int) -> tuple[SegmentPart, int]:
         """Return the record file that a row is in, and its position there."""
         number = bisect_right(self._starts, row) - 1
         return self.parts[number], row - self._starts[number]
@@ -311,7 +311,7 @@ class Records(PickledByFields):
         part, position = self._part_of_row(row)
         return part.start + part.held.row_at(position)
 
-    def _split(self, rows: np.ndarray) -> Iterator[tuple[Part, np.ndarray]]:
+    def _split(self, rows: np.ndarray) -> Iterator[tuple[SegmentPart, np.ndarray]]:
         """Yield the record files that ascending rows are in, with their positions there."""
         bounds = np.searchsorted(rows, self._starts)
         for part, start, low, high in zip(

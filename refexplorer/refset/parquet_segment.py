@@ -11,7 +11,6 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.columns.arrow import number_column
 from refexplorer.formats.columns.references import (
     BASE64,
     INLINE,
@@ -20,11 +19,19 @@ from refexplorer.formats.columns.references import (
     URL,
     Columns,
     UrlColumn,
+    number_column,
 )
 from refexplorer.formats.parquet.records import BadRecords, Footer, RecordColumns
 from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.formats.source import ZMETADATA
-from refexplorer.refset.numbered_segment import FAILED, Counts, FilledRows, Part, Records, Tally
+from refexplorer.refset.numbered_segment import (
+    FAILED,
+    FilledRows,
+    Records,
+    SegmentPart,
+    Tally,
+    TargetTally,
+)
 from refexplorer.spec.findings import Findings, Reason
 from refexplorer.spec.references import Inline, read_inline
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -115,7 +122,7 @@ def _read_raw(
 _T = TypeVar("_T")
 
 
-class RecordPart(Part):
+class RecordPart(SegmentPart):
     """One record file: its footer, which rows hold a reference, then the references.
 
     What cannot be read is noted once. What had been counted by then stays counted and is
@@ -242,7 +249,7 @@ class RecordPart(Part):
         """Whether each chunk that it has room for has a reference."""
         return self.count + len(self._overridden) >= min(self._rows, self.room)
 
-    def tallied(self, counts: Counts | None) -> Counts:
+    def tallied(self, counts: TargetTally | None) -> TargetTally:
         """Return what its references come to, and their targets; without counts all is read."""
         if counts is not None and "count" in vars(self) and counts[0].references != self.count:
             self._note(self._changed(), None)  # what is read now is not what was counted before
@@ -251,7 +258,7 @@ class RecordPart(Part):
             counts = None
         return super().tallied(counts)
 
-    def counted(self) -> Counts | None:
+    def counted(self) -> TargetTally | None:
         """Count references and keep none; None where all has to be read."""
         if self.is_read or self._overridden.size or self.bad is not None:
             return None

@@ -16,7 +16,7 @@ import numpy as np
 
 from refexplorer.core.text import counted, escape, shown, size_text
 from refexplorer.formats.source import Source
-from refexplorer.refset.contents import SetLike, internals
+from refexplorer.refset.opened_set import SetLike, internals
 from refexplorer.refset.summary import Summary
 from refexplorer.refset.tree import Node
 from refexplorer.spec.codes import Severity

@@ -19,9 +19,9 @@ from refexplorer.core.text import counted, escape, masks_repr, shown, size_text,
 from refexplorer.formats.columns.references import json_text
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.source import Source
-from refexplorer.refset.contents import internals
 from refexplorer.refset.inference.infer import as_it_is, infer_table
-from refexplorer.refset.opened_set import table_of
+from refexplorer.refset.opened_set import internals
+from refexplorer.refset.overriding import table_of
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 

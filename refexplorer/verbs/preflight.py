@@ -19,7 +19,7 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.files import FileCount, Progress
 from refexplorer.core.text import KEYS, array_text, code, counted, escape, masked, shown, table
 from refexplorer.formats.other_files import sources_of
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding
 from refexplorer.spec.zarr_metadata import ArrayMeta

@@ -20,8 +20,8 @@ from refexplorer.formats.parquet.store import RECORD_SIZE
 from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.refset.arrays import arrays_of
 from refexplorer.refset.chunk_grid import ChunkReferences
-from refexplorer.refset.contents import Contents, Internals
-from refexplorer.refset.opened_set import number_of, numbers_from, tables
+from refexplorer.refset.opened_set import Contents, Internals, number_of, numbers_from
+from refexplorer.refset.overriding import tables
 from refexplorer.refset.search import find_keys
 from refexplorer.refset.summary import Summary, derive, summarize
 from refexplorer.refset.target_layout import TargetLayout, TargetSummary
@@ -513,7 +513,7 @@ class ReferenceSet(Mapping[str, Reference]):
 
         look = self._look_at_coordinates(read_coordinates, expect)
         opened, found = self._opened, self._internals.findings
-        return check(self.source.name, opened, found, self.diagnostics, look)
+        return check(self.source, opened, found, self.diagnostics, look)
 
     def _look_at_coordinates(
         self, read_coordinates: bool, expect: str | os.PathLike[str] | None
@@ -524,12 +524,16 @@ class ReferenceSet(Mapping[str, Reference]):
             files_fitting,
             plain_path,
         )
+        from refexplorer.checks.expected_values import value_range
         from refexplorer.checks.look.coordinates import Expected, look_at_coordinates
 
         location, terms = self.source.location, self._reading
         facts = partial(
             CheckedFacts,
             missing=lambda path: self.summary(path).missing or 0,
+            values_of=lambda path: value_range(
+                self, path, self._targets, has_files=read_coordinates
+            ),
             targets=lambda: (plain_path(each.url, location) for each in self.targets() if each.url),
             listing=lambda pattern: files_fitting(pattern, location, self.storage_options),
         )
@@ -991,7 +995,7 @@ class ReferenceSet(Mapping[str, Reference]):
     @property
     def _base(self) -> str:
         """The start of the pointer of an explicit key."""
-        return {"V1": "/refs", "parquet": ZMETADATA}.get(self.source.form, "")
+        return ZMETADATA if self.source.form == "parquet" else self.source.key_base
 
     @cached_property
     def _code_context(self) -> CodeContext:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import h5py
+import numpy as np
 import pytest
 
 import refexplorer as rx
@@ -235,3 +237,13 @@ def test_an_answer_that_is_not_of_the_file_is_not_good(
     found = files(refs.allowing(server.url).check_targets())
     assert [row["state"] for row in found.values()] == ["unreachable", "unreachable"]
     assert all(said in row["message"] for row in found.values())
+
+
+def test_a_data_file_was_opened_and_its_chunks_were_not_read(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["sst"] = np.arange(12.0)
+    report = rx.open_references(tmp_path / "a.h5").check()
+    assert report.headline.text == "no errors in its references; its chunks were not read"
+    assert "Looked at: the references made from the file, 1 chunk. No chunk was read." in str(
+        report
+    )

@@ -26,7 +26,7 @@ from tests.ui.screenshots import SHOWN_IN_GALLERY
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [path for room in ("howto", "explanation") for path in sorted((DOCS / room).glob("*.md"))]
-PAGES.append(DOCS / "index.md")
+PAGES += [DOCS / "index.md", DOCS / "installation.md"]
 NEEDED = ("sphinx", "myst_nb", "pydata_sphinx_theme")
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 PROPER = "the site was not built, since {} is missing: pip install -e '.[docs]'"
@@ -61,6 +61,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     root = tmp_path_factory.mktemp("site")
     for name in ("docs", "notebooks"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("_build", "made"))
+    shutil.copy(ROOT / "pyproject.toml", root)
     built = root / "html"
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -110,6 +111,16 @@ def test_the_site_asks_no_other_host_and_its_links_lead_somewhere(site: Path) ->
         where for page in pages.values() for where in page.fetched if urlsplit(where).netloc
     ]
     assert not lost_links(site)
+
+
+@pytest.mark.server
+def test_every_page_has_its_version_and_leads_to_the_file_to_edit(site: Path) -> None:
+    for path, page in read_pages(site).items():
+        if path.stem in ("genindex", "search", "py-modindex") or "static" in path.parts:
+            continue
+        assert f"refexplorer {rx.__version__}" in path.read_text(encoding="utf-8")
+        (edited,) = {link.partition("/edit/main/")[2] for link in page.links if "/edit/" in link}
+        assert (ROOT / edited).is_file()
 
 
 @pytest.mark.server

@@ -345,16 +345,19 @@ def test_progress_of_several_counts_files(tmp_path: Path) -> None:
         rx.open_references(str(tmp_path / "*.nc"), progress=stop)
 
 
-@pytest.mark.parametrize("given", [["a.nc", 3], [b"x"], [None]])
-def test_a_list_of_something_else(given: list[Any], tmp_path: Path) -> None:
-    with pytest.raises(rx.SourceError, match="opened by their paths or URLs, not from"):
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [(["a.nc", 3], "no file 'a.nc'"), ([b"x"], "not JSON"), ([None], "not from NoneType")],
+)
+def test_a_list_of_something_else(given: list[Any], match: str) -> None:
+    with pytest.raises(rx.RefexplorerError, match=match):
         rx.open_references(given)
 
 
 def test_a_pattern_of_other_files_or_none(tmp_path: Path) -> None:
     hdf5(tmp_path / "a.nc")
     (tmp_path / "b.json").write_text('{"x": "y"}')
-    with pytest.raises(rx.SourceError, match=r"b\.json' is no data file, and only those are"):
+    with pytest.raises(rx.SourceError, match=r"b\.json' is no data file, and a pattern"):
         rx.open_references(str(tmp_path / "*"))
     with pytest.raises(rx.SourceError, match="none that it fits as a pattern"):
         rx.open_references(str(tmp_path / "*.grib"))

@@ -17,7 +17,7 @@ from refexplorer.checks.engine import Manner, run
 from refexplorer.checks.sorting import PlanSizes
 from refexplorer.checks.targets_look import TargetsLook
 from refexplorer.checks.terms import CheckTerms, ReadTerms
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from tests.helpers.servers import RangeServer
 
 ARRAY = {

@@ -22,8 +22,8 @@ from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
 
 import refexplorer as rx
 from refexplorer.formats.columns.table import KeyIndex
-from refexplorer.refset import contents
-from refexplorer.refset.contents import internals
+from refexplorer.refset import opened_set
+from refexplorer.refset.opened_set import internals
 from tests.helpers.servers import RangeServer
 from tests.helpers.sets import raw_set, x_of
 
@@ -374,7 +374,7 @@ def test_a_set_is_checked_where_it_is_unpickled(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(KeyIndex, "find", lambda self, key: None)
     with pytest.raises(rx.InternalError, match="'x/0', a key of refs"):
         pickle.loads(data)
-    assert not [each for each in contents._kept if each.opened.count == 2]
+    assert not [each for each in opened_set._kept if each.opened.count == 2]
 
 
 @pytest.mark.parametrize("bug", [KeyError("row"), FileNotFoundError("x"), IsADirectoryError("x")])

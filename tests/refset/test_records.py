@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import refexplorer as rx
-from refexplorer.refset.contents import internals
 from refexplorer.refset.numbered_segment import Records
+from refexplorer.refset.opened_set import internals
 
 ROWS = 4
 ARRAY = {

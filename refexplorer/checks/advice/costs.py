@@ -17,7 +17,7 @@ from refexplorer.checks.advice.selections import (
     part_of,
 )
 from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences
-from refexplorer.refset.numbered_segment import Part, Records
+from refexplorer.refset.numbered_segment import Records, SegmentPart
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.segments import Generated
 from refexplorer.spec.references import prefix
@@ -147,7 +147,7 @@ class ArrayCosts:
         return _value_bytes(self.array, 0, math.prod(self.array.shape))[1]
 
 
-def _record_parts(opened: OpenedSet, array: ArrayMeta) -> Iterator[Part]:
+def _record_parts(opened: OpenedSet, array: ArrayMeta) -> Iterator[SegmentPart]:
     """Yield the record files or manifests of an array."""
     for segment in opened.arrays.segments(array):
         if isinstance(segment, Records) and segment.array.path == array.path:

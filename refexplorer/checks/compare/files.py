@@ -8,8 +8,7 @@ from math import prod
 import numpy as np
 
 from refexplorer.checks.compare.cf import is_time, times, unpacked
-from refexplorer.checks.compare.held_compared import compare_inline
-from refexplorer.checks.compare.inline import InlineValues, MatchedFile
+from refexplorer.checks.compare.inline import InlineValues, MatchedFile, compare_inline
 from refexplorer.checks.compare.metadata import (
     Differing,
     is_filled_alike,

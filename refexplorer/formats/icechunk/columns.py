@@ -18,8 +18,13 @@ import pyarrow.compute as pc
 
 from refexplorer.core.errors import LimitError, SourceError
 from refexplorer.core.limits import Limits
-from refexplorer.formats.columns.arrow import flags_of, number_column, text_column, text_scalar
-from refexplorer.formats.columns.references import joined
+from refexplorer.formats.columns.references import (
+    flags_of,
+    joined,
+    number_column,
+    text_column,
+    text_scalar,
+)
 from refexplorer.formats.columns.table import EntriesBuilder
 from refexplorer.formats.datafiles.zarr_terms import base64_text
 

@@ -23,7 +23,7 @@ from refexplorer.core.errors import LimitError, SourceError
 from refexplorer.core.files import read_within
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
-from refexplorer.formats.columns.arrow import number_column, text_column
+from refexplorer.formats.columns.references import number_column, text_column
 
 
 class FlatTable:

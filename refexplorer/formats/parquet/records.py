@@ -16,8 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.core.limits import MOST_BYTES, Limits
-from refexplorer.formats.columns.arrow import flags_of, number_column, numbers_of
-from refexplorer.formats.columns.references import exact_sum
+from refexplorer.formats.columns.references import exact_sum, flags_of, number_column, numbers_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

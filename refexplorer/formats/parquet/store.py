@@ -27,7 +27,7 @@ from refexplorer.core.errors import PickledByFields, RefexplorerError, SpecError
 from refexplorer.core.files import Check, read_within, unchecked, writing_alone
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
-from refexplorer.formats.columns.arrow import number_column, text_column
+from refexplorer.formats.columns.references import number_column, text_column
 from refexplorer.formats.documents import parse_json
 from refexplorer.formats.parquet.records import RecordFile
 from refexplorer.formats.source import ZMETADATA, decode_text

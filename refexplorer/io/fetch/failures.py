@@ -17,15 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import FetchError, InternalError, LimitError, RefexplorerError
 from refexplorer.core.limits import is_out_of_memory
-from refexplorer.io.access import protocol_of, shown
+from refexplorer.io.access import Place, protocol_of, shown
 from refexplorer.io.fetch.background import Stopped
-from refexplorer.spec.references import Url
+from refexplorer.spec.references import Reference, Url
 
 if TYPE_CHECKING:
-    from refexplorer.io.access import Place
-    from refexplorer.refset.contents import SetLike
+    from refexplorer.refset.opened_set import SetLike
     from refexplorer.spec.findings import Finding
-    from refexplorer.spec.references import Reference
 
 _PACKAGES = {
     "s3": "s3fs",
@@ -268,10 +266,15 @@ def as_internal_error(what: str) -> Iterator[None]:
     except (NoReference, RefexplorerError, Stopped):
         raise
     except Exception as error:
-        cause = f"{type(error).__name__}: {error}"
-        raise InternalError(
-            f"Reading {what} failed inside refexplorer ({cause}); this is a bug, please report it."
-        ) from error
+        raise internal_error(what, error) from error
+
+
+def internal_error(what: str, error: Exception) -> InternalError:
+    """Return what is said of an error that only a bug can raise."""
+    cause = f"{type(error).__name__}: {error}"
+    return InternalError(
+        f"Reading {what} failed inside refexplorer ({cause}); this is a bug, please report it."
+    )
 
 
 class ReadTime:

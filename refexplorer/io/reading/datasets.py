@@ -20,7 +20,7 @@ from refexplorer.io.fetch.failures import rejection_text
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.zarr_refusals import check_for_xarray, saying_refusals
 from refexplorer.io.reading.zarr_store import ReferenceStore
-from refexplorer.refset.contents import SetLike
+from refexplorer.refset.opened_set import SetLike
 from refexplorer.spec.references import Base64, Inline, prefix
 
 if TYPE_CHECKING:

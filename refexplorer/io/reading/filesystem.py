@@ -28,7 +28,7 @@ from refexplorer.io.fetch.failures import (
 )
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets, reference_of
-from refexplorer.refset.contents import SetLike
+from refexplorer.refset.opened_set import SetLike
 from refexplorer.spec.references import Reference
 
 

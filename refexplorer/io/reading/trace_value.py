@@ -19,7 +19,7 @@ from refexplorer.io.reading.cf import decode_as_xarray, decoding_attributes
 from refexplorer.io.reading.chunks import ArrayDecoder, array_at
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.trace import Trace, Tracer
-from refexplorer.refset.contents import SetLike
+from refexplorer.refset.opened_set import SetLike
 from refexplorer.spec.derivation import TraceStep
 
 if TYPE_CHECKING:

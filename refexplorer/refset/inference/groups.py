@@ -25,9 +25,9 @@ from itertools import islice
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.columns.arrow import Spans, numbers_of, spans_of, text_column
-from refexplorer.formats.columns.references import RANGE, URL, Columns
+from refexplorer.formats.columns.references import RANGE, URL, Columns, numbers_of, text_column
 from refexplorer.formats.columns.table import Table
+from refexplorer.formats.columns.texts import Spans, spans_of
 
 LEAST_ROWS = 6
 """Fewer references are written out in less text than a gen item takes."""

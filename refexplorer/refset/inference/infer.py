@@ -30,7 +30,7 @@ from refexplorer.refset.inference.groups import (
     own_field,
     profiles,
 )
-from refexplorer.refset.opened_set import BLOCK, block_of
+from refexplorer.refset.overriding import BLOCK, block_of
 from refexplorer.refset.segments import Generated
 from refexplorer.refset.writing.json import WatchBlocks, means_v1, retargeted, written
 from refexplorer.spec.document import UrlReader, read_document

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.formats.columns.arrow import number_column
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
 from refexplorer.formats.columns.references import (
     RANGE,
@@ -20,6 +19,7 @@ from refexplorer.formats.columns.references import (
     build_columns,
     joined_columns,
     json_text,
+    number_column,
 )
 from refexplorer.formats.columns.table import Table, build_table
 from refexplorer.refset.arrays import arrays_of

@@ -176,10 +176,10 @@ class Template:
 
     def render(self, scope: Scope) -> str:
         """Return the text for these names."""
-        pieces = [
-            part if isinstance(part, str) else text_of(run(part.evaluate, scope), scope.limits)
-            for part in self.parts
-        ]
+        pieces: list[str] = []
+        for part in self.parts:
+            value = part if isinstance(part, str) else run(part.evaluate, scope)
+            pieces.append(value if isinstance(value, str) else text_of(value, scope.limits))
         if sum(map(len, pieces)) > scope.limits.template_chars:
             raise too_big(scope.limits, "The rendered text")
         return "".join(pieces)
@@ -224,7 +224,9 @@ def compile_form(form: syntax.Form) -> Evaluate:
     """Compile an expression whose value must be there."""
     if isinstance(form, syntax.MayBeAbsent):
         evaluate = _optional(form)
-        return lambda scope: require_value(evaluate(scope))
+        return lambda scope: (
+            value if isinstance(value := evaluate(scope), str) else require_value(value)
+        )
     match form:
         case syntax.Literal(value):
             return lambda scope: value

@@ -17,7 +17,7 @@ from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted
-from refexplorer.io.decode.steps import steps
+from refexplorer.io.decode.steps import decoded
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.refset.chunk_grid import ChunkReferences
@@ -190,9 +190,7 @@ class RepairLaw:
                 continue
             try:
                 chunk = meta.chunk_array(meta.chunk_index(key) or ())
-                for step in steps(chunk, self._limits):  # risky codecs run in a child
-                    each = step.run(each)
-                values[key] = np.asarray(each).reshape(chunk.chunks)
+                values[key] = decoded(chunk, each, self._limits)  # risky codecs run in a child
             except Exception:  # codecs raise what they like
                 continue
         return values

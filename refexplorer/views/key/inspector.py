@@ -16,7 +16,7 @@ from refexplorer.formats.json.positions import Positions
 from refexplorer.io.access import AccessPolicy
 from refexplorer.io.decode.sizes import is_small, region
 from refexplorer.io.decode.steps import shard_layout
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.references import Base64, Inline, Kind, NodeType, Range, Reference, Url
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.code.cells import code

@@ -17,8 +17,8 @@ from refexplorer.io.decode.sizes import WHOLE_CHUNKS, Index, place_count
 from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.selection import Estimate, estimate_keys
 from refexplorer.io.reading.trace_value import trace_value
-from refexplorer.refset.contents import internals
 from refexplorer.refset.conventions import PyramidLevel, pyramids
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.references import Base64, Inline, Kind, Range
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.code.cells import code_of_slices

@@ -12,7 +12,7 @@ from fsspec.implementations.reference import LazyReferenceMapper
 
 import refexplorer as rx
 from refexplorer.refset.arrays import arrays_of
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.writing.parquet import write_parquet
 from tests.helpers.sets import V0
 

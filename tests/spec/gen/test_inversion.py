@@ -9,7 +9,7 @@ from hypothesis import given, seed
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from tests.helpers.expanding import expanded
 
 PARTS = st.sampled_from(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.gen.parsing import read_gen

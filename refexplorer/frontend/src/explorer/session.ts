@@ -3,14 +3,13 @@
 import type { Host, Message, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/rows/window.ts";
+import { Work } from "../shared/work.ts";
 import { OVERHEARD } from "../shared/wire.ts";
 import type { CodePage, Count, ExplorerOperations, Hello, PathItem, Note, Row, Severity } from "../shared/wire.ts";
 import { Costs } from "../advice/costs.ts";
 import { Besides } from "../beside/besides.ts";
 import { Health, type ChunkState } from "../health/health.ts";
 import { Comparing } from "../compare/comparing.ts";
-import { Repairing } from "../health/repairing.ts";
-import { Verifying } from "../health/verifying.ts";
 import { Earth } from "../geo/earth.ts";
 import { KeyDetails } from "../key/keydetails.ts";
 import type { By } from "../maps/cells.ts";
@@ -33,8 +32,9 @@ export class ExplorerSession extends Views<ExplorerState> {
   readonly beside = this.view(new Besides(this.wire));
   readonly health = this.view(new Health(this.wire, () => this.counted()));
   readonly costs = this.view(new Costs(this.wire));
-  readonly verifying = this.view(new Verifying(this.wire, () => this.health.load()));
-  readonly repairing = this.view(new Repairing(this.wire));
+  readonly verifying = this.view(new Work(this.wire, "verify"));
+  readonly repairing = this.view(new Work(this.wire, "repair.plan"));
+  readonly writing = this.view(new Work(this.wire, "repair.write"));
   readonly details = this.view(new KeyDetails(this.wire));
   readonly comparing = this.view(new Comparing(this.wire, () => this.marked()));
   readonly thumbnails = this.view(new Thumbnails(this.wire));
@@ -185,8 +185,9 @@ export class ExplorerSession extends Views<ExplorerState> {
 
   /** Python shows another set in this widget. */
   private async reopen(): Promise<void> {
+    await this.wire.forget();
     this.first = gate();
-    this.set({ ...START, look: this.state.look });
+    this.set({ ...START, look: this.state.look, withValues: this.state.withValues });
     this.forget();
     await this.open();
   }
@@ -234,10 +235,24 @@ export class ExplorerSession extends Views<ExplorerState> {
     await this.wire.request("key.edit", { path });
   }
 
-  /** Shows what repairing would change. */
-  repair(): void {
+  /** Shows what repairing would change; files of `grant` may be read from now on. */
+  repair(grant: string | null = null): void {
     this.showDetails(true);
-    void this.repairing.plan();
+    this.repairing.forget();
+    this.writing.forget();
+    void this.repairing.start({}, grant);
+  }
+
+  /** Compares the set with its files; those of `grant` may be read from now on. */
+  async verify(grant: string | null = null): Promise<void> {
+    await this.verifying.start({ values: this.state.withValues }, grant);
+    if (this.verifying.state.error === null) this.health.load();
+  }
+
+  /** Shows what was found of the files before, maybe by Python. */
+  async lastVerified(): Promise<void> {
+    const { found } = await this.wire.request("verify.last", {});
+    if (found !== null && this.verifying.state.id === null) this.verifying.set({ found });
   }
 
   get looks(): PartRecord[] {
@@ -398,11 +413,12 @@ export class ExplorerSession extends Views<ExplorerState> {
     if (row && this.state.active === active) void this.select(row.path);
   }
 
-  /** Moves to a row that was clicked, which may be of what the tree listed before. */
+  /** Selects a row that was clicked at once; it may be of what the tree listed before. */
   async goToRow(index: number, { path }: Row): Promise<void> {
-    const now = this.rows.fresh(index) ?? (await this.fetchRow(index));
-    if (path === "" || now?.path === path) await this.goTo(index);
-    else await (this.state.searching ? this.select(path) : this.reveal(path));
+    if (path === "") return this.goTo(index);
+    if (this.rows.fresh(index)?.path !== path && !this.state.searching) return this.reveal(path);
+    this.set({ active: index, revealed: this.state.revealed + 1 });
+    void this.select(path);
   }
 
   /** The row that the keyboard is on, as it is by now. */
@@ -417,7 +433,7 @@ export class ExplorerSession extends Views<ExplorerState> {
       path: row.path,
       open,
     });
-    this.set({ active: Number(index) });
+    this.set({ active: Math.max(0, Number(index)) });
     this.rows.reset(total, true);
   }
 

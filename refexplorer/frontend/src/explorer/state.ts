@@ -111,6 +111,8 @@ export interface ExplorerState {
   by: By | null;
   /** Whether chunks are shown as a grid rather than on the picture of their array; null: what says more. */
   asGrid: boolean | null;
+  /** Whether values of some chunks are compared with the files, too. */
+  withValues: boolean;
   /** Counts up whenever the active row should be scrolled to. */
   revealed: number;
 }
@@ -146,5 +148,6 @@ export const START: ExplorerState = {
   pin: null,
   by: null,
   asGrid: null,
+  withValues: false,
   revealed: 0,
 };

@@ -67,10 +67,10 @@ export function Verdict({ host, hello, session }: { host: Host; hello: Hello; se
 function Checks({ session }: { session: ExplorerSession }) {
   const { files } = useStore(session.maps);
   const { id, progress } = useStore(session.verifying);
-  const { check } = useStore(session.maps);
+  const checking = useStore(session.maps.checking);
   if (files === null || Number(files.total) === 0) return null;
   if (id !== null) return <Working progress={progress} cancel={() => session.verifying.stop()} />;
-  if (check?.id != null) return <Working progress={check.progress} cancel={() => session.maps.stopCheck()} />;
+  if (checking.id !== null) return <Working progress={checking.progress} cancel={() => session.maps.checking.stop()} />;
   return (
     <Menu label="Check everything">
       <ol class="checks">

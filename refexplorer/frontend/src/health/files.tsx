@@ -12,10 +12,9 @@ import type { TargetsSummary } from "../shared/wire.ts";
 
 /** Sorts the references by their files, once the chunks are counted. */
 export function useFiles(session: ExplorerSession): void {
-  const { check } = useStore(session.maps);
+  const running = useStore(session.maps.checking).id !== null;
   const { hello } = useStore(session);
   const { page, error } = useStore(session.health);
-  const running = check?.id != null;
   // Sorting a large set takes longer than counting its chunks, which must not wait for it.
   const isNext = page !== null || error !== null;
   useEffect(() => {

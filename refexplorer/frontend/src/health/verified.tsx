@@ -15,7 +15,7 @@ export function Verified({ session }: { session: ExplorerSession }) {
   const { id, found, error } = useStore(verifying);
   const { hello } = useStore(session);
   const { files } = useStore(session.maps);
-  useEffect(() => session.run(verifying.look()), [session, hello?.title]);
+  useEffect(() => session.run(session.lastVerified()), [session, hello?.title]);
   if (files === null || Number(files.total) === 0) return null;
   return (
     <section class="verified">
@@ -33,25 +33,27 @@ export function Verified({ session }: { session: ExplorerSession }) {
 }
 
 /** The button that compares, what it takes, and the wait. */
-export function VerifyControls({ session: { verifying } }: { session: ExplorerSession }) {
-  const { id, progress, found, values } = useStore(verifying);
+export function VerifyControls({ session }: { session: ExplorerSession }) {
+  const { verifying } = session;
+  const { id, progress, found } = useStore(verifying);
+  const { withValues } = useStore(session);
   return id !== null ? (
     <Working progress={progress} cancel={() => verifying.stop()} />
   ) : (
     <div class="offer">
-      <button type="button" class="button" onClick={() => void verifying.start(null)}>
+      <button type="button" class="button" onClick={() => void session.verify()}>
         {found === null ? "Compare with the files" : "Compare again"}
       </button>
       <label>
         <input
           type="checkbox"
-          checked={values}
-          onChange={(event) => verifying.set({ values: event.currentTarget.checked })}
+          checked={withValues}
+          onChange={(event) => session.set({ withValues: event.currentTarget.checked })}
         />{" "}
         and values of ten chunks of each array
       </label>
       {found?.grants.map((grant) => (
-        <button type="button" key={grant} class="button main-button" onClick={() => void verifying.start(grant)}>
+        <button type="button" key={grant} class="button main-button" onClick={() => void session.verify(grant)}>
           Allow {grant}
         </button>
       ))}

@@ -309,25 +309,25 @@ function Cells({ row, partly, dated, indented, names, reveal }: CellsProps) {
 
 /** Asks the targets, and tells what was found and what was not checked. */
 export function TargetCheck({ maps }: { maps: Maps }) {
-  const { check } = useStore(maps);
+  const { id, progress, found, error } = useStore(maps.checking);
   const ask = (grant: string | null) => void maps.checkTargets(grant);
-  if (check?.id) return <Working progress={check.progress} cancel={() => maps.stopCheck()} />;
+  if (id !== null) return <Working progress={progress} cancel={() => maps.checking.stop()} />;
   return (
     <div class="offer">
       <button type="button" class="button" onClick={() => ask(null)}>
-        {check?.summary ? "Check again" : "Check size and reachability"}
+        {found ? "Check again" : "Check size and reachability"}
       </button>
-      {check?.summary && (
+      {found && (
         <span class="quiet" role="status">
-          {check.summary}
+          {found.summary}
         </span>
       )}
-      {check?.grants.map((grant) => (
+      {found?.grants.map((grant) => (
         <button type="button" key={grant} class="button main-button" onClick={() => ask(grant)}>
           Allow {grant}
         </button>
       ))}
-      {check?.error && <Failure sentence={check.error} />}
+      {error !== null && <Failure sentence={error} />}
     </div>
   );
 }

@@ -19,7 +19,7 @@ import { Lines } from "./lines/lines.tsx";
 import { rowsOf } from "./lines/rows.ts";
 import { Statistics } from "./statistics.tsx";
 import { NumberTable, TextTable } from "./tabular.tsx";
-import { Menu } from "../shared/menu.tsx";
+import { Menu, type KeptMenu } from "../shared/menu.tsx";
 import { Scrubber } from "./scrubber.tsx";
 import { seriesAlong } from "./series.tsx";
 import { WhyValue } from "./why.tsx";
@@ -34,11 +34,12 @@ interface Props {
   integers: Integers | null;
   /** Which part is read, and how much: at the end of the menu. */
   part: ComponentChildren;
+  menu: KeptMenu;
   /** Scrubbers of the dimensions of which one place is read. */
   places: ComponentChildren;
 }
 
-export function Values({ session, reading, values, integers, part: menu, places }: Props) {
+export function Values({ session, reading, values, integers, part: menu, menu: keptMenu, places }: Props) {
   const [kept, setKept] = useState<Kept[]>([]);
   const { steps: asked, picture, selection, pin } = useStore(session);
   const { wanted: asking } = useStore(session.preview);
@@ -103,7 +104,9 @@ export function Values({ session, reading, values, integers, part: menu, places 
       <div class={`values ${reading.state}`}>
         <div class="picture-head">
           <Fields session={session} reading={reading} />
-          <Menu label="Part and reading">{menu}</Menu>
+          <Menu label="Part and reading" kept={keptMenu}>
+            {menu}
+          </Menu>
         </div>
         <Caption reading={reading} session={session} />
         <TextTable reading={reading} />
@@ -122,7 +125,7 @@ export function Values({ session, reading, values, integers, part: menu, places 
     <>
       {!single && <Modes modes={modesOf(plan, reading)} chosen={isSingle ? "channel" : drawable} choose={setMode} />}
       <Fields session={session} reading={reading} />
-      <Menu label="Part and reading">
+      <Menu label="Part and reading" kept={keptMenu}>
         {!single && (
           <div class="controls">
             <Axes plan={plan} choose={setWanted} />

@@ -32,7 +32,9 @@ export function Tree({ session, label }: { session: ExplorerSession; label: stri
   const troubled = isTroubled(session);
   const compared = session.comparing.isOn;
   const handle = useRef<RowsHandle>(null);
-  const [menu, setMenu] = useState<Place | null>(null);
+  const [menu, setMenu] = useState<(Place & { path?: string }) | null>(null);
+  /** The row under the pointer when it was pressed: until it is let go, its element may show another one. */
+  const pressed = useRef<Row | null>(null);
   const box = useRef<HTMLDivElement>(null);
   const close = () => {
     setMenu(null);
@@ -42,11 +44,16 @@ export function Tree({ session, label }: { session: ExplorerSession; label: stri
   const { rows } = session;
   useEffect(() => handle.current?.reveal(active), [revealed]);
 
-  const onContextMenu = (event: MouseEvent, index: number) => {
+  const onContextMenu = (event: MouseEvent, index: number, row: Row) => {
     event.preventDefault();
     const frame = box.current!.getBoundingClientRect();
-    session.run(session.goTo(index));
-    setMenu({ left: event.clientX - frame.left, top: event.clientY - frame.top });
+    session.run(session.goToRow(index, row));
+    setMenu({ left: event.clientX - frame.left, top: event.clientY - frame.top, path: row.path });
+  };
+  const choose = (index: number, drawn: Row) => {
+    const row = pressed.current ?? drawn;
+    pressed.current = null;
+    session.queue(() => session.goToRow(index, row));
   };
   return (
     <div class="tree-box" ref={box}>
@@ -75,13 +82,16 @@ export function Tree({ session, label }: { session: ExplorerSession; label: stri
             compared={compared}
             active={index === active}
             selected={row.path === selection && selection !== ""}
-            choose={() => session.queue(() => session.goToRow(index, row))}
+            press={() => {
+              pressed.current = row;
+            }}
+            choose={() => choose(index, row)}
             toggle={() => session.run(session.toggle(row))}
-            onContextMenu={(event) => onContextMenu(event, index)}
+            onContextMenu={(event) => onContextMenu(event, index, row)}
           />
         )}
       </Rows>
-      {menu && <CopyMenu session={session} place={menu} close={close} />}
+      {menu && <CopyMenu session={session} place={menu} path={menu.path ?? null} close={close} />}
     </div>
   );
 }
@@ -158,6 +168,7 @@ interface RowProps {
   compared: boolean;
   active: boolean;
   selected: boolean;
+  press(): void;
   choose(): void;
   toggle(): void;
   onContextMenu(event: MouseEvent): void;
@@ -173,6 +184,7 @@ function TreeRow({
   compared,
   active,
   selected,
+  press,
   choose,
   toggle,
   onContextMenu,
@@ -201,6 +213,7 @@ function TreeRow({
       aria-expanded={branch ? row.open : undefined}
       aria-selected={selected}
       style={style}
+      onPointerDown={press}
       onClick={choose}
       onDblClick={branch ? toggle : undefined}
       onContextMenu={onContextMenu}

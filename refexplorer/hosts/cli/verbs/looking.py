@@ -28,7 +28,7 @@ from refexplorer.hosts.cli.program import (
     status_of,
 )
 from refexplorer.io.reading.readings import ChunkState
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.tree import Node
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.verbs.display import beside_text, known_diagnostics, tree_text

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,7 +33,36 @@ from refexplorer.refset.numbered_segment import (
     TargetTally,
 )
 from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.refset.segments import Segment
 from refexplorer.spec.zarr_metadata import ArrayMeta
+
+
+class Apart(NamedTuple):
+    """The segments of two sets, without the manifests that both have."""
+
+    before: list[Segment]
+    after: list[Segment]
+    shared: list[Segment]  # Of these manifests
+
+
+def apart(before: OpenedSet, after: OpenedSet) -> Apart:
+    """Put the manifests aside that two snapshots of one repository share: they are not read."""
+    others = {one.meaning: one for one in after.segments if isinstance(one, ManifestRecords)}
+    found = Apart([], [], [])
+    for one in before.segments:
+        other = others.pop(one.meaning, None) if isinstance(one, ManifestRecords) else None
+        if not isinstance(one, ManifestRecords) or other is None:
+            found.before.append(one)
+            continue
+        both = {file.id for file in one.owner.files} & {file.id for file in other.owner.files}
+        found.shared.append(one.among(both, True))
+        found.before.append(one.among(both, False))
+        found.after.append(other.among(both, False))
+    met = {id(one) for one in others.values()}
+    found.after.extend(
+        one for one in after.segments if not isinstance(one, ManifestRecords) or id(one) in met
+    )
+    return found
 
 
 def with_manifests(opened: OpenedSet, store: ManifestStore) -> OpenedSet:
@@ -166,6 +196,18 @@ class ManifestRecords(Records):
     def array(self) -> ArrayMeta:  # type: ignore[override]
         """The metadata of the array."""
         return self.owner.array
+
+    @property
+    def meaning(self) -> object:
+        """What a manifest must be read with to mean the same references."""
+        array = self.array
+        style = array.prefix, array.separator, len(array.grid)
+        return self.store.place, self.owner.node, array.path, style
+
+    def among(self, names: Collection[str], is_in: bool) -> ManifestRecords:
+        """Return the same with those of its manifests alone whose id is, or is not, among some."""
+        files = tuple(file for file in self.owner.files if (file.id in names) == is_in)
+        return replace(self, owner=replace(self.owner, files=files))
 
     @cached_property
     def parts(self) -> tuple[ManifestPart, ...]:  # type: ignore[override]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import shutil
 from pathlib import Path
@@ -139,3 +140,38 @@ def test_a_manifest_with_other_chunks_than_its_snapshot_says(
     wrong = r"does not hold the 1,000 chunks|cannot be read|lacks the array"
     with pytest.raises(rx.SourceError, match=wrong):
         list(refs)
+
+
+def test_a_difference_of_snapshots_reads_the_manifests_that_changed(
+    written: tuple[Path, dict[str, list[Any]]], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(written[0], tmp_path / "repo")
+    before = rx.open_references(folder)
+    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
+    session = repository.writable_session("main")
+    changed = [
+        icechunk.VirtualChunkSpec([number], "s3://bucket/other.nc", 5, 2)
+        for number in (8_001, 8_002)
+    ]
+    session.store.set_virtual_refs("g/long", changed, validate_containers=False)
+    session.commit("two chunks")
+    after = rx.open_references(folder)
+    own = {file.name for file in (folder / "manifests").iterdir()}
+    old = set(_manifests(before)) - set(_manifests(after))
+    new = set(_manifests(after)) - set(_manifests(before))
+    assert (len(old), len(new)) == (1, 1)
+    for name in own - old - new:
+        (folder / "manifests" / name).unlink()
+    found = rx.diff(before, after)
+    assert found.counts == {"same": before.count - 2, "moved": 2}
+    assert [row.key for row in found.rows()] == ["g/long/c/8001", "g/long/c/8002"]
+
+
+def _manifests(refs: rx.ReferenceSet) -> list[str]:
+    """Return the ids that Icechunk names for a snapshot."""
+    facts = refs.source.repository
+    assert facts is not None
+    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(facts.place))
+    found = repository.inspect_snapshot(facts.snapshot)
+    snapshot = json.loads(found) if isinstance(found, str) else found
+    return [each["id"] for node in snapshot["nodes"] for each in node.get("manifest_refs", ())]

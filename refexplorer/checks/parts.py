@@ -115,7 +115,7 @@ def _reach(ends: np.ndarray, group: np.ndarray) -> np.ndarray:
 DECODING_COST = 100
 """As so many references counts a chunk to be decoded."""
 # another number here makes results of older versions start anew, since they hold other columns
-_FORM = 3
+_FORM = 4
 _PACKING = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
 
 

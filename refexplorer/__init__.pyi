@@ -91,6 +91,12 @@ from .verbs.preflight import (
 from .spec.codes import schema as schema
 from .hosts.notebook.editor import TemplateEditor as TemplateEditor
 from .hosts.notebook.editor import Exercises as Exercises
+from .views.exercises.grading import (
+    AnswerState as AnswerState,
+    Grade as Grade,
+    GradedAnswer as GradedAnswer,
+    grade as grade,
+)
 from .hosts.notebook.widgets import (
     ArrayPreview as ArrayPreview,
     ChunkGrid as ChunkGrid,

@@ -185,6 +185,7 @@ class Records(PickledByFields):
     array: ArrayMeta
     parts: tuple[SegmentPart, ...]  # Those that are there, in order
     origin: str
+    counted_in_a_second: float  # References that `tallied` goes through, about
 
     @property
     def folder(self) -> str:
@@ -207,6 +208,11 @@ class Records(PickledByFields):
         if "_starts" in self.__dict__:
             return self.count
         return min(sum(part.room for part in self.parts), self.array.chunk_count)
+
+    @property
+    def is_tallied(self) -> bool:
+        """Whether its references were counted by kind, so that nothing is read for it."""
+        return all(part.is_tallied for part in self.parts)
 
     @property
     def is_read(self) -> bool:
@@ -234,7 +240,7 @@ class Records(PickledByFields):
     @property
     def present(self) -> int:
         """How many chunks have a reference that can be used; the record files are read."""
-        if not all(part.is_tallied for part in self.parts):
+        if not self.is_tallied:
             deque(self.tallied(), 0)
         return self.count - sum(part.failed for part in self.parts)
 

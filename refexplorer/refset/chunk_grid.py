@@ -377,10 +377,7 @@ class ChunkReferences:
         return grid.reshape(self.shape)
 
     def view(
-        self,
-        axes: Sequence[int] | None = None,
-        window: Windows | None = None,
-        cells: int = 256,
+        self, axes: Sequence[int] | None = None, window: Windows | None = None, cells: int = 256
     ) -> GridView:
         """Return a picture of the grid, or of a part of it.
 

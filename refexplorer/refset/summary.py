@@ -21,12 +21,7 @@ from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import ParquetRecords
 from refexplorer.refset.segments import Generated, columns_of
 from refexplorer.refset.tree import Folder
-from refexplorer.spec.derivation import (
-    TraceStep,
-    derive_entry,
-    derive_generated,
-    derive_record,
-)
+from refexplorer.spec.derivation import TraceStep, derive_entry, derive_generated, derive_record
 from refexplorer.spec.findings import parts_of, pointer
 from refexplorer.spec.references import Kind, NodeType
 from refexplorer.spec.templates.template import Template

@@ -10,12 +10,7 @@ import numpy as np
 
 from refexplorer.checks.advice.connections import READERS, Connection, MergeRules
 from refexplorer.checks.advice.requests import OutOfOrderError, ReaderCost, RunningReads
-from refexplorer.checks.advice.selections import (
-    PartOfArray,
-    TasksOfArray,
-    is_countable,
-    part_of,
-)
+from refexplorer.checks.advice.selections import PartOfArray, TasksOfArray, is_countable, part_of
 from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences
 from refexplorer.refset.numbered_segment import Records, SegmentPart
 from refexplorer.refset.opened_set import OpenedSet

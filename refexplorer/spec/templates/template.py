@@ -18,13 +18,7 @@ from refexplorer.core.limits import DEFAULT_LIMITS, Limits
 from refexplorer.core.text import masks_repr
 from refexplorer.spec.findings import COMPARED, suggest
 from refexplorer.spec.templates import syntax
-from refexplorer.spec.templates.parsing import (
-    BUILT_IN,
-    FILTERS,
-    TESTS,
-    as_template_problem,
-    lower,
-)
+from refexplorer.spec.templates.parsing import BUILT_IN, FILTERS, TESTS, as_template_problem, lower
 from refexplorer.spec.templates.syntax import (
     BINARY,
     COMPARE,

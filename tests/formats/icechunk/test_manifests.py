@@ -61,7 +61,7 @@ def read(manifest: Path, node: str | None = None) -> dict[tuple[int, ...], objec
 
 
 def refusal(manifest: Path, node: str | None = None) -> str:
-    with pytest.raises(rx.SourceError) as caught:
+    with pytest.raises(rx.errors.SourceError) as caught:
         read(manifest, node)
     sentence = str(caught.value)
     assert sentence.startswith(f"The manifest {str(manifest)!r} (Icechunk specification ")
@@ -87,7 +87,9 @@ def test_a_container_that_is_not_known(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["compressed", "relative"])
 def test_nothing_of_such_a_repository_opens(folder: Path, name: str) -> None:
     pytest.importorskip("icechunk")
-    with pytest.raises(rx.SourceError, match=r"specification 2, written by|upgrade the icechunk"):
+    with pytest.raises(
+        rx.errors.SourceError, match=r"specification 2, written by|upgrade the icechunk"
+    ):
         rx.open_references(folder / name)
 
 
@@ -191,7 +193,7 @@ def test_vectors_that_overlap_are_bounded_together(folder: Path, field: int, siz
     for chunk in _array(FlatTable.root(bytes(data))).tables(1):
         struct.pack_into("<I", data, place_of(chunk, field), len(data) // size)
     manifest.write_bytes(manifest.read_bytes()[:HEADER] + zstandard.compress(bytes(data)))
-    with pytest.raises(rx.LimitError, match=r"larger than `Limits\.document_bytes`"):
+    with pytest.raises(rx.errors.LimitError, match=r"larger than `Limits\.document_bytes`"):
         list(
             chunks_of(
                 str(manifest), node, Limits(document_bytes=2 * len(data)), OwnFiles().open, {}
@@ -214,7 +216,7 @@ def test_a_vector_that_is_longer_than_it_can_be(
     node, data = node_of(manifest), bytearray(content_of(manifest))
     struct.pack_into("<I", data, place_of(_chunk(FlatTable.root(bytes(data))), field), count)
     manifest.write_bytes(manifest.read_bytes()[:HEADER] + zstandard.compress(bytes(data)))
-    with pytest.raises(rx.SourceError) as caught:
+    with pytest.raises(rx.errors.SourceError) as caught:
         read(manifest, node)
     assert str(caught.value).endswith(said)
 
@@ -224,5 +226,7 @@ def test_a_vector_of_more_tables_than_the_file_can_hold(folder: Path) -> None:
     node, data = node_of(manifest), bytearray(content_of(manifest))
     struct.pack_into("<I", data, place_of(_array(FlatTable.root(bytes(data))), 1), 2**32 - 1)
     manifest.write_bytes(manifest.read_bytes()[:HEADER] + zstandard.compress(bytes(data)))
-    with pytest.raises(rx.SourceError, match="cannot be read: a vector is longer than the file"):
+    with pytest.raises(
+        rx.errors.SourceError, match="cannot be read: a vector is longer than the file"
+    ):
         read(manifest, node)

@@ -356,7 +356,7 @@ class Internals:
         self._page: tuple[tuple[int, int], list[tuple[str, Reference, str]]] | None = None
         self._summaries: dict[str, Summary] = {}
 
-    def summary(
+    def counts(
         self, path: str = "", within: float = math.inf, progress: Progress | None = None
     ) -> Summary:
         """Count what is below a path; what would take more than about some seconds is left out."""

@@ -43,7 +43,7 @@ def known_diagnostics(refs: SetLike) -> tuple[Finding, ...] | None:
 
 def summary_text(refs: SetLike) -> str:
     """Describe a set in a few lines."""
-    summary = internals(refs).summary(within=_WAITED)
+    summary = internals(refs).counts(within=_WAITED)
     lines = [f"{escape(refs.source.name, NAME_SHOWN)}  {refs.source.form}", facts_text(summary)]
     lines += [f"  {kind:<6}  {n:>15,}" for kind in Kind if (n := summary.kinds.get(kind, 0))]
     if refs.source.left_out:
@@ -236,7 +236,7 @@ def references_html(
 
     `diagnostics` are None where finding them would hold up the first look.
     """
-    summary = internals(refs).summary(within=_WAITED)
+    summary = internals(refs).counts(within=_WAITED)
     name = name_of(refs)
     # Shown by the extension of JupyterLab, which alone can do what it says.
     button = f' <button type="button" hidden data-refexplorer-set="{name}">Explore</button>'

@@ -286,7 +286,7 @@ class ReferenceSet(Mapping[str, Reference]):
 
     def summary(self, path: str = "") -> Summary:
         """Count kinds, bytes, targets and missing chunks below a path; ``""`` is the whole set."""
-        return self._internals.summary(path)
+        return self._internals.counts(path)
 
     def arrays(self) -> tuple[str, ...]:
         """Return the paths of all arrays whose metadata can be read."""

@@ -59,7 +59,7 @@ def explorer_text(controller: StaticExplorer, name: str) -> str:
     """Return what is shown as one line of text; `name` is what it is."""
     refs = controller.references
     chosen = f", {controller.selection} chosen" if controller.selection else ""
-    facts = facts_text(internals(refs).summary(within=1))
+    facts = facts_text(internals(refs).counts(within=1))
     return escape(f"{name} of {refs.source.name}: {facts}{chosen}")
 
 

@@ -283,7 +283,7 @@ class ExplorerController:
 
     def _facts(self, within: float, progress: Progress | None = None) -> SetFacts:
         refs = self.references
-        summary = internals(refs).summary(within=within, progress=progress)
+        summary = internals(refs).counts(within=within, progress=progress)
         kinds = {kind: summary.kinds.get(kind, 0) for kind in Kind}
         return SetFacts(
             summary.keys,

@@ -128,7 +128,7 @@ def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> PathItem:
 
 def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> ArrayItem:
     """Return the model of an array."""
-    summary = internals(refs).summary(meta.path, within=1)
+    summary = internals(refs).counts(meta.path, within=1)
     counts = chunk_counts(internals(refs).opened, meta)
     shards = shard_layout(meta)
     return ArrayItem(

@@ -233,7 +233,7 @@ def info(
         output.write_text(refs.code())
         return status_of(refs)
     inside = internals(refs)
-    summary, chunks = inside.summary(within=_WAITED), inside.array_states.total
+    summary, chunks = inside.counts(within=_WAITED), inside.array_states.total
     is_counted = summary.targets is not None
     facts: dict[str, object] = {
         "source": refs.source.name,

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from PIL import Image
 
 NAME_SHOWN = 120  # characters of a name: a file may hold any text
+_WAITED = 3
+"""Seconds that a set may be counted for before it is shown."""
 _SOON = 2_000_000
 """Stored references of a set whose diagnostics are looked for before it is shown."""
 TEXT_CHILDREN, TEXT_LEVELS = 20, 3
@@ -41,7 +43,7 @@ def known_diagnostics(refs: SetLike) -> tuple[Finding, ...] | None:
 
 def summary_text(refs: SetLike) -> str:
     """Describe a set in a few lines."""
-    summary = refs.summary()
+    summary = internals(refs).counts(within=_WAITED)
     lines = [f"{escape(refs.source.name, NAME_SHOWN)}  {refs.source.form}", facts_text(summary)]
     lines += [f"  {kind:<6}  {n:>15,}" for kind in Kind if (n := summary.kinds.get(kind, 0))]
     if refs.source.left_out:
@@ -62,6 +64,11 @@ def left_out_text(source: Source) -> str:
 
 def facts_text(summary: Summary) -> str:
     """Return the counts of a summary in one line."""
+    if summary.targets is None:
+        return (
+            f"at most {counted(summary.keys, 'key')}, {counted(summary.arrays, 'array')}; targets "
+            "and bytes are not counted yet"
+        )
     parts = [
         counted(summary.keys, "key"),
         counted(summary.arrays, "array"),
@@ -229,7 +236,7 @@ def references_html(
 
     `diagnostics` are None where finding them would hold up the first look.
     """
-    summary = refs.summary()
+    summary = internals(refs).counts(within=_WAITED)
     name = name_of(refs)
     # Shown by the extension of JupyterLab, which alone can do what it says.
     button = f' <button type="button" hidden data-refexplorer-set="{name}">Explore</button>'
@@ -251,6 +258,8 @@ def _left_out(refs: SetLike) -> str:
 
 def kinds_text(summary: Summary) -> str:
     """Return how many references there are of each kind."""
+    if summary.targets is None:
+        return "kinds not counted yet"
     counts = [f"{n:,} {kind}" for kind in Kind if (n := summary.kinds.get(kind, 0))]
     return ", ".join(counts) or "no references"
 

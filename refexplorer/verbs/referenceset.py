@@ -23,7 +23,7 @@ from refexplorer.refset.chunk_grid import ChunkReferences
 from refexplorer.refset.opened_set import Contents, Internals, number_of, numbers_from
 from refexplorer.refset.overriding import tables
 from refexplorer.refset.search import find_keys
-from refexplorer.refset.summary import Summary, derive, summarize
+from refexplorer.refset.summary import Summary, derive
 from refexplorer.refset.target_layout import TargetLayout, TargetSummary
 from refexplorer.refset.tree import Node, Page
 from refexplorer.refset.writing.json import empty_as_text, v0_blocks
@@ -286,7 +286,7 @@ class ReferenceSet(Mapping[str, Reference]):
 
     def summary(self, path: str = "") -> Summary:
         """Count kinds, bytes, targets and missing chunks below a path; ``""`` is the whole set."""
-        return summarize(self._opened, path)
+        return self._internals.counts(path)
 
     def arrays(self) -> tuple[str, ...]:
         """Return the paths of all arrays whose metadata can be read."""

@@ -114,7 +114,7 @@ def _named(text: str, at: int, said: str) -> Slip | None:
     if (name := _NAME.match(text, at)) is None:
         return None
     if not text[:at].strip():
-        return Slip(at, "a document begins with {")
+        return Slip(at, "a reference set in JSON begins with {")
     shown = name[0][:_LONGEST_WORD]
     if said.startswith("Expecting property name"):
         return Slip(at, f'a name stands in quotes: "{shown}"')

@@ -63,7 +63,8 @@ def _of_holder(source: object) -> Given | None:
     if not sets:
         raise SourceError(
             f"This {name} leads to no reference set: its values are in memory, or are not read "
-            f"through references{_origin(source)}. {_PASS} that it was opened from."
+            f"through references{_origin(source)}. {_PASS} that it was opened from: "
+            'rx.explore("combined.json").'
         )
     return sets[0]
 

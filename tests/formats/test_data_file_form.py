@@ -297,7 +297,7 @@ def test_without_h5py_the_sentence_says_what_to_install(tmp_path: Path) -> None:
     )
     assert ran.returncode == 2
     assert "an HDF5 or NetCDF4 file, not a reference set" in ran.stderr
-    assert "with `refexplorer[virtual]` installed" in ran.stderr
+    assert "run `pip install 'refexplorer[virtual]'`" in ran.stderr
 
 
 def test_a_packed_file_is_no_target(tmp_path: Path) -> None:

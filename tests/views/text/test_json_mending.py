@@ -115,7 +115,7 @@ SLIPS = [
     ('```json\n{"a": "x"}\n```', "1:1: ``` marks code in Markdown", {"a": "x"}),
     ('>>> {"a": "x"}', "1:1: the prompt >>>", {"a": "x"}),
     ('{"a": "x", ...}', "1:12: ... stands for something that was left out", None),
-    ("a: x", "1:1: a document begins with {", None),
+    ("a: x", "1:1: a reference set in JSON begins with {", None),
     ('{"a", "b"}', "1:5: the name before this has no value", None),
 ]
 

@@ -411,7 +411,7 @@ class ReportBuilder:
     def _of_coordinate(self, ours: SetArray, odd: OddSteps, files: Any) -> Finding:
         meta = ours.meta
         what = {
-            "axis-duplicate": "the same value stands at two places",
+            "axis-duplicate": "the same value is at two places",
             "axis-order": "values go back",
             "axis-gap": "there is a gap",
         }[odd.cause]

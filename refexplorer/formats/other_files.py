@@ -284,9 +284,9 @@ def _of_text(head: bytes) -> FileKind | None:
         return _NOTEBOOK_KIND
     if head.lstrip().startswith(b"{"):
         if _STAC in head and not is_stac_set(head) and not any(key in head for key in _SET_KEYS):
-            return "a STAC document", "open the reference set that one of its assets leads to"
+            return "a STAC document", "open the reference set that one of its assets links to"
     elif _INTAKE.search(head) and _DRIVER.search(head):
-        return "an intake catalogue", "open the reference set that an entry leads to (its `fo`)"
+        return "an intake catalogue", "open the reference set of an entry (its `fo`)"
     if len(head) <= PROBE and (b'"zarr_format"' in head or b'"nbformat"' in head):
         return _of_document(head)
     return None

@@ -178,7 +178,7 @@ def test_tables_of_fits(tmp_path: Path) -> None:
     assert group["TEXT"][:].tolist() == [(1, b"a"), (20, b"bcd")]
     assert group["BINARY"][:].tolist() == [(1, 0.5), (2, 1.0)]
     report = refs.verify(values="all")
-    assert report.headline.text == "incomplete: its files hold 1 variable that it lacks"
+    assert report.headline.text == "incomplete: its files have 1 variable that it lacks"
     assert [(each.code, each.array) for each in report.findings] == [("left-out", "VECTORS")]
 
 

@@ -254,7 +254,7 @@ class _Locations:
     def __init__(self, indices: np.ndarray, urls: pa.LargeStringArray) -> None:
         self._most = indices.max(axis=0, initial=0).astype(np.int64)
         if prod(size + 1 for size in self._most.tolist()) > LARGEST:
-            raise SourceError("The indices of its chunks are too large to be compared.")
+            raise SourceError("The indices of its chunks are too large to compare.")
         numbers = self._numbers(indices)
         self._order = np.argsort(numbers, kind="stable")
         self._sorted, self._urls = numbers[self._order], urls

@@ -49,8 +49,8 @@ _CREDENTIALS |= dict.fromkeys(("ftp", "sftp", "ssh", "smb"), '{"username": …, 
 
 
 AS_S3 = (
-    "Whether the chunk was never written cannot be told: S3 says the same of a missing file where "
-    "listing is not allowed."
+    "It is not known whether the chunk was never written: S3 answers the same for a missing file "
+    "where listing is not allowed."
 )
 
 

@@ -138,7 +138,7 @@ def hdfs_proxy(server: Place, given: Any) -> Callable[[str], str]:
         place, policy = parse(url), _policy.get()
         if (place.host, place.port) != (server.host, server.port):
             if policy is None:
-                raise AccessError(f"The name node leads to {shown(url)}.", target=url, grant="")
+                raise AccessError(f"The name node redirects to {shown(url)}.", target=url, grant="")
             _check_addresses(policy, policy.place(url))
         return url
 

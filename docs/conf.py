@@ -10,6 +10,7 @@ import inspect
 import shutil
 import sys
 import tomllib
+from operator import attrgetter
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -89,13 +90,16 @@ def _make() -> None:
 
 def _api() -> dict[str, str]:
     """Return the pages of the Python face, by their names."""
-    classes = [value for name in rx.__all__ if inspect.isclass(value := getattr(rx, name))]
-    shown = [each for each in classes if issubclass(each, StaticWidget)]
-    shown.sort(key=lambda each: (not issubclass(each, ReferencesWidget), *_place(each)))
-    widgets = ["explore", *(each.__name__ for each in shown)]
-    rest = [name for name in sorted(rx.__all__, key=str.lower) if name not in widgets]
+    values = {name: getattr(rx, name) for name in rx.__all__ if name not in ("errors", "types")}
+    values |= {f"errors.{name}": getattr(rx.errors, name) for name in rx.errors.__all__}
+    values |= {f"types.{name}": getattr(rx.types, name) for name in rx.types.__all__}
+    classes = {name: each for name, each in values.items() if inspect.isclass(each)}
+    shown = [name for name, each in classes.items() if issubclass(each, StaticWidget)]
+    shown.sort(key=lambda name: (not issubclass(values[name], ReferencesWidget), *_place(name)))
+    widgets = ["explore", *shown]
+    rest = [name for name in sorted(values, key=str.lower) if name not in widgets]
     errors = [name for name in rest if name.endswith(("Error", "Warning"))]
-    functions = [name for name in rest if inspect.isfunction(getattr(rx, name))]
+    functions = [name for name in rest if inspect.isfunction(values[name])]
     results = [name for name in rest if name not in (*errors, *functions, "ReferenceSet")]
     return {
         "functions": _page("Functions", functions),
@@ -106,24 +110,38 @@ def _api() -> dict[str, str]:
     }
 
 
-def _place(value: type) -> tuple[str, int]:
+def _value(name: str) -> Any:
+    return attrgetter(name)(rx)
+
+
+def _place(name: str) -> tuple[str, int]:
     """Return where a class is written."""
-    return value.__module__, inspect.getsourcelines(value)[1]
+    return _value(name).__module__, inspect.getsourcelines(_value(name))[1]
 
 
 def _page(title: str, names: list[str]) -> str:
     lines = [f"# {title}", "", "```python", SNIPPETS[""], "```", ""]
     lines += ["```{eval-rst}", ".. currentmodule:: refexplorer", ""]
     for name in names:
-        value = getattr(rx, name)
+        value = _value(name)
         if inspect.isclass(value):
             kind = "autoexception" if issubclass(value, BaseException) else "autoclass"
         else:
             kind = "autofunction" if callable(value) else "autodata"
-        lines += [f".. {kind}:: {name}", ""]
+        lines += [f".. {kind}:: refexplorer.{name}", ""]
         if name in SNIPPETS:
             lines += ["   .. code-block:: python", "", indent(SNIPPETS[name], "      "), ""]
     return "\n".join([*lines, "```", ""])
+
+
+def _of_types(app: Any, env: Any, node: Any, shown: Any) -> Any:
+    """Return a link from the bare name of a class of results, as annotations have it."""
+    name = node.get("reftarget", "").rpartition(".")[2]
+    if node.get("refdomain") != "py" or name not in (*rx.types.__all__, *rx.errors.__all__):
+        return None
+    full = f"refexplorer.{'types' if name in rx.types.__all__ else 'errors'}.{name}"
+    domain = env.get_domain("py")
+    return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", full, node, shown)
 
 
 def _edited() -> dict[str, str]:
@@ -150,6 +168,7 @@ def setup(app: Any) -> None:
         text[0] = text[0].replace("OWNER", owner)
 
     app.connect("source-read", fill)
+    app.connect("missing-reference", _of_types)
 
 
 _make()

@@ -260,8 +260,8 @@ def _unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
         explained = True
         yield f"{counted(unlisted, 'generated key was', 'generated keys were')} not listed"
     if lacking := counts[LedgerState.NO_CODEC]:
-        needs = "chunk needs a codec that is", "chunks need codecs that are"
-        yield f"{counted(lacking, *needs)} not installed"
+        needs = "chunk needs", "chunks need"
+        yield f"{counted(lacking, *needs)} a codec or data type that is not installed"
     asked = {
         LedgerState.UNTOUCHED,
         LedgerState.REFERENCED,

@@ -104,9 +104,7 @@ class ResultStore:
         shutil.rmtree(self.folder / _SORTING, ignore_errors=True)
 
     def has(
-        self,
-        part: Part,
-        versions: Callable[[Sequence[str]], Mapping[str, TargetVersion | None]],
+        self, part: Part, versions: Callable[[Sequence[str]], Mapping[str, TargetVersion | None]]
     ) -> bool:
         """Say whether a part was finished, with the same references and the same targets.
 

@@ -84,7 +84,7 @@ CHUNK_TERMS: dict[LedgerState, ChunkTerm] = {
     LedgerState.EMPTY: ChunkTerm(Rank.GOOD, 2, "empty", "never written, as in the file"),
     LedgerState.PLACED: ChunkTerm(Rank.GOOD, 2, "placed", "where the file has them"),
     LedgerState.NO_CODEC: ChunkTerm(
-        Rank.UNKNOWN, 0, "without a codec", "not decoded, since a codec is not installed"
+        Rank.UNKNOWN, 0, "without a codec", "not decoded: a codec or data type is not installed"
     ),
     LedgerState.DECODED: ChunkTerm(Rank.GOOD, 3, "decoded", "decoded"),
     LedgerState.EQUAL: ChunkTerm(Rank.GOOD, 4, "equal", "with equal values"),

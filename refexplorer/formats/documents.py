@@ -387,10 +387,7 @@ _AROUND = 3
 
 
 def read_whole(
-    source: Source,
-    templates: Mapping[str, str] | None,
-    limits: Limits,
-    findings: Findings,
+    source: Source, templates: Mapping[str, str] | None, limits: Limits, findings: Findings
 ) -> tuple[Mapping[str, Any], Document]:
     """Return the document as it is written, and as it is read."""
     if not source.is_document:
@@ -409,10 +406,7 @@ def read_whole(
 
 
 def _of_references(
-    source: Source,
-    templates: Mapping[str, str] | None,
-    limits: Limits,
-    findings: Findings,
+    source: Source, templates: Mapping[str, str] | None, limits: Limits, findings: Findings
 ) -> Document:
     """Return a document of what is none: its references are written as in V0, by their keys."""
     refs = source.references()

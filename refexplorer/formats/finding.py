@@ -141,12 +141,7 @@ def _document(
 
 
 def _of_data_url(
-    url: str,
-    name: str,
-    filesystem: AbstractFileSystem,
-    path: str,
-    head: bytes,
-    terms: OpeningTerms,
+    url: str, name: str, filesystem: AbstractFileSystem, path: str, head: bytes, terms: OpeningTerms
 ) -> Source | None:
     """Make references to a data file of a server; None if it is none."""
     if kind_of(head) is None:

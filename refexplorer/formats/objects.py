@@ -30,6 +30,10 @@ _HOLDERS = ("xarray.", "zarr.", "fsspec.mapping", "refexplorer.io.reading.")
 _PASS = "Pass the path, URL or dict of the references, or the store or filesystem of them"
 
 
+PLAIN = (str, bytes, bytearray, memoryview, list, tuple, dict, type(Path()))
+"""Classes of what leads to nothing else; a path of another package may lead elsewhere."""
+
+
 class Given(NamedTuple):
     """What to open in place of an object."""
 
@@ -39,9 +43,7 @@ class Given(NamedTuple):
 
 
 def unwrapped(source: object, limits: Limits) -> Given | None:
-    """Return what to open in place of an object that leads to a set; None for all other objects."""
-    if isinstance(source, str | bytes | bytearray | memoryview | list | tuple | dict):
-        return None
+    """Return what to open in place of an object, none of `PLAIN`; None if it leads to no set."""
     if _names(source) & _SETS:
         given = _given(source)
         return None if given.source is source else given

@@ -22,8 +22,8 @@ from refexplorer.formats.columns.references import (
     build_columns,
     text_column,
 )
+from refexplorer.refset.numbered_segment import Loaded, Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.parquet_segment import Loaded, Records
 from refexplorer.refset.segments import (
     EVALUATED_KEYS,
     Generated,
@@ -377,10 +377,7 @@ class ChunkReferences:
         return grid.reshape(self.shape)
 
     def view(
-        self,
-        axes: Sequence[int] | None = None,
-        window: Windows | None = None,
-        cells: int = 256,
+        self, axes: Sequence[int] | None = None, window: Windows | None = None, cells: int = 256
     ) -> GridView:
         """Return a picture of the grid, or of a part of it.
 

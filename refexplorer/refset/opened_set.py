@@ -20,8 +20,9 @@ from refexplorer.formats.columns.references import Columns
 from refexplorer.formats.columns.table import Entries, Table, build_table
 from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.arrays import ArrayIndex
+from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.overriding import OverrideLimits, apply_overrides
-from refexplorer.refset.parquet_segment import Records
+from refexplorer.refset.parquet_segment import ParquetRecords
 from refexplorer.refset.segments import (
     Generated,
     Rejected,
@@ -97,7 +98,8 @@ class OpenedSet:
 
     def read_all(self) -> None:
         """Read what is still unread, so that everything there is to note was noted."""
-        stores = {id(part.store): part.store for part in self.segments if isinstance(part, Records)}
+        parts = (part for part in self.segments if isinstance(part, ParquetRecords))
+        stores = {id(part.store): part.store for part in parts}
         for part in self.segments:
             if isinstance(part, Records):
                 part.read()
@@ -222,7 +224,7 @@ def open_document(
 def open_store(store: ParquetStore) -> OpenedSet:
     """Lay out a parquet store: its metadata as a table, each array as a segment."""
     table = build_table(store.metadata.items(), "parquet")
-    return OpenedSet(table, [Records(store, array) for array in store.arrays])
+    return OpenedSet(table, [ParquetRecords(store, array) for array in store.arrays])
 
 
 def number_of(opened: OpenedSet, key: str) -> int:

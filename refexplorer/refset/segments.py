@@ -34,14 +34,7 @@ from refexplorer.formats.columns.texts import spans_of
 from refexplorer.spec.document import ArgumentNotes, Document, EntryNotes, UrlReader
 from refexplorer.spec.findings import Finding, Reason, pointer
 from refexplorer.spec.gen.dimensions import as_column, blocks
-from refexplorer.spec.gen.item import (
-    BadField,
-    GenItem,
-    Run,
-    failing,
-    runs,
-    values_text,
-)
+from refexplorer.spec.gen.item import BadField, GenItem, Run, failing, runs, values_text
 from refexplorer.spec.references import (
     BadReference,
     Reference,

@@ -14,15 +14,11 @@ from refexplorer.formats.columns.references import KINDS, Columns, UrlColumn
 from refexplorer.formats.json.positions import find_in_stream, locate
 from refexplorer.formats.source import Source
 from refexplorer.refset.chunk_grid import StateCounts, chunk_counts
+from refexplorer.refset.numbered_segment import Records, Tally
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.parquet_segment import Records, Tally
+from refexplorer.refset.parquet_segment import ParquetRecords
 from refexplorer.refset.segments import Generated, Segment, columns_of
-from refexplorer.spec.derivation import (
-    TraceStep,
-    derive_entry,
-    derive_generated,
-    derive_record,
-)
+from refexplorer.spec.derivation import TraceStep, derive_entry, derive_generated, derive_record
 from refexplorer.spec.findings import parts_of, pointer
 from refexplorer.spec.references import Kind, NodeType
 from refexplorer.spec.templates.template import Template
@@ -87,7 +83,7 @@ def derive(
     segment, row = found
     if isinstance(segment, Generated):
         return derive_generated(segment.item, segment.number(row), reference)
-    if isinstance(segment, Records):
+    if isinstance(segment, ParquetRecords):
         number = segment.chunk_number(row)
         file, position = divmod(number, segment.store.record_size)
         name = segment.store.record_file(segment.array, file)

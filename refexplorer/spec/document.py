@@ -191,10 +191,7 @@ def _is_section(name: str, source: Mapping[str, object]) -> bool:
 
 
 def _read_v1(
-    source: Mapping[str, object],
-    overrides: dict[str, str],
-    limits: Limits,
-    findings: Findings,
+    source: Mapping[str, object], overrides: dict[str, str], limits: Limits, findings: Findings
 ) -> Document:
     for name in source.keys() - {*SECTIONS, "$schema"}:
         findings.add(
@@ -223,9 +220,7 @@ def _section(source: Mapping[str, object], name: str, findings: Findings) -> Map
 
 
 def _read_templates(
-    source: Mapping[str, object],
-    overrides: dict[str, str],
-    findings: Findings,
+    source: Mapping[str, object], overrides: dict[str, str], findings: Findings
 ) -> dict[str, Template]:
     written = _section(source, "templates", findings)
     _note_overrides(overrides, written, findings)

@@ -352,10 +352,7 @@ def _read_list(
     if len(value) == 3:
         url, offset, length = value
         if type(offset) is not int or type(length) is not int or offset < 0 or length < 0:
-            offset, length = (
-                _integer("offset", offset, note),
-                _integer("length", length, note),
-            )
+            offset, length = (_integer("offset", offset, note), _integer("length", length, note))
         if offset > MOST_BYTES or length > MOST_BYTES:
             message = f"The range {offset}, {length} has a number beyond 2**62 - 1."
             raise BadReference("vast-number", message, "Write the true number of bytes.")

@@ -91,11 +91,7 @@ def beside_text(summary: Summary) -> str:
 
 
 def tree_text(
-    refs: SetLike,
-    path: str = "",
-    *,
-    levels: int = TEXT_LEVELS,
-    children: int = TEXT_CHILDREN,
+    refs: SetLike, path: str = "", *, levels: int = TEXT_LEVELS, children: int = TEXT_CHILDREN
 ) -> str:
     """Return the tree below a path."""
     return "\n".join(_lines(refs, path, levels, children, ""))

@@ -16,13 +16,14 @@ from refexplorer.formats.documents import placed, read_long, read_whole
 from refexplorer.formats.finding import NoDataFileError, note_beyond, read_source
 from refexplorer.formats.icechunk.history import RepositoryHistory
 from refexplorer.formats.icechunk.repository import OpenedVersion, open_version
-from refexplorer.formats.objects import unwrapped
+from refexplorer.formats.objects import PLAIN, unwrapped
 from refexplorer.formats.other_files import Sources, common_folder, sources_of
 from refexplorer.formats.parquet.store import read_store
 from refexplorer.formats.source import DOCUMENTS, OpeningTerms, Source, cause, of_file
 from refexplorer.io.access import resolve
 from refexplorer.readers.comparing import dialects_of
 from refexplorer.readers.verdicts import Dialects
+from refexplorer.refset.manifest_segment import with_manifests
 from refexplorer.refset.opened_set import Contents, internals, open_document, open_store
 from refexplorer.spec.document import Forms, written_forms
 from refexplorer.spec.findings import Finding, Findings
@@ -168,7 +169,7 @@ def open_references(
     if isinstance(source, ReferenceSet):
         return _opened_again(source, storage_options, templates, limits)
     limits = limits or DEFAULT_LIMITS
-    if (given := unwrapped(source, limits)) is not None:
+    if not isinstance(source, PLAIN) and (given := unwrapped(source, limits)) is not None:
         return open_references(
             given.source,
             templates=given.templates if templates is None else templates,
@@ -286,8 +287,10 @@ def set_of(
     long = read_long(read, templates, limits, findings, progress)
     document, entries = long or (read_whole(read, templates, limits, findings)[1], None)
     form = DOCUMENTS[document.version] if read.is_document else read.form
-    named = replace(read, form=form, entries=None)
+    named = replace(read, form=form, entries=None, manifests=None)
     opened = open_document(document, entries)
+    if read.manifests is not None:
+        opened = with_manifests(opened, read.manifests)
     note_beyond(read, findings)
     forms: Forms = {}
     if read.is_document:

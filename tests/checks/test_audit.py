@@ -359,7 +359,9 @@ def test_a_codec_that_is_missing_leaves_chunks_unknown(tmp_path: Path) -> None:
         assert row["state"] == "without a codec"
         assert "x requires the codec imagecodecs_nonsense" in row["message"]
     assert audit.status == 2
-    assert audit.headline.text == ("not known: 2 chunks need codecs that are not installed")
+    assert audit.headline.text == (
+        "not known: 2 chunks need a codec or data type that is not installed"
+    )
     assert "imagecodecs" in str(audit)
     assert refs.check_targets().status == 0
 

@@ -124,8 +124,8 @@ CASES = {
         "all 3 ranges are inside their files", verb="check --targets",
         chunks={S.INSIDE: 3, S.HELD: 1}, files={F.ASKED: 2}, objects=[],
     ),
-    "a codec that is not installed": Case(
-        "not known: 1 chunk needs a codec that is not installed", 2, verb="audit",
+    "a codec or data type that is not installed": Case(
+        "not known: 1 chunk needs a codec or data type that is not installed", 2, verb="audit",
         chunks={S.INSIDE: 3, S.NO_CODEC: 1}, files={F.ASKED: 2}, objects=[],
     ),
     "targets that changed": Case(

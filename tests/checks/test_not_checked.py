@@ -23,7 +23,7 @@ def refs(server: RangeServer) -> rx.ReferenceSet:
     return many(server, 10)
 
 
-def audited(refs: rx.ReferenceSet, server: RangeServer, decode: int | str) -> rx.Report:
+def audited(refs: rx.ReferenceSet, server: RangeServer, decode: int | str) -> rx.types.Report:
     return refs.allowing(server.url).audit(decode=decode)
 
 

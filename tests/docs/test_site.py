@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from operator import attrgetter
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -127,11 +128,19 @@ def test_every_page_has_its_version_and_leads_to_the_file_to_edit(site: Path) ->
 def test_the_site_has_every_public_name_and_types_link(site: Path) -> None:
     text = {path.stem: path.read_text() for path in (site / "made" / "api").glob("*.html")}
     together = "\n".join(text.values())
-    assert not [name for name in rx.__all__ if f'id="refexplorer.{name}"' not in together]
-    public = [getattr(rx, name) for name in rx.__all__]
-    widgets = [each for each in public if isinstance(each, type) and issubclass(each, DOMWidget)]
-    lost = [each for each in widgets if f'id="refexplorer.{each.__name__}"' not in text["widgets"]]
-    assert not lost
+    names = [*rx.__all__, *(f"types.{name}" for name in rx.types.__all__)]
+    names += [f"errors.{name}" for name in rx.errors.__all__]
+    modules = ("errors", "types")
+    assert not [name for name in names if f'id="refexplorer.{name}"' not in together
+                and name not in modules]  # fmt: skip
+    public = {name: attrgetter(name)(rx) for name in names}
+    widgets = {
+        name
+        for name, each in public.items()
+        if isinstance(each, type) and issubclass(each, DOMWidget)
+    }
+    assert not [name for name in widgets if f'id="refexplorer.{name}"' not in text["widgets"]]
+    assert 'href="results.html#refexplorer.types.Report"' in text["referenceset"]
     assert 'href="referenceset.html#refexplorer.ReferenceSet"' in text["functions"]
 
 

@@ -64,7 +64,7 @@ def test_a_user_who_is_not_there_is_part_of_a_name() -> None:
 def test_a_pattern_that_begins_with_a_bracket_fits_files() -> None:
     for name in ("a.nc", "b.nc"):
         np.save(name, np.zeros(2))
-    with pytest.raises(rx.SourceError, match=r"a\.nc.* is no data file|a\.nc"):
+    with pytest.raises(rx.errors.SourceError, match=r"a\.nc.* is no data file|a\.nc"):
         rx.open_references("[ab].n*")
 
 
@@ -72,7 +72,7 @@ def test_a_pattern_that_begins_with_a_bracket_fits_files() -> None:
 def test_text_is_text_where_no_file_has_its_name(text: str) -> None:
     try:
         found = rx.open_references(text).source.name
-    except rx.SpecError as error:
+    except rx.errors.SpecError as error:
         found = str(error)
     assert found.startswith("text")
 

@@ -67,16 +67,16 @@ def test_the_engine_keeps_the_access_policy(tmp_path: Path) -> None:
         if isinstance(value, list):
             value[0] = str(SET.parent / value[0])
     (folder / "set.json").write_text(json.dumps(document))
-    with pytest.raises(rx.AccessError, match=r"allow=\["):
+    with pytest.raises(rx.errors.AccessError, match=r"allow=\["):
         xr.open_dataset(folder / "set.json", **PLAIN)
     unread = xr.open_dataset(
         folder / "set.json", create_default_indexes=False, decode_times=False, **PLAIN
     )
-    with pytest.raises(rx.AccessError):
+    with pytest.raises(rx.errors.AccessError):
         unread.sst.load()
     with xr.open_dataset(folder / "set.json", allow=[str(SET.parent)], **PLAIN) as allowed:
         assert np.isfinite(allowed.sst.isel(time=0)).any()
-    with pytest.raises(rx.SourceError):
+    with pytest.raises(rx.errors.SourceError):
         xr.open_dataset(tmp_path / "none.json", **PLAIN)
 
 
@@ -97,7 +97,7 @@ def test_why_by_labels_is_the_value_that_xarray_shows(tmp_path: Path) -> None:
         assert _first(one.why(lat=45, lon=-30, method="nearest")) == _first(trace)
 
 
-def _first(trace: rx.Trace) -> str:
+def _first(trace: rx.types.Trace) -> str:
     return str(trace).splitlines()[0]
 
 
@@ -137,7 +137,7 @@ def test_explore_shows_the_array(tmp_path: Path) -> None:
 
 
 def test_what_has_no_set_says_so() -> None:
-    with pytest.raises(rx.SourceError, match="leads to no reference set"):
+    with pytest.raises(rx.errors.SourceError, match="leads to no reference set"):
         _ = xr.Dataset({"x": ("t", [1])}).refs.references
 
 

@@ -146,10 +146,10 @@ def test_what_leads_to_no_set_says_what_to_pass() -> None:
         "DataTree": xr.DataTree(),
     }
     for kind, held in cases.items():
-        with pytest.raises(rx.SourceError, match=rf"This {kind} leads to no.*Pass the path"):
+        with pytest.raises(rx.errors.SourceError, match=rf"This {kind} leads to no.*Pass the path"):
             rx.open_references(held)
     netcdf = xr.open_dataset("sst_2025-07.nc", engine="h5netcdf")
-    with pytest.raises(rx.SourceError, match=r"sst_2025-07\.nc\)"):
+    with pytest.raises(rx.errors.SourceError, match=r"sst_2025-07\.nc\)"):
         rx.open_references(netcdf)
     netcdf.close()
 
@@ -159,7 +159,7 @@ def test_values_of_two_sets_are_not_one() -> None:
     one = xr.open_dataset(filesystem(document).get_mapper(""), chunks={}, **ZARR)[["sst"]]
     document.pop("sst/0.0.0")
     two = xr.open_dataset(filesystem(document).get_mapper(""), chunks={}, **ZARR)
-    with pytest.raises(rx.SourceError, match="values of 2 reference sets"):
+    with pytest.raises(rx.errors.SourceError, match="values of 2 reference sets"):
         rx.open_references(one.assign(wind=two.wind))
 
 
@@ -189,18 +189,18 @@ def test_a_set_of_groups_reads_no_further_than_its_sets(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name / "set.json").write_text(json.dumps(document))
     refs = rx.open_references([tmp_path / "a/set.json", tmp_path / "b/set.json"])
-    with pytest.raises(rx.AccessError):
+    with pytest.raises(rx.errors.AccessError):
         refs.read("a/set.json/x")
 
 
 def test_errors_of_grouped_sets_are_told() -> None:
-    with pytest.warns(rx.LeftOutWarning, match="not in the set of them all"):
+    with pytest.warns(rx.errors.LeftOutWarning, match="not in the set of them all"):
         rx.open_references([{"x/0": "a"}, {"x/0": 5}])
 
 
 def test_an_open_set_takes_no_templates() -> None:
     refs = rx.open_references("sst.v1.json")
-    with pytest.raises(rx.SourceError, match="open already: pass templates"):
+    with pytest.raises(rx.errors.SourceError, match="open already: pass templates"):
         rx.open_references(refs, templates={"u": "x"})
     assert rx.open_references(refs) is refs
     assert rx.open_references(refs, storage_options={"s3": {}}).storage_options == {"s3": {}}

@@ -38,7 +38,7 @@ def held(files: list[Path]) -> dict[str, Any]:
     return joined(files, 100)
 
 
-def repaired(document: Any, folder: Path, **options: Any) -> rx.Repair:
+def repaired(document: Any, folder: Path, **options: Any) -> rx.types.Repair:
     return rx.repair(document, allow=[f"file://{folder}"], **options)
 
 

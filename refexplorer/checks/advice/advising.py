@@ -6,12 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from refexplorer.checks.advice.connections import (
-    DEFAULT_PLACE,
-    READERS,
-    Connection,
-    connection_of,
-)
+from refexplorer.checks.advice.connections import DEFAULT_PLACE, READERS, Connection, connection_of
 from refexplorer.checks.advice.costs import (
     AccessCost,
     ArrayCosts,

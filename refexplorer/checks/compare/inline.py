@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from refexplorer.checks.compare.cf import calendar_of, is_time, same_times, times, unpacked
-from refexplorer.checks.compare.metadata import (
-    dimension_differences,
-    packing_differences,
-    said,
-)
+from refexplorer.checks.compare.metadata import dimension_differences, packing_differences, said
 from refexplorer.checks.compare.placing import Alignment, aligned
 from refexplorer.checks.compare.set_array import FileLayout, SetArray
 from refexplorer.checks.records import UNCOMPARED, FileDifference, Record

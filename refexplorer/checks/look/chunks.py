@@ -147,9 +147,7 @@ def _state(error: RefexplorerError) -> LedgerState:
 
 
 def _fetched(
-    targets: Targets,
-    references: dict[str, Reference],
-    keep_on: Callable[[], bool] = lambda: True,
+    targets: Targets, references: dict[str, Reference], keep_on: Callable[[], bool] = lambda: True
 ) -> dict[str, bytes | RefexplorerError]:
     try:
         found = fetch_many(targets, references, lambda progress: keep_on())

@@ -194,9 +194,7 @@ def array_at(refs: SetLike, path: str) -> ArrayMeta:
 
 
 def read_chunks(
-    decoder: ArrayDecoder,
-    indices: Sequence[Index],
-    advance: Advance = lambda progress: True,
+    decoder: ArrayDecoder, indices: Sequence[Index], advance: Advance = lambda progress: True
 ) -> Iterator[Reading]:
     """Yield chunks in the order in which they come, each with its state."""
     wanted: dict[str, tuple[Index, Reference]] = {}
@@ -235,10 +233,7 @@ class _ChunkStream:
     """One call of `read_chunks`: a thread fetches, some decode, one is given what they made."""
 
     def __init__(
-        self,
-        decoder: ArrayDecoder,
-        wanted: Mapping[str, tuple[Index, Reference]],
-        advance: Advance,
+        self, decoder: ArrayDecoder, wanted: Mapping[str, tuple[Index, Reference]], advance: Advance
     ) -> None:
         self._decoder = decoder
         self._targets = decoder.targets

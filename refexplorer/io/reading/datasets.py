@@ -84,11 +84,7 @@ def to_xarray(
 
 
 def to_datatree(
-    refs: SetLike,
-    targets: Targets,
-    *,
-    coordinates: bool | None = None,
-    **options: Any,
+    refs: SetLike, targets: Targets, *, coordinates: bool | None = None, **options: Any
 ) -> xarray.DataTree:
     """Open all groups of the set as a tree of datasets, as `to_xarray` does."""
     import xarray

@@ -442,12 +442,7 @@ def _rows_of(codes: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def _group(
-    table: Table,
-    rows: np.ndarray,
-    key: str,
-    url: str,
-    ranges: bool,
-    tell: Callable[[int], None],
+    table: Table, rows: np.ndarray, key: str, url: str, ranges: bool, tell: Callable[[int], None]
 ) -> Group:
     columns, of_key = table.columns, key.count("0")
     of_both = of_key + url.count("0")

@@ -119,10 +119,7 @@ def _data(reference: object) -> bytes:
 
 
 def _checked(
-    writer: RepositoryWriter,
-    again: Iterable[Table],
-    metadata: Mapping[str, bytes],
-    limits: Limits,
+    writer: RepositoryWriter, again: Iterable[Table], metadata: Mapping[str, bytes], limits: Limits
 ) -> int:
     """Compare what the session has with what was to be written; return how many keys."""
     builder = EntriesBuilder()

@@ -83,10 +83,7 @@ class Reshaping:
     """What a set becomes when some of its arrays get other chunks."""
 
     def __init__(
-        self,
-        table: Table,
-        divided: Mapping[str, tuple[int, ...]],
-        held: Mapping[str, bytes],
+        self, table: Table, divided: Mapping[str, tuple[int, ...]], held: Mapping[str, bytes]
     ) -> None:
         before = arrays_of(table)
         self._before, self._divided, self._held = before, divided, held

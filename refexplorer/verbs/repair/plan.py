@@ -164,10 +164,7 @@ class _Planner:
         if new["chunks"]:
             facts.claims.append((number, new["chunks"], new["offsets"], new["lengths"]))
         if new["start"] is not None:
-            start, shape = (
-                np.array(new["start"], np.int64),
-                np.array(new["shape"], np.int64),
-            )
+            start, shape = (np.array(new["start"], np.int64), np.array(new["shape"], np.int64))
             facts.is_whole &= tuple(shape.tolist()) == self._arrays[row["array"]].shape
             facts.regions.append((start, start + shape))
             facts.certain.add(row["target"])

@@ -276,7 +276,7 @@ class ValueText(Struct, frozen=True):
 class ValueStep(Struct, frozen=True):
     """One step from a chunk to a value."""
 
-    name: str  # As of `refexplorer.TraceStep`
+    name: str  # As of `refexplorer.types.TraceStep`
     text: str  # One sentence
     is_broken: bool = False  # Whether it fails, so that there is none after it
 

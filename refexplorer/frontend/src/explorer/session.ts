@@ -38,7 +38,7 @@ export class ExplorerSession extends Views<ExplorerState> {
   readonly details = this.view(new KeyDetails(this.wire));
   readonly comparing = this.view(new Comparing(this.wire, () => this.marked()));
   readonly thumbnails = this.view(new Thumbnails(this.wire));
-  readonly strips = this.view(new Strips(this.wire));
+  readonly strips = this.view(new Strips(this.wire, () => this.stripColour));
   readonly versions = this.view(new VersionPicker(this.wire));
   /** The search for what is odd, and the metadata that xarray opens. */
   readonly seeking = this.waiting();
@@ -70,7 +70,8 @@ export class ExplorerSession extends Views<ExplorerState> {
     this.parts = host.get("parts") as PartRecord[];
     this.part = (host.get("part") as string | undefined) || WHOLE;
     this.rows = new RowWindow(
-      (start, n) => this.wire.request("tree.rows", { start, n }).finally(() => this.first.open()),
+      (start, n) =>
+        this.wire.request("tree.rows", { start, n, strips: this.stripColour }).finally(() => this.first.open()),
       () => this.listing.set({}),
     );
     this.offs = [
@@ -84,6 +85,12 @@ export class ExplorerSession extends Views<ExplorerState> {
       this.wire.on(OVERHEARD, (message) => this.overheard(message)),
     ];
     this.opened = this.open();
+    let colour = this.stripColour;
+    this.watch(() => {
+      if (colour === this.stripColour) return;
+      colour = this.stripColour;
+      this.counted();
+    });
   }
 
   override close(): void {
@@ -226,8 +233,16 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** What the picture is coloured by in place of its values. */
   get recolouring(): By | null {
     const { look, by } = this.state;
-    if (this.part !== WHOLE || (look !== "chunks" && look !== "targets")) return null;
+    if (this.part !== WHOLE) return null;
+    if (look === "cost") return "cost";
+    if (look !== "chunks" && look !== "targets") return null;
     return look === "targets" || by === null || by === "change" ? "target" : by;
+  }
+
+  /** What the strips of chunks are coloured by: where the picture is by size or cost, they show states. */
+  get stripColour(): "state" | "kind" | "target" {
+    const by = this.recolouring;
+    return by === "kind" || by === "target" ? by : "state";
   }
 
   /** Shows in the template editor where a key comes from. */
@@ -257,6 +272,11 @@ export class ExplorerSession extends Views<ExplorerState> {
 
   get looks(): PartRecord[] {
     return this.parts.filter((each) => each.look);
+  }
+
+  /** What the switch over the picture offers. */
+  get switched(): PartRecord[] {
+    return this.looks.filter(({ under }) => under === null);
   }
 
   /** The name of a look, if there is one of that name, or of the first. */

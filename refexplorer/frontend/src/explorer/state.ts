@@ -9,8 +9,10 @@ export interface PartRecord {
   name: string;
   label: string;
   title: string;
-  /** Whether the switch over the picture offers it. */
+  /** Whether the middle of the screen shows it. */
   look: boolean;
+  /** The look whose form it is; null: the switch offers it itself; empty: something else leads to it. */
+  under: string | null;
 }
 
 /** The part that is all of them. */

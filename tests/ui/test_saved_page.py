@@ -171,7 +171,7 @@ def test_findings_about_the_targets_are_there(saved: Path, page: Page) -> None:
     page.get_by_role("button", name="Report").click()
     expect(page.get_by_role("main", name="Report")).to_contain_text("file")
     page.get_by_role("button", name="Audit").click()
-    expect(page.get_by_role("main", name="Audit")).to_contain_text("ranges lie inside their files")
+    expect(page.get_by_role("main", name="Audit")).to_contain_text("ranges are inside their files")
     page.get_by_role("button", name="Explorer").click()
     expect(page.get_by_role("treegrid")).to_be_visible()
 

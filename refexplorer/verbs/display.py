@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from PIL import Image
 
 NAME_SHOWN = 120  # characters of a name: a file may hold any text
+_WAITED = 3
+"""Seconds that a set may be counted for before it is shown."""
 _SOON = 2_000_000
 """Stored references of a set whose diagnostics are looked for before it is shown."""
 TEXT_CHILDREN, TEXT_LEVELS = 20, 3
@@ -41,7 +43,7 @@ def known_diagnostics(refs: SetLike) -> tuple[Finding, ...] | None:
 
 def summary_text(refs: SetLike) -> str:
     """Describe a set in a few lines."""
-    summary = refs.summary()
+    summary = internals(refs).counts(within=_WAITED)
     lines = [f"{escape(refs.source.name, NAME_SHOWN)}  {refs.source.form}", facts_text(summary)]
     lines += [f"  {kind:<6}  {n:>15,}" for kind in Kind if (n := summary.kinds.get(kind, 0))]
     if refs.source.left_out:
@@ -199,7 +201,7 @@ def references_html(
 
     `diagnostics` are None where finding them would hold up the first look.
     """
-    summary = refs.summary()
+    summary = internals(refs).counts(within=_WAITED)
     name = name_of(refs)
     # Shown by the extension of JupyterLab, which alone can do what it says.
     button = f' <button type="button" hidden data-refexplorer-set="{name}">Explore</button>'

@@ -15,7 +15,7 @@ from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.refset.chunk_grid import ChunkReferences
 from refexplorer.refset.opened_set import Internals, OpenedSet, number_of, numbers_from
 from refexplorer.refset.search import find_keys
-from refexplorer.refset.summary import Summary, derive, summarize
+from refexplorer.refset.summary import Summary, derive
 from refexplorer.refset.target_layout import TargetLayout, TargetSummary
 from refexplorer.refset.tree import Node, Page
 from refexplorer.spec.codes import Severity
@@ -154,7 +154,7 @@ class SetEntries(Mapping[str, Reference]):
 
     def summary(self, path: str = "") -> Summary:
         """Count kinds, bytes, targets and missing chunks below a path; ``""`` is the whole set."""
-        return summarize(self._opened, path)
+        return self._internals.counts(path)
 
     def arrays(self) -> tuple[str, ...]:
         """Return the paths of all arrays whose metadata can be read."""

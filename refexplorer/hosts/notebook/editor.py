@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_checks import proven
 from refexplorer.views.exercises.exercise_controller import ExercisesController
+from refexplorer.views.exercises.exercise_models import read_answers, write_answers
 from refexplorer.views.static_html import editor_html, editor_text, exercises_html
 
 _MOST = 20_000_000
@@ -185,8 +187,9 @@ class Exercises(TemplateEditor):
         own" describes them; the exercises of this package by default.
     exercise
         The one to begin with, by its name; the first by default.
-    solved
-        Names of those that were solved before, such as ``exercises.solved`` of another day.
+    answers
+        The file that keeps what you write, read when you begin and written as you go on; to be
+        submitted and judged by `grade`. None keeps nothing.
 
     Attributes
     ----------
@@ -198,8 +201,8 @@ class Exercises(TemplateEditor):
     Raises
     ------
     RefexplorerError
-        If there is no exercise of that name; the text lists them. If a file of the folder is no
-        exercise, or does not hold to itself: a right answer fails, or a wrong one passes.
+        If there is no exercise of that name; the text lists them. If a file of the folder is not
+        an exercise, or fails its own answers. If `answers` is a file of something else.
     """
 
     exercise = traitlets.Unicode()
@@ -212,10 +215,14 @@ class Exercises(TemplateEditor):
         folder: str | os.PathLike[str] | None = None,
         *,
         exercise: str | None = None,
-        solved: Iterable[str] = (),
+        answers: str | os.PathLike[str] | None = "answers.json",
     ) -> None:
         offered = None if folder is None else proven(Path(folder))
-        self._host(ExercisesController(exercise, solved, offered))
+        self._file = None if answers is None else Path(answers).absolute()
+        kept = read_answers(self._file) if self._file is not None and self._file.exists() else {}
+        controller = ExercisesController(exercise, kept, offered)
+        self._kept = controller.written
+        self._host(controller)
 
     def to_html(self, path: str | os.PathLike[str], *, name: str = "") -> None:
         """Write the open exercise as one HTML file, which needs no Python and no network.
@@ -244,6 +251,22 @@ class Exercises(TemplateEditor):
         super()._take()
         self.exercise = self._controller.name
         self.set_trait("solved", self._controller.solved)
+        self._keep()
+
+    def _keep(self) -> None:
+        """Write the answers beside those of exercises that are not among these."""
+        answers = self._controller.written
+        if self._file is None or answers == self._kept:
+            return
+        try:
+            others = read_answers(self._file) if self._file.exists() else {}
+            gone = self._kept.keys() - answers.keys()
+            left = {name: one for name, one in others.items() if name not in gone}
+            write_answers(self._file, left | answers)
+        except RefexplorerError as error:
+            warnings.warn(f"Your answers are not saved: {error}", stacklevel=2)
+            self._file = None
+        self._kept = answers
 
     @traitlets.observe("exercise")
     def _open(self, change: dict[str, Any]) -> None:

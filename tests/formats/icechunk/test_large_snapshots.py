@@ -13,6 +13,7 @@ import pytest
 import zarr
 
 import refexplorer as rx
+from refexplorer.spec.references import Kind
 
 icechunk: Any = pytest.importorskip("icechunk")
 LONG, GRID = 9_000, (80, 60)
@@ -95,8 +96,8 @@ def test_the_counts_are_those_of_the_references(
     folder, expected = written
     refs = rx.open_references(folder)
     summary = refs.summary()
-    assert summary.kinds[rx.Kind.RANGE] == len(expected)
-    assert summary.kinds[rx.Kind.BASE64] == 1
+    assert summary.kinds[Kind.RANGE] == len(expected)
+    assert summary.kinds[Kind.BASE64] == 1
     assert summary.targets == len({url for url, _, _ in expected.values()})
     others = [reference.size or 0 for key, reference in refs.items() if key not in expected]
     assert summary.bytes == 2 * len(expected) + sum(others)
@@ -118,7 +119,7 @@ def test_opening_reads_no_manifest_and_a_lost_one_is_no_fill_value(
     assert refs.count == len(written[1]) + 1 + 5
     assert [node.path for node in refs.children("g").rows] == ["g/zarr.json", "g/long"]
     assert refs.children("g/long", 0, 0).total == LONG + 1
-    with pytest.raises(rx.SourceError, match=r"The manifest '.*' cannot be read"):
+    with pytest.raises(rx.errors.SourceError, match=r"The manifest '.*' cannot be read"):
         refs.get("g/long/c/5")
     group: Any = refs.to_zarr()
     array = group["g/long"]
@@ -138,7 +139,7 @@ def test_a_manifest_with_other_chunks_than_its_snapshot_says(
     for name in names[-9:]:
         name.write_bytes(last)
     wrong = r"does not hold the 1,000 chunks|cannot be read|lacks the array"
-    with pytest.raises(rx.SourceError, match=wrong):
+    with pytest.raises(rx.errors.SourceError, match=wrong):
         list(refs)
 
 

@@ -95,6 +95,8 @@ def _near(refs: ReferenceSet, path: str) -> str:
     return f"; similar: {', '.join(repr(paths[name]) for name in alike)}" if alike else ""
 
 
+_WAITED = 10
+"""Seconds that a set may be counted for."""
 _SNAPSHOTS = 20
 """Snapshots that are listed, the newest."""
 
@@ -231,17 +233,19 @@ def info(
     if code:
         output.write_text(refs.code())
         return status_of(refs)
-    summary = refs.summary()
+    inside = internals(refs)
+    summary, chunks = inside.counts(within=_WAITED), inside.array_states.total
+    is_counted = summary.targets is not None
     facts: dict[str, object] = {
         "source": refs.source.name,
         "form": refs.source.form,
         "keys": refs.count,
-        "kinds": {str(kind): count for kind, count in summary.kinds.items()},
+        "kinds": {str(k): n for k, n in summary.kinds.items()} if is_counted else None,
         "groups": summary.groups,
         "targets": summary.targets,
         "bytes": summary.bytes,
-        "missing": summary.missing,
-        "rejected": summary.left_out,
+        "missing": chunks.absent,
+        "rejected": chunks.rejected,
         "left_out": len(refs.source.left_out),
         "diagnostics": None if known_diagnostics(refs) is None else severities(refs),
     }
@@ -255,6 +259,8 @@ def info(
         return status_of(refs)
     size = "not known" if summary.bytes is None else f"{summary.bytes:,}{beside_text(summary)}"
     listed = facts | {"bytes": size, "diagnostics": facts["diagnostics"] or "not checked"}
+    if not is_counted:  # `ReferenceSet.summary` counts however long it takes
+        listed |= dict.fromkeys(("kinds", "targets", "bytes"), "not counted: too many manifests")
     rows = [(name.replace("_", " "), _words(value)) for name, value in listed.items()]
     if fetched is not None:
         rows.append(("read to make it", fetched_text(fetched)))
@@ -299,7 +305,7 @@ def expand(
         bool, typer.Option("--lines", help="Print one JSON object for each key.")
     ] = False,
 ) -> int:
-    """Write the set as V0. The answer is JSON with and without --json."""
+    """Write the set as V0. The output is always JSON."""
     refs = open_set(source)
     check_expandable(refs.count, refs.limits)
     sentence = f"Expanding {refs.source.name}"

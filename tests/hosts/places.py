@@ -29,7 +29,7 @@ from tests.helpers.browser import launch_options
 from tests.helpers.hosts import Lab, free_port, running_lab
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PACKAGES = ("marimo", "voila", "jupyterlab", "jupyterlab-h5web", "h5py", "ipykernel")
+PACKAGES = ("marimo", "voila", "jupyterlab", "jupyterlab-h5web", "h5py", "ipykernel", "kerchunk")
 CODE = """import refexplorer as rx
 from refexplorer import demo
 explorer = rx.explore(demo.path("sst.v1.json"))"""
@@ -119,21 +119,20 @@ def voila(programs: Path, work: Path, page: Page) -> str:
 
 def beside_h5web(programs: Path, work: Path, page: Page) -> str:
     """Open a set and a NetCDF file from the file browser, with h5web installed, too."""
-    files = work / "files"
-    files.mkdir()
+    files = work / "root" / "files"
+    files.mkdir(parents=True)
     for name in ("sst.v1.json", "sst_2025-07.nc", "sst_2025-08.nc", "sst_2025-09.nc"):
         shutil.copy(demo.path(name), files)
-    with running_lab(work, programs / "python", files) as lab:
+    with running_lab(work, programs / "python", files.parent) as lab:
         for name in ("sst.v1.json", "sst_2025-07.nc"):
             _open_from_menu(lab, page, name)
         page.locator(".jp-DirListing-item").filter(has_text="sst_2025-08.nc").click(button="right")
-        page.get_by_text("Open With", exact=True).hover()
-        expect(page.get_by_text("H5Web", exact=False).first).to_be_visible()
-    return "works beside it: the menu opens sets and NetCDF files, and “Open With” has H5Web"
+        expect(page.get_by_text("View HDF5 file contents")).to_be_visible()
+    return "works beside it: the menu opens sets and NetCDF files, and has the entry of H5Web"
 
 
 def _open_from_menu(lab: Lab, page: Page, name: str) -> None:
-    page.goto(lab.address(""))
+    page.goto(lab.address("files"))
     page.locator(".jp-DirListing-item").filter(has_text=name).click(button="right")
     page.locator(".lm-Menu-item").filter(has_text="Open as reference set").click()
     explorer = page.get_by_role("region", name=f"Reference set {name}")

@@ -103,9 +103,10 @@ def mcp(
     ] = None,
     allow: Allow = None,
 ) -> int:
-    """Answer questions of an assistant over stdin and stdout (Model Context Protocol).
+    """Answer an assistant over stdin and stdout (MCP).
 
-    Read-only. Nothing is read but the sets, their folders and what --allow names.
+    MCP is the Model Context Protocol. Nothing is written, and nothing read but the sets, their
+    folders and what --allow names.
     """
     from refexplorer.hosts.assistant import Assistant, serve
 

@@ -33,7 +33,7 @@ from refexplorer.refset.lint import lint
 from refexplorer.refset.lint_absent import lint_groups, lint_lost_places
 from refexplorer.refset.lint_arrays import attributes_of, lint_metadata
 from refexplorer.refset.opened_set import Internals, OpenedSet
-from refexplorer.refset.parquet_segment import Records
+from refexplorer.refset.parquet_segment import ParquetRecords
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, Findings, parts_of, pointer, suggest
 from refexplorer.spec.lint import KeyFindings
@@ -338,7 +338,7 @@ def note_rejected(ledger: Ledger, opened: OpenedSet, findings: Findings, later: 
         if array is not None and path in ledger.paths and opened.rejected.touches(path):
             numbers = numbers_of_chunks(array, opened.rejected.indices(array))
             ledger.mark(path, np.unique(numbers[numbers >= 0]), LedgerState.REJECTED)
-    stores = [part.store for part in opened.parts if isinstance(part, Records)]
+    stores = [part.store for part in opened.parts if isinstance(part, ParquetRecords)]
     files = frozenset[str]().union(*(store.files for store in stores))
     errors = (found for found in findings if found.severity is Severity.ERROR)
     # what record files reject was counted when they were read once more

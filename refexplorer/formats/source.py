@@ -25,6 +25,8 @@ from refexplorer.formats.icechunk.history import Recorded
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
+    from refexplorer.formats.icechunk.manifest_store import ManifestStore
+
 ZMETADATA = ".zmetadata"
 JSON = "JSON"
 """The form of a document before it is read."""
@@ -92,6 +94,8 @@ class Source:
     part: int | None = None
     # What else is known of an Icechunk repository; None for all other forms
     repository: RepositoryFacts | None = field(default=None, repr=False)
+    # The chunks of a large snapshot, which opening does not read, until the set is made of them
+    manifests: ManifestStore | None = field(default=None, repr=False, compare=False)
     # Reads which versions targets had when the references to them were written; None where the form
     # has no place for that, or it cannot be read again
     recorded: Callable[[], Recorded] | None = field(default=None, repr=False, compare=False)

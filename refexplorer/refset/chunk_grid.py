@@ -22,8 +22,8 @@ from refexplorer.formats.columns.references import (
     build_columns,
     text_column,
 )
+from refexplorer.refset.numbered_segment import Loaded, Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.parquet_segment import Loaded, Records
 from refexplorer.refset.segments import (
     EVALUATED_KEYS,
     Generated,

@@ -23,8 +23,8 @@ from refexplorer.formats.columns.references import (
 )
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.arrays import count_by_arithmetic
+from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import (
     EVALUATED_KEYS,
     Generated,

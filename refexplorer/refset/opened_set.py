@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,12 +17,14 @@ from uuid import uuid4
 from weakref import WeakSet, WeakValueDictionary
 
 from refexplorer.core.errors import InternalError, LimitError
+from refexplorer.core.files import Progress
 from refexplorer.formats.columns.references import Columns
 from refexplorer.formats.columns.table import Entries, Table, build_table
 from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.arrays import ArrayIndex
+from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.overriding import OverrideLimits, apply_overrides
-from refexplorer.refset.parquet_segment import Records
+from refexplorer.refset.parquet_segment import ParquetRecords
 from refexplorer.refset.segments import (
     Generated,
     Rejected,
@@ -97,7 +100,8 @@ class OpenedSet:
 
     def read_all(self) -> None:
         """Read what is still unread, so that everything there is to note was noted."""
-        stores = {id(part.store): part.store for part in self.segments if isinstance(part, Records)}
+        parts = (part for part in self.segments if isinstance(part, ParquetRecords))
+        stores = {id(part.store): part.store for part in parts}
         for part in self.segments:
             if isinstance(part, Records):
                 part.read()
@@ -222,7 +226,7 @@ def open_document(
 def open_store(store: ParquetStore) -> OpenedSet:
     """Lay out a parquet store: its metadata as a table, each array as a segment."""
     table = build_table(store.metadata.items(), "parquet")
-    return OpenedSet(table, [Records(store, array) for array in store.arrays])
+    return OpenedSet(table, [ParquetRecords(store, array) for array in store.arrays])
 
 
 def number_of(opened: OpenedSet, key: str) -> int:
@@ -350,6 +354,19 @@ class Internals:
         self.contents = contents
         self.opened, self.findings = contents.opened, contents.findings
         self._page: tuple[tuple[int, int], list[tuple[str, Reference, str]]] | None = None
+        self._summaries: dict[str, Summary] = {}
+
+    def counts(
+        self, path: str = "", within: float = math.inf, progress: Progress | None = None
+    ) -> Summary:
+        """Count what is below a path; what would take more than about some seconds is left out."""
+        from refexplorer.refset.summary import outline, seconds, summarize
+
+        if path not in self._summaries:
+            if seconds(self.opened, path) > within:
+                return outline(self.opened, path)
+            self._summaries[path] = summarize(self.opened, path, progress)
+        return self._summaries[path]
 
     @property
     def generated(self) -> tuple[GenItem, ...]:

@@ -18,7 +18,7 @@ from refexplorer.core.errors import LimitError
 from refexplorer.formats.columns.chunk_names import chunk_keys
 from refexplorer.formats.columns.references import flags_of, joined_columns, numbers_of, text_column
 from refexplorer.formats.columns.table import Table, build_table
-from refexplorer.refset.parquet_segment import Loaded, Records
+from refexplorer.refset.numbered_segment import Loaded, Records
 from refexplorer.refset.segments import (
     Generated,
     Segment,

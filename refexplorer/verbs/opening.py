@@ -23,6 +23,7 @@ from refexplorer.formats.source import DOCUMENTS, OpeningTerms, Source, cause, o
 from refexplorer.io.access import resolve
 from refexplorer.readers.comparing import dialects_of
 from refexplorer.readers.verdicts import Dialects
+from refexplorer.refset.manifest_segment import with_manifests
 from refexplorer.refset.opened_set import Contents, internals, open_document, open_store
 from refexplorer.spec.document import Forms, written_forms
 from refexplorer.spec.findings import Finding, Findings
@@ -286,8 +287,10 @@ def set_of(
     long = read_long(read, templates, limits, findings, progress)
     document, entries = long or (read_whole(read, templates, limits, findings)[1], None)
     form = DOCUMENTS[document.version] if read.is_document else read.form
-    named = replace(read, form=form, entries=None)
+    named = replace(read, form=form, entries=None, manifests=None)
     opened = open_document(document, entries)
+    if read.manifests is not None:
+        opened = with_manifests(opened, read.manifests)
     note_beyond(read, findings)
     forms: Forms = {}
     if read.is_document:

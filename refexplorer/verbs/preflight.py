@@ -155,7 +155,8 @@ class Preflight:
                 lines.append(f"  Part {number:,}: {_files_text(era.files)}{ends}")
         lines += [f"  {found.severity} {found.code}: {found.message}" for found in self.findings]
         for name, why in self.unread.items():
-            lines.append(f"  {escape(name, _CHARS)}: {why.removeprefix(f'{name}: ')}")
+            why = why.removeprefix(f"{name}: ").removeprefix(f"{name} ")
+            lines.append(f"  {escape(name, _CHARS)}: {why}")
         return "\n".join(lines)
 
     def _rows(self) -> Iterator[tuple[str, str, str, str]]:

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import refexplorer as rx
+from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.opened_set import internals
-from refexplorer.refset.parquet_segment import Records
 
 ROWS = 4
 ARRAY = {

@@ -317,7 +317,7 @@ def test_the_editor_is_one_file_too(page: Page, tmp_path: Path) -> None:
 
 def test_an_exercise_is_one_file_that_judges_its_own_answers(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "exercise.html"
-    exercises = rx.Exercises(exercise="18-a-wrong-name")
+    exercises = rx.Exercises(exercise="18-a-wrong-name", answers=None)
     exercises.to_html(path)
     page.goto(path.as_uri())
     editor = page.get_by_role("region", name="Exercises", exact=True)

@@ -12,8 +12,8 @@ from refexplorer.checks.advice.connections import READERS, Connection, MergeRule
 from refexplorer.checks.advice.requests import OutOfOrderError, ReaderCost, RunningReads
 from refexplorer.checks.advice.selections import PartOfArray, TasksOfArray, is_countable, part_of
 from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences
+from refexplorer.refset.numbered_segment import Records, SegmentPart
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.parquet_segment import RecordPart, Records
 from refexplorer.refset.segments import Generated
 from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -142,8 +142,8 @@ class ArrayCosts:
         return _value_bytes(self.array, 0, math.prod(self.array.shape))[1]
 
 
-def _record_parts(opened: OpenedSet, array: ArrayMeta) -> Iterator[RecordPart]:
-    """Yield the record files of an array."""
+def _record_parts(opened: OpenedSet, array: ArrayMeta) -> Iterator[SegmentPart]:
+    """Yield the record files or manifests of an array."""
     for segment in opened.arrays.segments(array):
         if isinstance(segment, Records) and segment.array.path == array.path:
             yield from segment.parts

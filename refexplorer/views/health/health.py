@@ -448,12 +448,6 @@ def strip_of(health: ChunkHealth, array: ArrayMeta, axis: int = 0) -> str:
     return "".join(letters.tolist())
 
 
-def strips_of(health: ChunkHealth, array: ArrayMeta) -> Iterator[str]:
-    """Yield the strip of each dimension."""
-    for axis in range(len(array.grid)):
-        yield strip_of(health, array, axis)
-
-
 def _strip_numbers(health: ChunkHealth, state: StateName, array: ArrayMeta) -> np.ndarray:
     columns = health.columns()
     place = columns.states.places.get(array.path)

@@ -31,9 +31,9 @@ from refexplorer.views.health.health import (
     StateName,
     keys_in_state,
     strip_of,
-    strips_of,
 )
 from refexplorer.views.key.inspector import REJECTED
+from refexplorer.views.maps.chunk_map import StripColour, coloured_strip
 from refexplorer.views.tree.rows import (
     AllKeys,
     ChangedKeys,
@@ -282,25 +282,28 @@ class TreeController:
         self._health = ChunkHealth(self._refs, context.failure_log)
         self._found: Sequence[str] | None = None
 
-    def window(self, start: int, n: int) -> tuple[list[Row], int]:
+    def window(self, start: int, n: int, strips: StripColour = "state") -> tuple[list[Row], int]:
         """Return rows of the tree, or of the search while one is on, and how many there are."""
         with self._lock:
             if self._found is None:
                 rows, total = self._tree.window(start, n), self._tree.total
             else:
                 rows, total = self._results(start, n), len(self._found)
-            return [self._described(each) for each in rows], total
+            return [self._described(each, strips) for each in rows], total
 
-    def _described(self, row: Row) -> Row:
+    def _described(self, row: Row, strips: StripColour) -> Row:
         """Add to a row what is known of an array, and what is wrong with it."""
         inside = self._internals
         array = inside.opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
         if array is not None:
-            strip = strip_of(self._health, array) if inside.is_counted else None
+            strip = self._strip(array, strips) if inside.is_counted else None
             row = replace(row, form=array.form_text, label=label_of(array), strip=strip)
         badges = self._health.badges(row.path) if inside.is_counted else None
         cause, changes = self._cause(row, badges), self._changes(row)
         return replace(row, badges=badges, cause=cause, changes=changes)
+
+    def _strip(self, array: ArrayMeta, by: StripColour, axis: int = 0) -> str:
+        return coloured_strip(self._refs, array, strip_of(self._health, array, axis), by, axis)
 
     def _changes(self, row: Row) -> RowChanges | None:
         """Return what became of a row, if the difference was looked for already."""
@@ -332,10 +335,10 @@ class TreeController:
         return [row(node, 0, False, at, len(found)) for at, node in nodes]
 
     @request("tree.rows")
-    def rows(self, start: int, n: int) -> TreePage:
+    def rows(self, start: int, n: int, strips: StripColour = "state") -> TreePage:
         """Show rows of the flattened tree, or of the search while one is on."""
         start, n = max(start, 0), min(max(n, 0), ROWS)
-        rows, total = self.window(start, n)
+        rows, total = self.window(start, n, strips)
         return TreePage(start, total, tuple(rows))
 
     @request("tree.toggle")
@@ -352,12 +355,13 @@ class TreeController:
         return TreeChange(self._tree.total, index)
 
     @request("tree.strips")
-    def strips(self, array: str) -> StripsShown:
+    def strips(self, array: str, by: StripColour = "state") -> StripsShown:
         """Return the chunks of an array along each of its dimensions, and what is odd there."""
         meta = self._internals.opened.arrays.get(array)
         if meta is None:
             return StripsShown((), ())
-        strips = strips_of(self._health, meta) if self._internals.is_counted else ()
+        axes = range(len(meta.grid)) if self._internals.is_counted else ()
+        strips = [self._strip(meta, by, axis) for axis in axes]
         marks = () if known(self._refs) is None else axis_marks(self._refs, meta)
         return StripsShown(tuple(strips), tuple(marks))
 

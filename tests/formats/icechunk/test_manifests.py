@@ -40,6 +40,10 @@ def content_of(manifest: Path) -> bytes:
         return stream.read()
 
 
+BOX = {"box": "s3://bucket/"}
+"""The virtual chunk container of the repositories."""
+
+
 def node_of(manifest: Path) -> str:
     (array,) = FlatTable.root(content_of(manifest)).tables(1)
     return crockford(array.bytes_at(0, 8) or b"")
@@ -47,7 +51,9 @@ def node_of(manifest: Path) -> str:
 
 def read(manifest: Path, node: str | None = None) -> dict[tuple[int, ...], object]:
     found: dict[tuple[int, ...], object] = {}
-    for chunks in chunks_of(str(manifest), node or node_of(manifest), Limits(), OwnFiles().open):
+    for chunks in chunks_of(
+        str(manifest), node or node_of(manifest), Limits(), OwnFiles().open, BOX
+    ):
         columns = (chunks.urls.to_pylist(), chunks.offsets.tolist(), chunks.lengths.tolist())
         values = map(list, zip(*columns, strict=True))
         found |= dict(zip(map(tuple, chunks.indices.tolist()), values, strict=True))
@@ -63,19 +69,17 @@ def refusal(manifest: Path, node: str | None = None) -> str:
     return sentence
 
 
-@pytest.mark.parametrize("name", ["first", "few"])
-def test_whole_locations_of_both_versions_are_read(folder: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["first", "few", "compressed", "relative"])
+def test_locations_of_both_versions_are_read(folder: Path, name: str) -> None:
     assert read(manifest_of(folder / name)) == EXPECTED
 
 
-def test_compressed_locations_are_refused(folder: Path) -> None:
-    said = refusal(manifest_of(folder / "compressed"))
-    assert "(Icechunk specification 2, written by ic-2.3.0)" in said
-    assert "has compressed chunk locations, which refexplorer does not read" in said
-
-
-def test_relative_locations_are_refused(folder: Path) -> None:
-    said = refusal(manifest_of(folder / "relative"))
+def test_a_container_that_is_not_known(folder: Path) -> None:
+    BOX.clear()
+    try:
+        said = refusal(manifest_of(folder / "relative"))
+    finally:
+        BOX["box"] = "s3://bucket/"
     assert "has the location vcc://box/some/file_00000.nc, relative to" in said
 
 
@@ -145,10 +149,9 @@ def moved(data: bytes, table: Any, fields: dict[int, int | None]) -> bytes:
 @pytest.mark.parametrize(
     ("table", "fields", "said"),
     [
-        (_manifest, {3: 2}, "has compressed chunk locations"),
         (_manifest, {3: 4}, "uses field 4 of Manifest, which refexplorer does not know."),
         (_array, {1: 5}, "uses field 5 of ArrayManifest, which refexplorer does not know."),
-        (_chunk, {5: 8}, "has compressed chunk locations"),
+        (_chunk, {5: 8}, "has compressed locations and no dictionary for them"),
         (_chunk, {5: 9}, "uses field 9 of ChunkRef, which refexplorer does not know."),
         (_chunk, {2: 31}, "uses field 31 of ChunkRef, which refexplorer does not know."),
         (
@@ -191,7 +194,11 @@ def test_vectors_that_overlap_are_bounded_together(folder: Path, field: int, siz
         struct.pack_into("<I", data, place_of(chunk, field), len(data) // size)
     manifest.write_bytes(manifest.read_bytes()[:HEADER] + zstandard.compress(bytes(data)))
     with pytest.raises(rx.errors.LimitError, match=r"larger than `Limits\.document_bytes`"):
-        list(chunks_of(str(manifest), node, Limits(document_bytes=2 * len(data)), OwnFiles().open))
+        list(
+            chunks_of(
+                str(manifest), node, Limits(document_bytes=2 * len(data)), OwnFiles().open, {}
+            )
+        )
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ export function Compare({ session }: PartProps) {
   const sets = compared?.sets ?? null;
   return (
     <div class="compare">
-      {compared?.comparable && <Choose session={session} isOn={sets !== null} />}
+      {compared?.comparable && <Choose session={session} />}
       <Waited waiting={comparing.waiting} />
       {error !== null && <Failure sentence={error} />}
       {compared === null && error === null && <p class="quiet">Asking what this set is compared with …</p>}
@@ -47,7 +47,7 @@ function Nothing({ comparable }: { comparable: boolean }) {
 }
 
 /** The other set: a path or URL, one that is offered, or one of before. */
-function Choose({ session: { comparing }, isOn }: { session: ExplorerSession; isOn: boolean }) {
+function Choose({ session: { comparing } }: { session: ExplorerSession }) {
   const { source: known } = useStore(comparing);
   const [source, setSource] = useState(known);
   useEffect(() => {
@@ -89,11 +89,6 @@ function Choose({ session: { comparing }, isOn }: { session: ExplorerSession; is
             </option>
           ))}
         </select>
-      )}
-      {isOn && (
-        <button type="button" class="button" onClick={() => void comparing.compare("")}>
-          Stop comparing
-        </button>
       )}
     </form>
   );

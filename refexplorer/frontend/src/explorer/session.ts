@@ -38,11 +38,13 @@ export class ExplorerSession extends Views<ExplorerState> {
   readonly details = this.view(new KeyDetails(this.wire));
   readonly comparing = this.view(new Comparing(this.wire, () => this.marked()));
   readonly thumbnails = this.view(new Thumbnails(this.wire));
-  readonly strips = this.view(new Strips(this.wire));
+  readonly strips = this.view(new Strips(this.wire, () => this.stripColour));
   readonly versions = this.view(new VersionPicker(this.wire));
   /** The search for what is odd, and the metadata that xarray opens. */
   readonly seeking = this.waiting();
   readonly describing = this.waiting();
+  /** The counts of a large set. */
+  readonly counting = this.waiting();
   /** The listing of chunks of one state. */
   readonly narrowing = this.waiting();
   /** What this widget shows: the explorer, or one part of it by itself. */
@@ -70,7 +72,8 @@ export class ExplorerSession extends Views<ExplorerState> {
     this.parts = host.get("parts") as PartRecord[];
     this.part = (host.get("part") as string | undefined) || WHOLE;
     this.rows = new RowWindow(
-      (start, n) => this.wire.request("tree.rows", { start, n }).finally(() => this.first.open()),
+      (start, n) =>
+        this.wire.request("tree.rows", { start, n, strips: this.stripColour }).finally(() => this.first.open()),
       () => this.listing.set({}),
     );
     this.offs = [
@@ -84,6 +87,12 @@ export class ExplorerSession extends Views<ExplorerState> {
       this.wire.on(OVERHEARD, (message) => this.overheard(message)),
     ];
     this.opened = this.open();
+    let colour = this.stripColour;
+    this.watch(() => {
+      if (colour === this.stripColour) return;
+      colour = this.stripColour;
+      this.counted();
+    });
   }
 
   override close(): void {
@@ -102,6 +111,7 @@ export class ExplorerSession extends Views<ExplorerState> {
       else this.rows.reset(1);
       if (this.part === WHOLE || this.part === "tree") void this.first.opened.then(() => this.health.load());
       if (this.part === WHOLE || this.part === "key") void this.seekNotes();
+      if (this.part === WHOLE) void this.seekFacts();
       if (this.part !== "key" && this.part !== "data" && this.part !== "targets") void this.lookAtOther();
       const selection = String(this.host.get("selection") ?? "");
       if (selection === "") return;
@@ -152,6 +162,19 @@ export class ExplorerSession extends Views<ExplorerState> {
     }
   }
 
+  /** Counts the references of a large set by kind, and its files. */
+  async seekFacts(): Promise<void> {
+    if (this.part === WHOLE) await this.first.opened;
+    if (this.state.hello?.facts.targets !== null) return;
+    this.set({ factsError: null });
+    try {
+      const facts = (await this.counting.ask("facts", {})).message;
+      if (this.state.hello !== null) this.set({ hello: { ...this.state.hello, facts } });
+    } catch (error) {
+      this.set({ factsError: (error as Error).message });
+    }
+  }
+
   /** Asks what is odd about the set, unless that is known. */
   async seekNotes(): Promise<void> {
     if (this.part === WHOLE) await this.first.opened;
@@ -161,7 +184,8 @@ export class ExplorerSession extends Views<ExplorerState> {
     try {
       const { message } = await this.seeking.ask("notes", {});
       const { notes, note_count, severities } = message;
-      if (this.state.hello === hello) this.set({ hello: { ...hello, notes, note_count, severities } });
+      const latest = this.state.hello;
+      if (latest?.code === hello.code) this.set({ hello: { ...latest, notes, note_count, severities } });
       this.strips.refresh();
       if (this.part === WHOLE) this.health.load();
       await this.annotate();
@@ -226,8 +250,16 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** What the picture is coloured by in place of its values. */
   get recolouring(): By | null {
     const { look, by } = this.state;
-    if (this.part !== WHOLE || (look !== "chunks" && look !== "targets")) return null;
+    if (this.part !== WHOLE) return null;
+    if (look === "cost") return "cost";
+    if (look !== "chunks" && look !== "targets") return null;
     return look === "targets" || by === null || by === "change" ? "target" : by;
+  }
+
+  /** What the strips of chunks are coloured by: where the picture is by size or cost, they show states. */
+  get stripColour(): "state" | "kind" | "target" {
+    const by = this.recolouring;
+    return by === "kind" || by === "target" ? by : "state";
   }
 
   /** Shows in the template editor where a key comes from. */
@@ -257,6 +289,11 @@ export class ExplorerSession extends Views<ExplorerState> {
 
   get looks(): PartRecord[] {
     return this.parts.filter((each) => each.look);
+  }
+
+  /** What the switch over the picture offers. */
+  get switched(): PartRecord[] {
+    return this.looks.filter(({ under }) => under === null);
   }
 
   /** The name of a look, if there is one of that name, or of the first. */

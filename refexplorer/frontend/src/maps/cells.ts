@@ -5,7 +5,8 @@ import type { Kind } from "../shared/wire.ts";
 import type { GridPicture, Span } from "./maps.ts";
 
 export const LOOKS = { kind: "kind", target: "target", offset: "offset", size: "size", change: "change" } as const;
-export type By = keyof typeof LOOKS;
+/** What colours the chunks of a picture; the cost of one access has a look of its own. */
+export type By = keyof typeof LOOKS | "cost";
 const ABSENT = 0;
 export const FAILED = "failed";
 

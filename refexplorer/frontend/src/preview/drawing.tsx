@@ -7,7 +7,8 @@ import { count, exact, grouped, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Flag, ReadingModel, ValuePlace } from "../shared/wire.ts";
 import { placing, type ScaleName } from "./bars.ts";
-import { Legend } from "../maps/legend.tsx";
+import { shaded } from "../advice/costs.ts";
+import { CostLegend, Legend } from "../maps/legend.tsx";
 import { paintedBy, wishOf } from "../maps/painting.ts";
 import { inksOf } from "../maps/palette.ts";
 import { longitudeOf } from "./coast.ts";
@@ -118,8 +119,8 @@ export function Drawing({
   // A widget of the picture alone grows with it, so that its height says nothing.
   const room = useRoom(box, ".centre .pane");
   const by = session.recolouring;
-  // The table of files stands below the picture.
-  const left = session.state.look === "targets" ? room / 2 : room;
+  // The table of files, or what accesses cost, stands below the picture.
+  const left = ["targets", "cost"].includes(session.state.look) ? room / 2 : room;
   const tallest = room === 0 ? TALLEST : Math.max(SHORTEST, left - AROUND);
   const [cursor, setCursor] = useState<number[] | null>(null);
   const [picked, setPicked] = useState<number[] | null>(null);
@@ -147,13 +148,16 @@ export function Drawing({
   }, [longitude]);
   const wish = pair && by ? wishOf(reading, pair, steps) : null;
   const wished = JSON.stringify(wish);
+  const costs = useStore(session.costs);
   useEffect(() => {
     if (wish) session.maps.paint(wish);
-  }, [wished, chunks === null]);
-  const grid = wish && chunks?.wish === wished ? chunks.picture : null;
+    if (wish && by === "cost") session.costs.paint(wish);
+  }, [wished, chunks === null, by]);
+  const touched = by === "cost" && costs.touched?.wish === wished ? costs.touched : null;
+  const grid = wish && chunks?.wish === wished && (by !== "cost" || touched) ? chunks.picture : null;
   const painting = useMemo(
-    () => (grid && by && box.current ? paintedBy(grid, by, reading, pair!, inksOf(box.current)) : null),
-    [grid, by, width],
+    () => (grid && by && box.current ? paintedBy(grid, by, reading, pair!, inksOf(box.current), touched) : null),
+    [grid, by, width, touched],
   );
   const look: Look = {
     ...sizeOf(width, axes, tallest),
@@ -431,7 +435,11 @@ export function Drawing({
       {pair && (
         <div class="colourbar">
           {grid && by ? (
-            <Legend grid={grid} by={by} />
+            touched ? (
+              <CostLegend touched={touched} access={shaded(costs) ?? ""} grid={grid} />
+            ) : (
+              <Legend grid={grid} by={by} />
+            )
           ) : channels ? (
             <span class="quiet">
               {channels.length === 4 ? "Red, green, blue and opacity" : "Red, green and blue"} from {value(domain[0])}{" "}

@@ -12,7 +12,7 @@ import { ColourBar, Limits } from "./colourbar.tsx";
 import { SCHEMES, type Scheme } from "./colours.ts";
 import { PLAIN, type Picture } from "../explorer/state.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import { indexOf, layout, placeOf, range, slice, textsOf, type Axis, type Layout } from "./slices.ts";
+import { indexOf, layout, placeOf, range, slice, stripOf, textsOf, type Axis, type Layout } from "./slices.ts";
 import type { Integers } from "./time/frames.ts";
 import type { Kept } from "./lines/kept.ts";
 import { Lines } from "./lines/lines.tsx";
@@ -116,6 +116,8 @@ export function Values({ session, reading, values, integers, part: menu, menu: k
   }
   // Until the picture of one place is here, the scrubber of that place stands alone.
   const isFree = ({ dimension }: Axis) => !/^\d+$/.test(asking?.[dimension] ?? "");
+  const { plan: planned } = session.preview.state;
+  const sizeOf = ({ dimension }: Axis) => (planned?.array === array ? Number(planned.sizes[dimension]) : undefined);
   const move = (axis: Axis, to: number) =>
     session.set({ steps: steps.map((old, dimension) => (dimension === axis.dimension ? to : old)) });
   const isBytes = isColoured && reading.dtype === "uint8" && limits.join("") === "";
@@ -165,7 +167,9 @@ export function Values({ session, reading, values, integers, part: menu, menu: k
               place={placeOf(axis, steps[axis.dimension]!)}
               move={(to) => move(axis, to)}
               isShown
-              strip={strips.array === array ? strips.strips[axis.dimension] : undefined}
+              strip={
+                strips.array === array ? stripOf(strips.strips[axis.dimension], reading, axis, sizeOf(axis)) : undefined
+              }
               marks={strips.array === array ? marksOn(axis, strips.marks) : []}
               series={series[axis.dimension] ?? null}
             />

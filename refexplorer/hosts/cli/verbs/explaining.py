@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import asdict as asdict_of
 
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import (
@@ -246,3 +248,56 @@ def _plain(value: Any) -> object:
         isinstance(plain, float) and math.isfinite(plain)
     )
     return plain if is_json or plain is None else str(value)
+
+
+@app.command()
+def grade(
+    files: Annotated[list[Path], typer.Argument(help="Files of answers, one for each person.")],
+    exercises: Annotated[
+        Path | None,
+        typer.Option(help="A folder with your own exercises; the shipped ones if omitted."),
+    ] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="List what is wrong with each wrong answer.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Grade files of answers: a table with one line for each file.
+
+    `rx.Exercises()` writes answers.json beside the notebook; on the page it is Export, Save
+    answers. Each answer is judged again. Exit status 2 if a file cannot be read.
+    """
+    from refexplorer.views.exercises.grading import AnswerState
+    from refexplorer.views.exercises.grading import grade as graded
+
+    grades = graded(files, exercises)
+    status = 2 if any(each.error for each in grades) else 0
+    counted_states = [state for state in AnswerState if state != AnswerState.NONE]
+    if as_json:
+        items = [
+            {
+                "name": each.name,
+                "counts": {str(state): each.count(state) for state in AnswerState},
+                "answers": [asdict_of(answer) for answer in each.answers],
+                "unknown": each.unknown,
+                "error": each.error or None,
+            }
+            for each in grades
+        ]
+        output.write_json({"schema": 1, "status": status}, "grades", items)
+        return status
+    rows = [
+        (each.name, *map(each.count, counted_states), len(each.answers))
+        for each in grades
+        if not each.error
+    ]
+    output.write_rows(["name", *map(str, counted_states), "of"], rows)
+    for each in grades:
+        if each.error:
+            output.say(each.error)
+        if each.unknown:
+            output.say(f"{each.name}: not among these exercises: {', '.join(each.unknown)}.")
+        for answer in each.answers if details else ():
+            if answer.sentence:
+                output.write_line(f"{each.name}: {answer.exercise}: {answer.sentence}")
+    return status

@@ -106,7 +106,7 @@ def test_a_place_that_is_not_allowed_is_named_once(in_bucket: Path) -> None:
 
 def test_in_python_the_advice_is_python(in_bucket: Path) -> None:
     refs = rx.open_references(in_bucket)
-    with pytest.raises(rx.AccessError, match=r'refs\.allowing\("s3://bucket"\)') as caught:
+    with pytest.raises(rx.errors.AccessError, match=r'refs\.allowing\("s3://bucket"\)') as caught:
         refs.read("sst")
     assert "--allow" not in str(caught.value)
 
@@ -135,5 +135,5 @@ def test_another_file_is_called_one(text: str, words: str, tmp_path: Path) -> No
 
 
 def test_a_dataset_that_has_no_references_says_what_to_pass() -> None:
-    with pytest.raises(rx.SourceError, match=r'rx\.explore\("combined\.json"\)\.$'):
+    with pytest.raises(rx.errors.SourceError, match=r'rx\.explore\("combined\.json"\)\.$'):
         rx.explore(xr.Dataset({"a": ("x", [1, 2, 3])}))

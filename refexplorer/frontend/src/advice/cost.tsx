@@ -150,7 +150,7 @@ function Measured({ costs, state: { measured, measuredError } }: { costs: Costs;
         <button
           type="button"
           class="button"
-          title="At most 15 requests to one target of the set"
+          title="At most 15 requests to one file of the set"
           onClick={() => void costs.measure(null)}
         >
           Measure this host
@@ -278,7 +278,7 @@ function Access({ bar, costs, shaded }: { bar: AccessCost; costs: Costs; shaded:
     bar.chunks === null
       ? ""
       : `${counted(bar.chunks, "chunk")}${bar.files === null ? "" : ` from ${counted(bar.files, "file")}`}`,
-    Number(bar.held) > 0 ? `${count(bar.held!)} held in the set` : "",
+    Number(bar.held) > 0 ? `${count(bar.held!)} stored in the set` : "",
     Number(bar.absent) > 0 ? `${count(bar.absent!)} without a reference` : "",
     ...bar.unknown,
   ];

@@ -459,7 +459,7 @@ export function Drawing({
       {unplaced.length > 0 && (
         <p class="caption">
           {unplaced.map(({ name }) => name).join(" and ")} {unplaced.length === 1 ? "is" : "are"} drawn by index: the
-          coordinate is not known, or its steps are not alike.
+          coordinate is unknown or unevenly spaced.
         </p>
       )}
       {pair && profiles.length > 0 && (

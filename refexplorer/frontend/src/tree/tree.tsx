@@ -107,14 +107,14 @@ function Columns({ troubled, compared }: { troubled: boolean; compared: boolean 
   return (
     <div class="row columns" role="row" aria-rowindex={1}>
       <span role="columnheader">Key</span>
-      {troubled && <span role="columnheader">Trouble</span>}
+      {troubled && <span role="columnheader">Problems</span>}
       {compared && <span role="columnheader">Changes</span>}
       <span role="columnheader">Kind</span>
       <span role="columnheader" class="number">
         Size
       </span>
       <span role="columnheader" class="target">
-        Target
+        File
       </span>
       <span role="columnheader" class="target origin">
         Origin
@@ -138,7 +138,7 @@ function Absence({ session }: { session: ExplorerSession }) {
   }
   if (rows.total > 0) return null;
   const sentence = searching
-    ? "No key and no target matches."
+    ? "No key and no file matches."
     : only === null
       ? "This reference set has no keys."
       : NOTHING[only];
@@ -152,7 +152,7 @@ function Absence({ session }: { session: ExplorerSession }) {
 }
 
 const NOTHING: Record<Only, string> = {
-  trouble: "Nothing wrong is known: the targets may not have been read.",
+  trouble: "No problems are known; the files may not have been read.",
   changes: "No key differs between the two sets.",
 };
 

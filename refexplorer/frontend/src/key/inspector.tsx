@@ -303,7 +303,7 @@ function ArrayFacts({ array, chunk, session }: { array: ArrayItem; chunk: number
           </Line>
         )}
         {session.part === "explorer" && (
-          <Line name="targets">
+          <Line name="files">
             <Go name="Show the files of this array" go={() => session.showTargets(array.path)} />
           </Line>
         )}

@@ -3,8 +3,8 @@
 import type { CSSProperties } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { bytes, count, fileName, NOT_KNOWN, TYPE_NAMES } from "../shared/format.ts";
-import { Badge, Blank, Cut } from "../shared/parts.tsx";
+import { bytes, count, fileName, TYPE_NAMES } from "../shared/format.ts";
+import { Badge, Blank, Cut, Unknown } from "../shared/parts.tsx";
 import { ChunkStrip } from "../shared/strip.tsx";
 import { Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
@@ -251,7 +251,7 @@ function TreeRow({
         )}
       </span>
       <span role="gridcell" class="number">
-        {row.size === null ? unsized(row) : bytes(row.size)}
+        {row.size === null ? unsized(row) && <Unknown /> : bytes(row.size)}
       </span>
       <span role="gridcell" class="target" title={row.cause ?? row.target ?? inside(row)}>
         {row.cause !== null ? row.cause : row.target === null ? inside(row) : <Cut text={fileName(row.target)} />}
@@ -270,9 +270,9 @@ function unkinded(row: Row): string {
   return row.origin === ABSENT ? "–" : TYPE_NAMES[row.type];
 }
 
-/** What stands in place of a size. */
-function unsized(row: Row): string {
-  return row === WAITING || row.origin === ABSENT || row.origin === REJECTED ? "" : NOT_KNOWN;
+/** Whether a size is not known, rather than none. */
+function unsized(row: Row): boolean {
+  return row !== WAITING && row.origin !== ABSENT && row.origin !== REJECTED;
 }
 
 function inside(row: Row): string {

@@ -67,7 +67,7 @@ export function Beside({ session }: { session: ExplorerSession }) {
           disabled={planned === null}
           onClick={() => void beside.read()}
         >
-          {read && !isOld ? "Read both again" : planned ? costOf(planned.left, planned.right) : "Read both"}
+          {read && !isOld ? "Read both again" : planned ? priceOf(planned.left, planned.right) : "Read both"}
         </button>
         <label class="choice" title="Change both sides together; an index moves by the same number">
           <input type="checkbox" checked={linked} onChange={() => beside.set({ linked: !linked })} /> parts linked
@@ -105,7 +105,7 @@ function firstOf(session: ExplorerSession, array: string, isCompared: boolean): 
   ];
 }
 
-function costOf(left: Plan, right: Plan): string {
+function priceOf(left: Plan, right: Plan): string {
   const [one, two] = [left.estimate, right.estimate];
   if (one.bytes === null || two.bytes === null) return "Read both";
   const size = Number(one.bytes) + Number(two.bytes);

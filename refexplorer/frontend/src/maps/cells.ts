@@ -5,8 +5,8 @@ import type { Kind } from "../shared/wire.ts";
 import type { GridPicture, Span } from "./maps.ts";
 
 export const LOOKS = { kind: "kind", target: "target", offset: "offset", size: "size", change: "change" } as const;
-/** What colours the chunks of a picture; the cost of one access has a look of its own. */
-export type By = keyof typeof LOOKS | "cost";
+/** What colours the chunks of a picture; how often an access reads them has a look of its own. */
+export type By = keyof typeof LOOKS | "access";
 const ABSENT = 0;
 export const FAILED = "failed";
 

@@ -19,7 +19,7 @@ from refexplorer.core.errors import SecretsWarning
 from refexplorer.core.files import write_blocks
 from refexplorer.core.text import counted, escape, has_secrets, is_secret, shown
 from refexplorer.hosts import bundle_text
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.verbs.referenceset import PAGE_KEYS, ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
@@ -81,7 +81,7 @@ def save_editor_page(text: str, path: str | os.PathLike[str], name: str = "An ex
 
 def save_exercise_page(exercise: Exercise, path: str | os.PathLike[str]) -> None:
     """Write one exercise as one HTML file; `Exercises.to_html` says how."""
-    controller = ExercisesController(exercise.name, (), [exercise])
+    controller = ExercisesController(exercise.name, offered=[exercise])
     content = record_exercise(exercise, _facts(exercise.title) | {"reports": []})
     page = _page_text("editor", exercise.title, exercises_html(controller), content)
     write_blocks(Path(path), [page.encode()])

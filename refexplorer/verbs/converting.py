@@ -28,9 +28,9 @@ from refexplorer.formats.parquet.store import RECORD_SIZE
 from refexplorer.formats.source import OpeningTerms
 from refexplorer.io.access import allowed_names, resolve
 from refexplorer.refset.arrays import arrays_of
-from refexplorer.refset.contents import internals
 from refexplorer.refset.inference.infer import infer_table
-from refexplorer.refset.opened_set import BLOCK, OpenedSet, concatenated, tables
+from refexplorer.refset.opened_set import OpenedSet, internals
+from refexplorer.refset.overriding import BLOCK, concatenated, tables
 from refexplorer.refset.writing.comparing import Spool
 from refexplorer.refset.writing.icechunk import write_icechunk
 from refexplorer.refset.writing.json import (
@@ -87,7 +87,7 @@ def values_of(
         if size > _MOST_BYTES:
             raise RefexplorerError(
                 f"{path} has {size_text(size)}, more than the {size_text(_MOST_BYTES)} of one "
-                "coordinate that a set should hold; convert without `inline_coordinates`."
+                "coordinate that a set should contain; convert without `inline_coordinates`."
             )
         yield path, _read(refs, path, allow)
 

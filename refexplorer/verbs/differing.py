@@ -12,7 +12,6 @@ import numpy as np
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import code, counted, escape, shown, table
 from refexplorer.io.access import allowed_names
-from refexplorer.refset.contents import internals
 from refexplorer.refset.differences import Differences, FieldChange, KeyChange, difference
 from refexplorer.refset.moves import (
     CHANGES,
@@ -24,6 +23,7 @@ from refexplorer.refset.moves import (
     Rename,
     Shift,
 )
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.references import Base64, Inline, Range, Reference
 from refexplorer.verbs.migrating import in_one_format
 from refexplorer.verbs.opening import open_references

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.core.errors import LimitError, SourceError, SpecError
+from refexplorer.core.errors import LeftOutWarning, LimitError, SourceError, SpecError
 from refexplorer.core.files import OwnFiles, Progress
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits, memory_message
 from refexplorer.core.text import counted, masks_repr
 from refexplorer.formats.documents import placed, read_long, read_whole
-from refexplorer.formats.finding import note_beyond, read_source
+from refexplorer.formats.finding import NoDataFileError, note_beyond, read_source
 from refexplorer.formats.icechunk.history import RepositoryHistory
 from refexplorer.formats.icechunk.repository import OpenedVersion, open_version
-from refexplorer.formats.other_files import sources_of
+from refexplorer.formats.objects import PLAIN, unwrapped
+from refexplorer.formats.other_files import Sources, common_folder, sources_of
 from refexplorer.formats.parquet.store import read_store
 from refexplorer.formats.source import DOCUMENTS, OpeningTerms, Source, cause, of_file
+from refexplorer.io.access import resolve
 from refexplorer.readers.comparing import dialects_of
 from refexplorer.readers.verdicts import Dialects
-from refexplorer.refset.contents import Contents, internals, written_forms
-from refexplorer.refset.opened_set import open_document, open_store
+from refexplorer.refset.manifest_segment import with_manifests
+from refexplorer.refset.opened_set import Contents, internals, open_document, open_store
+from refexplorer.spec.document import Forms, written_forms
 from refexplorer.spec.findings import Finding, Findings
 from refexplorer.spec.references import V0Value
 from refexplorer.verbs.joining import join_sets
@@ -103,7 +107,7 @@ def _require_repository(
     with version as opened:
         if opened.repository is None:
             raise SourceError(
-                "A session alone does not tell its history; pass its repository, or a path or URL."
+                "A session does not have its history; pass its repository, or a path or URL."
             )
         yield opened
 
@@ -162,19 +166,34 @@ def open_references(
     LimitError
         If it is larger than the limits or the memory allow.
     """
+    if isinstance(source, ReferenceSet):
+        return _opened_again(source, storage_options, templates, limits)
     limits = limits or DEFAULT_LIMITS
+    if not isinstance(source, PLAIN) and (given := unwrapped(source, limits)) is not None:
+        return open_references(
+            given.source,
+            templates=given.templates if templates is None else templates,
+            storage_options=given.options if storage_options is None else storage_options,
+            limits=None if isinstance(given.source, ReferenceSet) else limits,
+            progress=progress,
+            concat_dim=concat_dim,
+        )
+
+    def open_each(sources: Sources) -> list[ReferenceSet]:
+        return [
+            open_references(
+                each,
+                storage_options=storage_options,
+                limits=None if isinstance(each, ReferenceSet) else limits,
+                progress=of_file(progress, number, len(sources)),
+            )
+            for number, each in enumerate(sources)
+        ]
+
     if concat_dim is not None:
         paths, pattern = sources_of(source)
-        sets = [
-            open_references(
-                path,
-                storage_options=storage_options,
-                limits=limits,
-                progress=of_file(progress, number, len(paths)),
-            )
-            for number, path in enumerate(paths)
-        ]
-        return set_of(join_sets(sets, concat_dim, pattern), limits, storage_options=storage_options)
+        joined = join_sets(open_each(paths), concat_dim, pattern)
+        return set_of(joined, limits, storage_options=storage_options)
 
     def locate(url: str) -> tuple[AbstractFileSystem, str]:
         from refexplorer.io.fetch.guarded import typed  # imports much, and few sets have a URL
@@ -184,8 +203,64 @@ def open_references(
     try:
         read = read_source(source, storage_options, limits, locate, progress=progress)
         return set_of(read, limits, templates, storage_options, progress)
+    except NoDataFileError:
+        if not isinstance(source, list | tuple):
+            raise
+        return _grouped(open_each(source), limits)
     except MemoryError:
         raise LimitError(memory_message()) from None
+
+
+def _opened_again(
+    refs: ReferenceSet,
+    storage_options: Mapping[str, Any] | None,
+    templates: Mapping[str, str] | None,
+    limits: Limits | None,
+) -> ReferenceSet:
+    if templates is not None or limits is not None:
+        name = "limits" if templates is None else "templates"
+        raise SourceError(f"The set is open already: pass {name} where it is opened.")
+    return refs if storage_options is None else refs.allowing(storage_options=storage_options)
+
+
+def _grouped(sets: Sequence[ReferenceSet], limits: Limits) -> ReferenceSet:
+    """Return several sets as one in which each is a group; what may be read is what they may."""
+    from refexplorer.verbs.migrating import is_older, set_as_v3
+
+    older = [is_older(refs) for refs in sets]
+    if any(older) and not all(older):
+        sets = [set_as_v3(refs) if old else refs for refs, old in zip(sets, older, strict=True)]
+    places = [f"{refs.source.location or ''}/{refs.source.name}" for refs in sets]
+    shared = len(common_folder([place.rpartition("/")[0] for place in places]))
+    names = [place[shared:].lstrip("/").replace("://", "/") for place in places]
+    if len({*names}) < len(names):
+        names = [str(number) for number in range(len(names))]
+    root = (".zgroup", '{"zarr_format": 2}')
+    if not all(older):
+        root = ("zarr.json", '{"zarr_format": 3, "node_type": "group"}')
+    value: dict[str, Any] = dict([root])
+    for name, refs in zip(names, sets, strict=True):
+        for key, written in refs.to_v0().items():
+            if isinstance(written, list):
+                written = [resolve(str(written[0]), refs.source.location), *written[1:]]
+            value[f"{name}/{key}"] = written
+    findings = [each for refs in sets for each in refs.diagnostics if each.severity == "error"]
+    if findings:
+        warnings.warn(
+            f"{counted(len(findings), 'error')} of these sets are not in the set of them all, such "
+            f"as: {findings[0]}",
+            LeftOutWarning,
+            stacklevel=3,
+        )
+    left_out = tuple(
+        replace(each, name=f"{name}/{each.name}")
+        for name, refs in zip(names, sets, strict=True)
+        for each in refs.source.left_out
+    )
+    source = Source(f"{len(sets):,} sets", "groups", None, value=value, left_out=left_out)
+    options = {name: value for refs in sets for name, value in refs.storage_options.items()}
+    places = [place for refs in sets for place in (refs.source.location, *refs.allowed) if place]
+    return set_of(source, limits, storage_options=options).allowing(*places)
 
 
 def open_guarded(
@@ -212,10 +287,18 @@ def set_of(
     long = read_long(read, templates, limits, findings, progress)
     document, entries = long or (read_whole(read, templates, limits, findings)[1], None)
     form = DOCUMENTS[document.version] if read.is_document else read.form
-    named = replace(read, form=form, entries=None)
+    named = replace(read, form=form, entries=None, manifests=None)
     opened = open_document(document, entries)
+    if read.manifests is not None:
+        opened = with_manifests(opened, read.manifests)
     note_beyond(read, findings)
-    forms = written_forms(document, entries) if read.is_document else {}
+    forms: Forms = {}
+    if read.is_document:
+        has_templates = document.version == 1
+        written = (
+            entries.as_written(has_templates) if entries is not None else document.as_written()
+        )
+        forms = written_forms(document, written)
     contents = Contents(opened, findings, document.templates, forms=forms)
     return ReferenceSet(named, contents, limits, storage_options)
 

@@ -68,7 +68,8 @@ def measured(way: str, folder: Path) -> tuple[int, float]:
     """Return how many references one way finds, and its CPU seconds."""
     if way == "iterator":
         return asyncio.run(_iterated(folder))
-    from refexplorer import Kind, open_references
+    from refexplorer import open_references
+    from refexplorer.types import Kind
 
     if way == "again":
         open_references(made(folder.with_name("small"), _ROW))

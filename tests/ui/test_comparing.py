@@ -19,12 +19,13 @@ after = dict(before.to_v0())
 del after["sst/0.0.0"]
 after["sst/1.0.0"] = ["other.nc", *after["sst/1.0.0"][1:]]
 """
-GRID = SETS + 'rx.ChunkGrid(after, compare=before, selection="sst")'
+GRID = SETS + 'rx.types.ChunkGrid(after, compare=before, selection="sst")'
 COMPARISON = (
     SETS
     + """
 after = {key: value for key, value in after.items() if not key.startswith("land/")}
-rx.SetComparison(after, compare=before, selection="sst", allow=[str(demo.path("land.bin").parent)])
+allow = [str(demo.path("land.bin").parent)]
+rx.types.SetComparison(after, compare=before, selection="sst", allow=allow)
 """
 )
 _KEEPS_ADDRESSES = """

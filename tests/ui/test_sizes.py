@@ -15,7 +15,7 @@ from tests.helpers.hosts import PanelPage
 CASES: dict[str, tuple[dict[str, Any], str]] = {
     "varying": (VARYING, "size not known"),
     "vast": (VAST, "10,000,000,000 files10,000\u00a0EB"),
-    "whole": (WHOLE, "and 1 whole file of unknown size"),
+    "whole": (WHOLE, "and 1 whole file (size unknown)"),
 }
 
 

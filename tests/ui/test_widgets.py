@@ -14,8 +14,8 @@ PARTS = """
 import ipywidgets, refexplorer as rx
 from refexplorer import demo
 refs = rx.open_references(demo.path("broken.json"))
-tree, key, values = rx.KeyTree(refs), rx.KeyInspector(refs), rx.ArrayPreview(refs)
-chunks, targets = rx.ChunkGrid(refs), rx.TargetMap(refs)
+tree, key, values = rx.types.KeyTree(refs), rx.types.KeyInspector(refs), rx.types.ArrayPreview(refs)
+chunks, targets = rx.types.ChunkGrid(refs), rx.types.TargetMap(refs)
 for part in (key, values, chunks, targets):
     ipywidgets.link((tree, "selection"), (part, "selection"))
 for part in (tree, key, values, chunks, targets):

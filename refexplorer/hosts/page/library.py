@@ -13,6 +13,7 @@ from refexplorer import demo
 from refexplorer.core.errors import AccessError, LimitError, RefexplorerError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape, size_text
+from refexplorer.demo.lessons import LESSONS, shared
 from refexplorer.formats.icechunk.history import RepositoryListing
 from refexplorer.hosts.page.openings import Openings, OpeningWatch
 from refexplorer.io.access import AccessPolicy, InternetPolicy, protocol_of
@@ -155,10 +156,19 @@ class Library:
             f"demo/{path.name}": Offer(title, partial(open_references, path))
             for title, path in demo.sets().items()
         }
+        self.offers |= {
+            f"lessons/{name}": Offer(lesson.title, partial(self._open_lesson, name))
+            for name, lesson in LESSONS.items()
+        }
         self._homes = {str(path.resolve().parent) for path in demo.sets().values()}
         self._allow = tuple(allow)
         self._repositories: dict[str, str] = {}
         self._options: dict[str, Mapping[str, Any]] = {}
+
+    def _open_lesson(self, name: str) -> ReferenceSet:
+        path = shared(name)
+        self._homes.add(str(path.parent))
+        return open_references(path)
 
     def needs_consent(self, source: str) -> bool:
         """Tell whether a source is a path of this machine that was not allowed yet."""

@@ -20,8 +20,8 @@ from refexplorer.core.limits import check_expandable
 from refexplorer.core.text import KEYS, array_text, counted, escape, items, masked, shown
 from refexplorer.formats.columns.table import Table
 from refexplorer.io.access import allowed_names
-from refexplorer.refset.contents import Contents, internals
-from refexplorer.refset.opened_set import OpenedSet, table_of
+from refexplorer.refset.opened_set import Contents, OpenedSet, internals
+from refexplorer.refset.overriding import table_of
 from refexplorer.refset.writing.json import Renames, retargeted
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, Findings
@@ -52,8 +52,7 @@ class RepairContext:
         location = refs.source.location
         if source.location is not None and location != source.location:
             terms = replace(terms, allow=(*terms.allow, source.location))
-        base = "/refs" if refs.source.form == "V1" else ""
-        return replace(terms.of(source), location=location, base=base, recorded={})
+        return replace(terms.of(source), location=location, base=refs.source.key_base, recorded={})
 
     def verify(self, refs: ReferenceSet, watch: AuditWatch) -> Report:
         """Verify one of them."""

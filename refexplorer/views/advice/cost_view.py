@@ -24,7 +24,7 @@ from refexplorer.checks.advice.rules import AdviceFinding
 from refexplorer.checks.advice.selections import PartOfArray, TasksOfArray, parse_access
 from refexplorer.core.errors import AccessError, RefexplorerError
 from refexplorer.core.text import counted
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.cells import code_of_measure
 from refexplorer.views.wire.context import ViewContext

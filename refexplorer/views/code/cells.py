@@ -11,7 +11,7 @@ import numpy as np
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.reading.cf import decoding_attributes
 from refexplorer.io.reading.code import refs_text
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.references import Kind
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted
 from refexplorer.readers.features import BASES
 from refexplorer.readers.running import KeysRead, sample_of
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.findings import Finding
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.reading.trace import Trace
 from refexplorer.readers.running import KeysRead
-from refexplorer.refset.contents import internals
 from refexplorer.refset.differences import removed_keys
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.derivation import TraceStep
 from refexplorer.spec.findings import parts_of
 from refexplorer.spec.gen.dimensions import Dimension

@@ -25,8 +25,8 @@ from refexplorer.io.earth import (
 from refexplorer.io.georeference import Georeference, NoPlaceError, array_folders, georeference
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.selection import Estimate, estimate_keys
-from refexplorer.refset.contents import internals
 from refexplorer.refset.conventions import finer_levels
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.axes import labels_of
 from refexplorer.views.preview.regions import (

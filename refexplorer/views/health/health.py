@@ -23,7 +23,7 @@ from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import INT64_MAX
 from refexplorer.io.decode.sizes import Index
 from refexplorer.refset.chunk_grid import DENSE_CHUNKS, ChunkColumns, ChunkReferences
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.summary import ArrayStates
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.references import folders_above

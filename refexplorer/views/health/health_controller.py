@@ -15,7 +15,7 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.io.decode.steps import shard_layout
 from refexplorer.refset.chunk_grid import StateCounts
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.code.cells import code_of_verify

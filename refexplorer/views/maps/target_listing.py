@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from msgspec import Struct
 
 from refexplorer.core.errors import LimitError, RefexplorerError
-from refexplorer.formats.columns.arrow import flags_of, numbers_of, text_column
-from refexplorer.refset.contents import internals
+from refexplorer.formats.columns.references import flags_of, numbers_of, text_column
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.search import GLOB_MARKS, Matcher
 from refexplorer.refset.targets import folders_of
 from refexplorer.views.maps.target_dates import DateFinder, TargetDates, bins_of

@@ -15,8 +15,8 @@ from refexplorer.checks.targets_look import TargetsLook
 from refexplorer.checks.terms import CheckTerms
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted, masked_url
-from refexplorer.formats.columns.arrow import numbers_of, text_column
-from refexplorer.refset.contents import internals
+from refexplorer.formats.columns.references import numbers_of, text_column
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.target_layout import TargetLayout, TargetRange
 from refexplorer.views.code.cells import code_of_check
 from refexplorer.views.health.health_controller import WORKERS, reading_of

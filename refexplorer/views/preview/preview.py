@@ -17,8 +17,8 @@ from refexplorer.io.decode.sizes import WHOLE_CHUNKS, Index, place_count
 from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.selection import Estimate, estimate_keys
 from refexplorer.io.reading.trace_value import trace_value
-from refexplorer.refset.contents import internals
 from refexplorer.refset.conventions import PyramidLevel, pyramids
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.references import Base64, Inline, Kind, Range
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.code.cells import code_of_slices
@@ -276,7 +276,7 @@ class ValueText(Struct, frozen=True):
 class ValueStep(Struct, frozen=True):
     """One step from a chunk to a value."""
 
-    name: str  # As of `refexplorer.TraceStep`
+    name: str  # As of `refexplorer.types.TraceStep`
     text: str  # One sentence
     is_broken: bool = False  # Whether it fails, so that there is none after it
 

@@ -20,8 +20,8 @@ from msgspec import Struct
 from refexplorer.core.errors import LimitError
 from refexplorer.core.text import shorten
 from refexplorer.formats.columns.chunk_names import natural
-from refexplorer.refset.contents import internals
 from refexplorer.refset.moves import CHANGES
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.targets import TargetIndex
 from refexplorer.refset.tree import Folder, Node
 from refexplorer.spec.references import Kind, NodeType, folders_above, prefix

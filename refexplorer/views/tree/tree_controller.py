@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import counted, shorten
-from refexplorer.formats.columns.arrow import text_column
-from refexplorer.refset.contents import internals
+from refexplorer.formats.columns.references import text_column
 from refexplorer.refset.conventions import finer_levels
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.search import GLOB_MARKS, Matcher
 from refexplorer.refset.tree import Node
 from refexplorer.spec.codes import Severity

@@ -284,7 +284,7 @@ def test_visitors_of_a_page_that_offers_nothing_name_no_files() -> None:
 
 
 def test_a_widget_compares_with_what_its_trait_says() -> None:
-    widget = rx.Explorer(edited(), selection="sst")
+    widget = rx.types.Explorer(edited(), selection="sst")
     assert widget.compare is None
     widget.compare = BEFORE
     assert widget._controller.comparison.other is BEFORE

@@ -30,7 +30,7 @@ export function SetDetails({ session, hello }: Props) {
       {Number(facts.keys) > 0 && (
         <section>
           <h3>Kinds of references</h3>
-          <KindTable facts={facts} />
+          {facts.kinds === null ? <Counted session={session} /> : <KindTable keys={facts.keys} kinds={facts.kinds} />}
         </section>
       )}
       {hello.has_versions && <Versions picker={session.versions} />}
@@ -140,8 +140,28 @@ function Sought({ session }: { session: ExplorerSession }) {
   );
 }
 
-function KindTable({ facts }: { facts: SetFacts }) {
-  const all = Math.max(1, Number(facts.keys));
+/** What stands in place of the counts until they are known. */
+function Counted({ session }: { session: ExplorerSession }) {
+  const { factsError } = useStore(session);
+  return (
+    <>
+      {factsError === null ? (
+        <p class="prose quiet">Counting …</p>
+      ) : (
+        <p class="prose quiet">
+          <Sentence text={factsError} />{" "}
+          <button type="button" class="button" onClick={() => session.seekFacts()}>
+            Count the references
+          </button>
+        </p>
+      )}
+      <Waited waiting={session.counting} />
+    </>
+  );
+}
+
+function KindTable({ keys, kinds }: { keys: SetFacts["keys"]; kinds: NonNullable<SetFacts["kinds"]> }) {
+  const all = Math.max(1, Number(keys));
   return (
     <table class="kinds">
       <thead class="unseen">
@@ -157,12 +177,9 @@ function KindTable({ facts }: { facts: SetFacts }) {
             <th scope="row">
               <Badge kind={kind} named />
             </th>
-            <td class="number">{count(facts.kinds[kind])}</td>
-            <td class="share" title={`${KIND_NAMES[kind]}: ${count(facts.kinds[kind])} keys`}>
-              <span
-                hidden={Number(facts.kinds[kind]) === 0}
-                style={{ width: `${(100 * Number(facts.kinds[kind])) / all}%` }}
-              />
+            <td class="number">{count(kinds[kind])}</td>
+            <td class="share" title={`${KIND_NAMES[kind]}: ${count(kinds[kind])} keys`}>
+              <span hidden={Number(kinds[kind]) === 0} style={{ width: `${(100 * Number(kinds[kind])) / all}%` }} />
             </td>
           </tr>
         ))}

@@ -13,7 +13,8 @@ import { START, type Focus } from "../explorer/state.ts";
 
 interface Props {
   session: ExplorerSession;
-  kinds: Record<Kind, Count>;
+  /** How many keys there are of each; null until they are counted. */
+  kinds: Record<Kind, Count> | null;
 }
 
 export function SearchBox({ session, kinds }: Props) {
@@ -39,7 +40,7 @@ export function SearchBox({ session, kinds }: Props) {
         onInput={(event) => session.find({ text: event.currentTarget.value })}
       />
       <div class="find-line">
-        {KINDS.filter((kind) => Number(kinds[kind]) > 0).map((kind) => (
+        {KINDS.filter((kind) => kinds === null || Number(kinds[kind]) > 0).map((kind) => (
           <button
             type="button"
             key={kind}
@@ -48,7 +49,7 @@ export function SearchBox({ session, kinds }: Props) {
             title={`Only ${KIND_NAMES[kind]}`}
             onClick={() => toggle(kind)}
           >
-            <Badge kind={kind} /> <span class="filter-count">{count(kinds[kind])}</span>
+            <Badge kind={kind} /> <span class="filter-count">{kinds === null ? "" : count(kinds[kind])}</span>
           </button>
         ))}
         <StateFilter session={session} state="absent" name="absent chunks" />

@@ -64,8 +64,9 @@ def _of_holder(source: object) -> Given | None:
         raise SourceError(f"This {name} has values of {len(sets)} reference sets. {_PASS}.")
     if not sets:
         raise SourceError(
-            f"This {name} leads to no reference set: its values are in memory, or are not read "
-            f"through references{_origin(source)}. {_PASS} that it was opened from."
+            f"This {name} was not opened from references: its values are in memory, or are not "
+            f"read through references{_origin(source)}. {_PASS} that it was opened from: "
+            'rx.explore("combined.json").'
         )
     return sets[0]
 

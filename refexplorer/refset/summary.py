@@ -213,7 +213,7 @@ def bytes_text(summary: Summary) -> str:
 def beside_text(summary: Summary) -> str:
     """Return the whole files, which ``Summary.bytes`` does not count; empty without any."""
     n_files = summary.kinds.get(Kind.URL, 0)
-    return f" besides {counted(n_files, 'whole file')} of unknown size" if n_files else ""
+    return f" plus {counted(n_files, 'whole file')} (size unknown)" if n_files else ""
 
 
 def kinds_text(summary: Summary) -> str:

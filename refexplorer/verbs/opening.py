@@ -107,7 +107,7 @@ def _require_repository(
     with version as opened:
         if opened.repository is None:
             raise SourceError(
-                "A session alone does not tell its history; pass its repository, or a path or URL."
+                "A session does not have its history; pass its repository, or a path or URL."
             )
         yield opened
 

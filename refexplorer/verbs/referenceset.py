@@ -126,14 +126,18 @@ class ReferenceSet(SetChecks):
         ------
         AccessError
             If a name is not valid.
+        FetchError
+            If the package that reads a bucket is not installed.
         """
         from refexplorer.io.access import AccessPolicy
+        from refexplorer.io.fetch.failures import require_packages
 
         refs = object.__new__(type(self))
         vars(refs).update(vars(self))
         for name in ("_known", "_targets"):  # which hold what is given here
             vars(refs).pop(name, None)
         names = AccessPolicy(None, places).names
+        require_packages(names)
         refs.allowed = tuple(dict.fromkeys((*self.allowed, *names)))
         if storage_options is not None:
             refs.storage_options = dict(storage_options)

@@ -108,7 +108,7 @@ class Advice:
         for cost in (*self.opening, *self.accesses):
             yield from _cost_lines(cost)
         yield from _list_lines("Notes:", self.notes)
-        yield "Requests are told apart by reader:"
+        yield "Requests by reader:"
         yield from (f"  {name}: {says}" for name, says in self.readers.items())
 
     def _repr_html_(self) -> str:

@@ -114,7 +114,7 @@ class Scope:
             arguments = ", ".join(f"{wanted}=…" for wanted in sorted(template.names))
             raise TemplateProblem(
                 "bad-template",
-                f"The template `{name}` takes arguments, so it has to be called.",
+                f"The template `{name}` takes arguments, so it must be called.",
                 f"Write {{{{{name}({arguments})}}}}.",
             )
         return self.call(name, {})

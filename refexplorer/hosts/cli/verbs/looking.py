@@ -305,7 +305,7 @@ def expand(
         bool, typer.Option("--lines", help="Print one JSON object for each key.")
     ] = False,
 ) -> int:
-    """Write the set as V0. The answer is JSON with and without --json."""
+    """Write the set as V0. The output is always JSON."""
     refs = open_set(source)
     check_expandable(refs.count, refs.limits)
     sentence = f"Expanding {refs.source.name}"

@@ -71,7 +71,7 @@ def serve(
     no_browser: NoBrowser = False,
     as_json: AsJson = False,
 ) -> int:
-    """Open the page on a set in the browser. To proxies /healthz answers."""
+    """Open the explorer of a set in the browser. Health check: /healthz."""
     from refexplorer.hosts.page.server import serve as serve_page
 
     serve_page(
@@ -116,7 +116,7 @@ def mcp(
 
 @app.command()
 def demo(port: Port = 0, no_browser: NoBrowser = False, as_json: AsJson = False) -> int:
-    """Open the page on the shipped sets. It needs no network."""
+    """Open the page on the example sets. It needs no network."""
     from refexplorer.hosts.page.server import serve as serve_page
 
     serve_page(port=port, open_browser=not no_browser, ready=_announcer(as_json))

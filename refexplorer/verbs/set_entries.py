@@ -221,14 +221,7 @@ class SetEntries(Mapping[str, Reference]):
         """
         from refexplorer.io.reading.trace import Trace
 
-        steps = derive(
-            self._opened,
-            key,
-            self.source,
-            self._base,
-            self.templates,
-            self.limits,
-        )
+        steps = derive(self._opened, key, self.source, self._base, self.templates, self.limits)
         return Trace(key, tuple(steps), self.origin(key), self[key])
 
     @cached_property

@@ -18,13 +18,7 @@ from refexplorer.io.reading.chunks import ArrayValues
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.verbs.differing import reference_text
-from refexplorer.views.preview.regions import (
-    Region,
-    chunks_touched,
-    names_of,
-    of_chunk,
-    slices,
-)
+from refexplorer.views.preview.regions import Region, chunks_touched, names_of, of_chunk, slices
 from refexplorer.views.preview.values import (
     DecodedChunks,
     Decoding,

@@ -210,10 +210,7 @@ class CompareController:
         load_array_libraries()
         found = self._needed(report)
         before, after = found.before, found.after
-        sides = (
-            ChunkSide(before, self._others.of(before)),
-            ChunkSide(after, self._chunks),
-        )
+        sides = (ChunkSide(before, self._others.of(before)), ChunkSide(after, self._chunks))
         return compare_chunk(key, *sides, report)
 
 

@@ -42,9 +42,7 @@ from refexplorer.views.preview.regions import (
     places_of,
     whole,
 )
-from refexplorer.views.preview.regions import (
-    slices as slices_text,
-)
+from refexplorer.views.preview.regions import slices as slices_text
 from refexplorer.views.preview.values import (
     DecodedChunks,
     Decoding,

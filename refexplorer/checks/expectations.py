@@ -399,7 +399,9 @@ def read_toml(path: Path, name: str) -> dict[str, Any]:
         with path.open("rb") as file:
             data = file.read(_BYTES + 1)
         if len(data) > _BYTES:
-            raise SourceError(f"{name} has more than {_BYTES:,} bytes, too many for settings.")
+            raise SourceError(
+                f"{name} has more than {_BYTES:,} bytes, too many for a settings file."
+            )
         return tomllib.loads(data.decode())
     except OSError as error:
         raise SourceError(f"{name} cannot be read: {error.strerror or error}.") from None

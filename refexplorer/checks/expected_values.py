@@ -81,7 +81,7 @@ def value_range(
         return found
     grid = ChunkReferences(internals(refs).opened, array)
     if not grid.complete:
-        found.why = "its `gen` items make too many chunks to read all of them"
+        found.why = "its `gen` items generate too many chunks to read them all"
         return found
     there = 0
     try:

@@ -211,7 +211,7 @@ class Unlisted:
     def sentences(self) -> Iterator[str]:
         """Yield what is not known of them."""
         if self.count:
-            yield f"{counted(self.count, 'generated key')} were too many to be listed."
+            yield f"{counted(self.count, 'generated key')} are too many to list."
         if self._n_more_files:
             yield f"Up to {counted(self._n_more_files, 'file')} of theirs were not asked."
 

@@ -243,7 +243,7 @@ def shown_without(path: str | os.PathLike[str]) -> str:
     """Return the warning that a file has addresses without their secrets."""
     return (
         f"{os.fspath(path)} shows addresses without their signatures, tokens and passwords (***). "
-        "Everybody who has them can use them until they expire: do not share the set."
+        "Everybody with the set can use them until they expire: do not share it."
     )
 
 

@@ -258,7 +258,7 @@ def difference(
             compared = False
     if compared:
         return True, None
-    return None, "Its store does not tell what Icechunk recorded, so the version is not compared."
+    return None, "Its store does not report what Icechunk recorded, so the version is not compared."
 
 
 def version_change(then: TargetVersion, now: TargetVersion | None) -> tuple[bool | None, str]:

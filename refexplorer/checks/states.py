@@ -180,7 +180,7 @@ class ObjectState(StrEnum):
     """What the set has of an object of a file: a dataset, a variable, a field of a message."""
 
     IN_SET = "in the set"
-    EQUAL = "equal to what the set holds"
+    EQUAL = "equal to the values in the set"
     LACKING = "lacking here"
     NOT_TAKEN = "not taken"
     LEFT_OUT = "left out"

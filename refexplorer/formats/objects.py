@@ -30,6 +30,10 @@ _HOLDERS = ("xarray.", "zarr.", "fsspec.mapping", "refexplorer.io.reading.")
 _PASS = "Pass the path, URL or dict of the references, or the store or filesystem of them"
 
 
+PLAIN = (str, bytes, bytearray, memoryview, list, tuple, dict, type(Path()))
+"""Classes of what leads to nothing else; a path of another package may lead elsewhere."""
+
+
 class Given(NamedTuple):
     """What to open in place of an object."""
 
@@ -39,9 +43,7 @@ class Given(NamedTuple):
 
 
 def unwrapped(source: object, limits: Limits) -> Given | None:
-    """Return what to open in place of an object that leads to a set; None for all other objects."""
-    if isinstance(source, str | bytes | bytearray | memoryview | list | tuple | dict):
-        return None
+    """Return what to open in place of an object, none of `PLAIN`; None if it leads to no set."""
     if _names(source) & _SETS:
         given = _given(source)
         return None if given.source is source else given
@@ -62,8 +64,9 @@ def _of_holder(source: object) -> Given | None:
         raise SourceError(f"This {name} has values of {len(sets)} reference sets. {_PASS}.")
     if not sets:
         raise SourceError(
-            f"This {name} leads to no reference set: its values are in memory, or are not read "
-            f"through references{_origin(source)}. {_PASS} that it was opened from."
+            f"This {name} was not opened from references: its values are in memory, or are not "
+            f"read through references{_origin(source)}. {_PASS} that it was opened from: "
+            'rx.explore("combined.json").'
         )
     return sets[0]
 

@@ -81,7 +81,7 @@ def save_editor_page(text: str, path: str | os.PathLike[str], name: str = "An ex
 
 def save_exercise_page(exercise: Exercise, path: str | os.PathLike[str]) -> None:
     """Write one exercise as one HTML file; `Exercises.to_html` says how."""
-    controller = ExercisesController(exercise.name, (), [exercise])
+    controller = ExercisesController(exercise.name, offered=[exercise])
     content = record_exercise(exercise, _facts(exercise.title) | {"reports": []})
     page = _page_text("editor", exercise.title, exercises_html(controller), content)
     write_blocks(Path(path), [page.encode()])

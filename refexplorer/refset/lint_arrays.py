@@ -610,13 +610,13 @@ def _lint_copies(table: Table, key: str, notes: KeyFindings) -> None:
     elif first not in copies:
         message = f"lacks `{first}`"
     else:
-        message = f"says otherwise than `{first}` itself"
+        message = f"differs from `{first}`"
     more = f", as {len(odd) - 1:,} others differ" if len(odd) > 1 else ""
     notes.add(
         "metadata-copies-differ",
         key,
         f"`{key}` {message}{more}: readers of consolidated metadata see another set.",
-        "Consolidate the metadata anew, or open with `consolidated=False`.",
+        "Consolidate the metadata again, or open with `consolidated=False`.",
         array=first.rpartition("/")[0],
         count=len(odd),
     )

@@ -218,7 +218,7 @@ class _Overriding:
         self._findings.add(
             "gen-not-checked",
             pointer("gen", made.item.number),
-            f"The keys of {made.origin} and of later gen items are too many to be checked for "
+            f"The keys of {made.origin} and of later gen items are too many to check for "
             "earlier keys that they override.",
             "Combine gen items into fewer ones.",
         )

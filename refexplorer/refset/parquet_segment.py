@@ -40,7 +40,7 @@ CODES = {"offset": "bad-offset", "size": "bad-length"}
 """What is found where a number of a column is no count of bytes."""
 NO_COUNT = "not an integer number of bytes from 0 to 2**62 - 1"
 _BOTH = "has both `raw` and `path`; `raw` is used"
-_WHOLE = "has an offset but size 0, which stands for the whole file"
+_WHOLE = "has an offset but size 0, which means the whole file"
 
 
 def failed_rows(count: int) -> Columns:
@@ -200,7 +200,7 @@ class RecordPart(SegmentPart):
         self._findings.add(
             "duplicate-key",
             self.name,
-            f"Row {twice[0]:,} of `{self.name}` is overridden: `{ZMETADATA}` also holds `{key}`.",
+            f"Row {twice[0]:,} of `{self.name}` is overridden: `{ZMETADATA}` also has `{key}`.",
             key=key,
             count=len(twice),
         )
@@ -217,12 +217,12 @@ class RecordPart(SegmentPart):
                 "parquet-rows-outside-grid",
                 self.name,
                 f"{len(rows) - inside:,} rows beyond the {self._array.chunk_count:,} chunks of "
-                f"`{self._array.path}` hold references, which are ignored.",
+                f"`{self._array.path}` have references, which are ignored.",
                 "Check the shape in the metadata of the array.",
             )
         if self._known_count not in (None, inside):
             raise self._bad(
-                f"it holds {inside:,} references, but {self._known_count:,} by its statistics"
+                f"it has {inside:,} references, but {self._known_count:,} by its statistics"
             )
         dense = not inside or int(rows[inside - 1]) == inside - 1
         return FilledRows(inside, None if dense else rows[:inside])

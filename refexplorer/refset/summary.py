@@ -12,6 +12,7 @@ import numpy as np
 
 from refexplorer.core.files import Progress
 from refexplorer.core.limits import Limits
+from refexplorer.core.text import counted, escape, shown, size_text, table
 from refexplorer.formats.columns.references import KINDS, Columns, UrlColumn
 from refexplorer.formats.json.positions import find_in_stream, locate
 from refexplorer.formats.source import Source
@@ -160,6 +161,67 @@ class Summary:
     def size(self) -> int | None:
         """Bytes of all keys; None where not all sizes are known, as those of whole files."""
         return None if self.kinds.get(Kind.URL) else self.bytes
+
+    def __str__(self) -> str:
+        lines = [f"{escape(self.path)}: {facts_text(self)}" if self.path else facts_text(self)]
+        return "\n".join([*lines, f"  {kinds_text(self)}"])
+
+    def _repr_html_(self) -> str:
+        rows = [["keys", f"{self.keys:,}"]]
+        rows += [[f"keys that are {kind}", f"{n:,}"] for kind, n in self.kinds.items() if n]
+        counts = {
+            "arrays": self.arrays,
+            "groups": self.groups,
+            "targets": self.targets,
+            "chunks without a reference": self.missing,
+            "chunks rejected": self.left_out,
+        }
+        rows += [[name, "not counted" if n is None else f"{n:,}"] for name, n in counts.items()]
+        rows.append(["bytes", bytes_text(self)])
+        return f"<div><b>{shown(self.path or 'The set')}</b>{table(('', ''), rows)}</div>"
+
+
+def facts_text(summary: Summary) -> str:
+    """Return the counts of a summary in one line."""
+    if summary.targets is None:
+        return (
+            f"at most {counted(summary.keys, 'key')}, {counted(summary.arrays, 'array')}; targets "
+            "and bytes are not counted yet"
+        )
+    parts = [
+        counted(summary.keys, "key"),
+        counted(summary.arrays, "array"),
+        counted(summary.targets, "target"),
+        bytes_text(summary),
+    ]
+    if summary.missing is None:
+        parts.append("chunks without a reference not counted")
+    elif summary.missing:
+        parts.append(f"{counted(summary.missing, 'chunk')} without a reference")
+    if summary.left_out:
+        parts.append(f"{counted(summary.left_out, 'chunk')} rejected by errors")
+    return ", ".join(parts)
+
+
+def bytes_text(summary: Summary) -> str:
+    """Return how many bytes are referenced, as far as that is known."""
+    if summary.bytes is None:
+        return "size not known"
+    return f"{size_text(summary.bytes)} referenced{beside_text(summary)}"
+
+
+def beside_text(summary: Summary) -> str:
+    """Return the whole files, which ``Summary.bytes`` does not count; empty without any."""
+    n_files = summary.kinds.get(Kind.URL, 0)
+    return f" plus {counted(n_files, 'whole file')} (size unknown)" if n_files else ""
+
+
+def kinds_text(summary: Summary) -> str:
+    """Return how many references there are of each kind."""
+    if summary.targets is None:
+        return "kinds not counted yet"
+    counts = [f"{n:,} {kind}" for kind in Kind if (n := summary.kinds.get(kind, 0))]
+    return ", ".join(counts) or "no references"
 
 
 @dataclass

@@ -137,7 +137,7 @@ def _odd_on_the_web(url: str) -> str:
     if not host or (port and int(port[1]) >= 2**16):
         return "The URL has no host, or a port that cannot be."
     if "@" in host:
-        return "The URL holds a user name or password, which browsers refuse and others show."
+        return "The URL has a user name or password, which browsers refuse and others show."
     if _UNESCAPED.search(url):
         return (
             "The URL contains characters that have to be percent-encoded: some readers encode "

@@ -87,7 +87,7 @@ def values_of(
         if size > _MOST_BYTES:
             raise RefexplorerError(
                 f"{path} has {size_text(size)}, more than the {size_text(_MOST_BYTES)} of one "
-                "coordinate that a set should hold; convert without `inline_coordinates`."
+                "coordinate that a set should contain; convert without `inline_coordinates`."
             )
         yield path, _read(refs, path, allow)
 

@@ -17,7 +17,7 @@ import numpy as np
 from refexplorer.core.text import counted, escape, shown, size_text
 from refexplorer.formats.source import Source
 from refexplorer.refset.opened_set import SetLike, internals
-from refexplorer.refset.summary import Summary
+from refexplorer.refset.summary import facts_text, kinds_text
 from refexplorer.refset.tree import Node
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, grouped
@@ -60,41 +60,6 @@ def left_out_text(source: Source) -> str:
     """Return how many objects of data files opening left out; empty if none."""
     count = len(source.left_out)
     return f"{counted(count, 'object')} of the file left out" if count else ""
-
-
-def facts_text(summary: Summary) -> str:
-    """Return the counts of a summary in one line."""
-    if summary.targets is None:
-        return (
-            f"at most {counted(summary.keys, 'key')}, {counted(summary.arrays, 'array')}; targets "
-            "and bytes are not counted yet"
-        )
-    parts = [
-        counted(summary.keys, "key"),
-        counted(summary.arrays, "array"),
-        counted(summary.targets, "target"),
-        bytes_text(summary),
-    ]
-    if summary.missing is None:
-        parts.append("chunks without a reference not counted")
-    elif summary.missing:
-        parts.append(f"{counted(summary.missing, 'chunk')} without a reference")
-    if summary.left_out:
-        parts.append(f"{counted(summary.left_out, 'chunk')} rejected by errors")
-    return ", ".join(parts)
-
-
-def bytes_text(summary: Summary) -> str:
-    """Return how many bytes are referenced, as far as that is known."""
-    if summary.bytes is None:
-        return "size not known"
-    return f"{size_text(summary.bytes)} referenced{beside_text(summary)}"
-
-
-def beside_text(summary: Summary) -> str:
-    """Return the whole files, which ``Summary.bytes`` does not count; empty without any."""
-    n_files = summary.kinds.get(Kind.URL, 0)
-    return f" besides {counted(n_files, 'whole file')} of unknown size" if n_files else ""
 
 
 def tree_text(
@@ -254,14 +219,6 @@ def references_html(
 def _left_out(refs: SetLike) -> str:
     text = left_out_text(refs.source)
     return f"; {text}" if text else ""
-
-
-def kinds_text(summary: Summary) -> str:
-    """Return how many references there are of each kind."""
-    if summary.targets is None:
-        return "kinds not counted yet"
-    counts = [f"{n:,} {kind}" for kind in Kind if (n := summary.kinds.get(kind, 0))]
-    return ", ".join(counts) or "no references"
 
 
 def health_text(diagnostics: tuple[Finding, ...] | None) -> str:

@@ -16,7 +16,7 @@ from refexplorer.formats.documents import placed, read_long, read_whole
 from refexplorer.formats.finding import NoDataFileError, note_beyond, read_source
 from refexplorer.formats.icechunk.history import RepositoryHistory
 from refexplorer.formats.icechunk.repository import OpenedVersion, open_version
-from refexplorer.formats.objects import unwrapped
+from refexplorer.formats.objects import PLAIN, unwrapped
 from refexplorer.formats.other_files import Sources, common_folder, sources_of
 from refexplorer.formats.parquet.store import read_store
 from refexplorer.formats.source import DOCUMENTS, OpeningTerms, Source, cause, of_file
@@ -107,7 +107,7 @@ def _require_repository(
     with version as opened:
         if opened.repository is None:
             raise SourceError(
-                "A session alone does not tell its history; pass its repository, or a path or URL."
+                "A session does not have its history; pass its repository, or a path or URL."
             )
         yield opened
 
@@ -169,7 +169,7 @@ def open_references(
     if isinstance(source, ReferenceSet):
         return _opened_again(source, storage_options, templates, limits)
     limits = limits or DEFAULT_LIMITS
-    if (given := unwrapped(source, limits)) is not None:
+    if not isinstance(source, PLAIN) and (given := unwrapped(source, limits)) is not None:
         return open_references(
             given.source,
             templates=given.templates if templates is None else templates,

@@ -154,8 +154,12 @@ class Preflight:
                 ends = "" if era.first is None else f", {era.first} to {era.last}"
                 lines.append(f"  Part {number:,}: {_files_text(era.files)}{ends}")
         lines += [f"  {found.severity} {found.code}: {found.message}" for found in self.findings]
+        alike: dict[str, list[str]] = {}
         for name, why in self.unread.items():
-            lines.append(f"  {escape(name, _CHARS)}: {why.removeprefix(f'{name}: ')}")
+            why = why.removeprefix(f"{name}: ").removeprefix(f"{name} ").replace(name, "it")
+            alike.setdefault(why, []).append(name)
+        for why, names in alike.items():
+            lines.append(f"  {_files_text(names)}: {why}")
         return "\n".join(lines)
 
     def _rows(self) -> Iterator[tuple[str, str, str, str]]:

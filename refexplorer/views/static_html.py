@@ -8,8 +8,8 @@ import numpy as np
 
 from refexplorer.core.text import counted, escape, moment_text, number_text, shown
 from refexplorer.refset.opened_set import internals
+from refexplorer.refset.summary import facts_text
 from refexplorer.verbs.display import (
-    facts_text,
     notes_html,
     picture_html,
     references_html,

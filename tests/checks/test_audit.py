@@ -384,7 +384,7 @@ def test_record_files_without_references_are_named(tmp_path: Path) -> None:
     (store / "x" / "refs.1.parq").unlink()
     audit = rx.open_references(store).allowing(str(tmp_path)).audit(decode="all")
     assert audit.good
-    assert audit.headline.text == "all 7 ranges lie inside their files; 7 chunks decode"
+    assert audit.headline.text == "all 7 ranges are inside their files; 7 chunks decode"
     assert "1 record file without references, 1 missing" in str(audit)
     (store / "x" / "refs.3.parq").write_text("<html>")
     refs = rx.open_references(store)

@@ -95,7 +95,7 @@ def test_causes_in_words() -> None:
         "The host nowhere.invalid cannot be found.",
         "No connection to 127.0.0.1:1 could be made.",
         "No installed package reads nonsense:// URLs.",
-        "The set does not name this target: it has to be given when the set is opened.",
+        "The set does not name this target: pass it when you open the set.",
     ]
 
 
@@ -122,9 +122,7 @@ def test_a_second_check_asks_again_and_says_what_changed(
     server.files["/good"] = BODY + b"more"
     third = refs.allowing(*allow).check_targets(results=kept, resume=True)
     assert files(third)["good"]["state"] == "changed"
-    assert files(third)["good"]["message"] == (
-        "It changed since the earlier run whose results are kept."
-    )
+    assert files(third)["good"]["message"] == ("It changed since the earlier run.")
     assert "changed" in {each.code for each in third.findings}
     del server.files["/good"]
     fourth = refs.allowing(*allow).check_targets(results=kept, resume=True)
@@ -190,7 +188,7 @@ def test_each_target_of_a_gen_item_with_very_many_keys_is_asked(server: RangeSer
     assert (row["size"], row["references"], row["end"]) == (len(BODY), None, None)
     assert len(server.requests) == 4
     assert found.ledger.keys.counts[KeyState.UNLISTED] == 4 * 10**9
-    assert "4,000,000,000 generated keys were too many to be listed." in str(found)
+    assert "4,000,000,000 generated keys are too many to list." in str(found)
     server.files["/2002.nc"] = BODY
     found = refs.allowing(server.url).check_targets()
     assert found.headline.text == "not known: 4,000,000,000 generated keys were not listed"

@@ -142,4 +142,4 @@ def test_every_limit_is_in_the_cost_note() -> None:
 
 def test_the_exercise_of_the_reference_holds_to_itself(tmp_path: Path) -> None:
     (tmp_path / "every-second.toml").write_text(EXAMPLE)
-    assert rx.Exercises(tmp_path).exercise == "every-second"
+    assert rx.Exercises(tmp_path, answers=None).exercise == "every-second"

@@ -180,7 +180,7 @@ def test_tables_of_fits(tmp_path: Path) -> None:
     assert group["TEXT"][:].tolist() == [(1, b"a"), (20, b"bcd")]
     assert group["BINARY"][:].tolist() == [(1, 0.5), (2, 1.0)]
     report = refs.verify(values="all")
-    assert report.headline.text == "incomplete: its files hold 1 variable that it lacks"
+    assert report.headline.text == "incomplete: its files have 1 variable that it lacks"
     assert [(each.code, each.array) for each in report.findings] == [("left-out", "VECTORS")]
 
 
@@ -301,7 +301,7 @@ def test_without_h5py_the_sentence_says_what_to_install(tmp_path: Path) -> None:
     )
     assert ran.returncode == 2
     assert "an HDF5 or NetCDF4 file, not a reference set" in ran.stderr
-    assert "with `refexplorer[virtual]` installed" in ran.stderr
+    assert "run `pip install 'refexplorer[virtual]'`" in ran.stderr
 
 
 def test_a_packed_file_is_no_target(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_check_lists_each_with_its_reason(path: Path) -> None:
 def test_verify_names_them_and_does_not_call_the_set_good(path: Path) -> None:
     ran = run("verify", path)
     assert ran.status == 1
-    assert ran.out.startswith("f.h5: incomplete: its files hold 2 variables that it lacks\n")
+    assert ran.out.startswith("f.h5: incomplete: its files have 2 variables that it lacks\n")
     assert "The object `g/st` of the file is not in the set" in ran.out
     with pytest.warns(rx.errors.LeftOutWarning):
         again = rx.open_references(path).verify()

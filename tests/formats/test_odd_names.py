@@ -52,10 +52,11 @@ def test_a_file_that_exists_is_read(name: str) -> None:
 
 
 def test_a_user_who_is_not_there_is_part_of_a_name() -> None:
+    folder = Path("~nobody-of-this-name").absolute()
     ran = run("info", "~nobody-of-this-name/a.json")
     assert (ran.status, ran.err) == (
         2,
-        "refexplorer: There is no file '~nobody-of-this-name/a.json'.\n",
+        f"refexplorer: There is no file '~nobody-of-this-name/a.json', and no folder '{folder}'.\n",
     )
 
 

@@ -121,7 +121,7 @@ FILES: dict[str, tuple[bytes, str, str]] = {
     "fits": (FITS, "a FITS file", "kerchunk.fits.process_file"),
     "hdf4": (b"\x0e\x03\x13\x01" + bytes(9), "an HDF4 file", "kerchunk.hdf4.HDF4ToZarr"),
     "bufr": (b"BUFR\0\0\x20\x04" + bytes(9), "a BUFR file", "convert it"),
-    "parquet": (parquet(), "a parquet file", "the folder that holds `.zmetadata`"),
+    "parquet": (parquet(), "a parquet file", "the folder with `.zmetadata`"),
     "arrow": (arrow(), "an Arrow IPC file", "JSON, parquet or Icechunk"),
     "npy": (array(), "a NumPy array", "JSON, parquet or Icechunk"),
     "png": (image("PNG"), "a PNG image", "no references"),

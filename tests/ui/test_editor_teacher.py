@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+import refexplorer as rx
 from refexplorer import demo
 from tests.helpers.browsing import GOOD, choose, replace_text
 from tests.helpers.hosts import Lab, PanelPage
 
 EXERCISES = """
 import refexplorer as rx
-exercises = rx.Exercises(exercise="07-first-gen")
+exercises = rx.Exercises(exercise="07-first-gen", answers=None)
 exercises
 """
 SOLUTION = """
@@ -50,7 +52,7 @@ def test_removed_rows_stay_in_sight(editor: Locator) -> None:
 def test_the_table_turns_to_what_a_reader_has(editor: Locator) -> None:
     replace_text(editor, GOOD)
     expect(editor).to_contain_text("3 keys")
-    editor.get_by_role("button", name="As others read it").click()
+    editor.get_by_role("button", name="Other readers").click()
     panel = editor.get_by_role("region", name="What other readers make of it")
     expect(panel).to_contain_text("gen is not read without")
     expect(rows_of(editor).locator(".absent")).to_have_count(3)
@@ -59,7 +61,7 @@ def test_the_table_turns_to_what_a_reader_has(editor: Locator) -> None:
     expect(rows_of(editor)).to_have_accessible_name(
         "V0 keys as fsspec (simple_templates=False) has them"
     )
-    editor.get_by_role("button", name="As others read it").click()
+    editor.get_by_role("button", name="Other readers").click()
     expect(rows_of(editor)).to_have_accessible_name("V0 keys")
 
 
@@ -127,7 +129,7 @@ def test_a_solution_that_was_shown_does_not_count(panel_page: PanelPage, page: P
     task = page.get_by_role("region", name="Exercise", exact=True)
     expect(task).to_contain_text(f"0 of {COUNT} solved")
     task.get_by_role("button", name="Show a solution").click()
-    task.get_by_role("button", name="Put it into the editor").click()
+    task.get_by_role("button", name="Insert into the editor").click()
     expect(task.get_by_role("status")).to_contain_text("It does not count")
     shown = f"0 of {COUNT} solved, 1 with the solution shown, which does not count"
     expect(task).to_contain_text(shown)
@@ -172,13 +174,52 @@ def test_progress_stays_with_the_browser(panel_page: PanelPage, page: Page) -> N
     expect(task).to_contain_text(f"1 of {COUNT} solved")
 
 
+def test_solving_neither_moves_nor_shrinks_the_editor(panel_page: PanelPage, page: Page) -> None:
+    page.goto(f"{panel_page.url}?view=exercises")
+    view = page.get_by_role("region", name="Exercises", exact=True)
+    status = page.get_by_role("region", name="Exercise", exact=True).get_by_role("status")
+    expect(status).to_be_empty()
+    code = view.locator(".code-box")
+    before = code.bounding_box()
+    replace_text(view, '{"x/0": ["data.nc", 100, 51]}')
+    expect(status).to_contain_text("too large")
+    assert code.bounding_box() == before
+    replace_text(view, '{"x/0": ["data.nc", 100, 50]}')
+    expect(status).to_contain_text("Solved.")
+    assert code.bounding_box() == before
+    expect(view.locator(".note.warning")).to_have_count(0)
+    expect(view).not_to_contain_text("looks like a chunk")
+
+
+def test_answers_are_saved_from_the_page_and_graded(
+    panel_page: PanelPage, page: Page, tmp_path: Path
+) -> None:
+    page.goto(f"{panel_page.url}?view=exercises")
+    view = page.get_by_role("region", name="Exercises", exact=True)
+    task = page.get_by_role("region", name="Exercise", exact=True)
+    replace_text(view, '{"x/0": ["data.nc", 100, 50]}')
+    expect(task.get_by_role("status")).to_contain_text("Solved.")
+    task.get_by_label("Choose an exercise").select_option("02-three-kinds")
+    expect(task).to_contain_text("level 1")
+    page.reload()
+    with page.expect_download() as downloading:
+        choose(view, "Export", "Save answers")
+    assert downloading.value.suggested_filename == "answers.json"
+    path = tmp_path / "ada.json"
+    downloading.value.save_as(path)
+    (found,) = rx.grade([path])
+    assert (found.name, found.count("solved"), found.count("wrong")) == ("ada", 1, 0), (
+        path.read_text()
+    )
+
+
 def test_a_code_is_explained_and_its_example_put_into_the_editor(editor: Locator) -> None:
     replace_text(editor, '{"a": ["http://h/f", -1, 2]}')
     editor.get_by_role("button", name="About bad-offset").click()
     about = editor.get_by_role("region", name="About bad-offset")
     expect(about).to_contain_text("How it comes about")
     expect(about.get_by_role("link")).to_have_attribute("href", re.compile("spec.html#version-0"))
-    about.get_by_role("button", name="Put it into the editor").click()
+    about.get_by_role("button", name="Insert into the editor").click()
     expect(editor.get_by_role("textbox").first).to_contain_text("-1, 10")
     about.get_by_role("button", name="Close").click()
     expect(about).to_have_count(0)
@@ -227,7 +268,7 @@ def test_what_was_written_outlasts_a_reload(panel_page: PanelPage, page: Page) -
     view = page.get_by_role("region", name="Exercises", exact=True)
     replace_text(view, '{"x/0": ["data.nc", 100, 51]}')
     task = page.get_by_role("region", name="Exercise", exact=True)
-    expect(task.get_by_role("status")).to_contain_text("length 51")
+    expect(task.get_by_role("status")).to_contain_text("length 51 is too large")
     page.reload()
     expect(rows_of(view)).to_contain_text("51")
     view.get_by_role("button", name="Start again").click()
@@ -239,7 +280,7 @@ def test_what_was_written_outlasts_a_reload(panel_page: PanelPage, page: Page) -
     page.get_by_role("button", name="Template editor").click()
     expect(editor).to_contain_text("this browser kept it")
     expect(rows_of(editor)).to_contain_text("mine")
-    editor.get_by_role("button", name="Drop it").click()
+    editor.get_by_role("button", name="Discard").click()
     expect(editor.get_by_role("textbox").first).to_contain_text("{{u}}")
 
 

@@ -75,7 +75,7 @@ class InlineValues:
         if path not in self.arrays:
             size = int(np.prod(meta.shape, dtype=np.float64))
             if size > min(INLINE_ELEMENTS, self.room):
-                self.reasons[path] = f"{size:,} values that the set holds itself are too many."
+                self.reasons[path] = f"{size:,} values in the set are too many to compare."
                 return
             self.room -= size
             kind = object if ours.dtype is None else ours.dtype

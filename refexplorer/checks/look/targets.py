@@ -30,7 +30,7 @@ CONCURRENCY = 16
 NO_SIZE = "The store does not report its size."
 NO_RANGES = "The server does not support byte ranges: every read begins at the start of the file."
 UNWRITTEN = "There is no such file (404): the chunk reads as the fill value."
-_NO_NAME = "The set does not name this target: it has to be given when the set is opened."
+_NO_NAME = "The set does not name this target: pass it when you open the set."
 
 
 class Answer(NamedTuple):

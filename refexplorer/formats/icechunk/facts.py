@@ -101,7 +101,7 @@ class RepositoryFacts:
             return None
         if self.containers is None:
             return (
-                "A session does not tell its virtual chunk containers, so that it is not known "
+                "A session does not list its virtual chunk containers, so it is not known "
                 "which virtual chunks Icechunk may read."
             )
         sentences = []

@@ -58,7 +58,7 @@ SourceArgument = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document to stdout.")]
 ConcatDim = Annotated[
     str | None,
-    typer.Option(help="Join the files that SOURCE fits as a pattern along this dimension."),
+    typer.Option(help="Join the files matching SOURCE along this dimension."),
 ]
 
 _options: ContextVar[Mapping[str, Any]] = ContextVar("options", default=MappingProxyType({}))
@@ -154,7 +154,7 @@ def program(
         ),
     ] = False,
 ) -> None:
-    """Look into kerchunk and VirtualiZarr reference sets."""
+    """See what is inside a kerchunk, VirtualiZarr or Icechunk reference set."""
     if context.invoked_subcommand in VERBS:
         context.default_map = settings()
 

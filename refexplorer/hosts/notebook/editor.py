@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,46 @@ import traitlets
 from ipywidgets import widget_serialization
 from msgspec.structs import replace
 
-from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.errors import LimitError, RefexplorerError, SourceError
+from refexplorer.core.files import OwnFiles, open_plain, read_within
+from refexplorer.core.limits import DEFAULT_LIMITS
+from refexplorer.formats.source import decode_text
 from refexplorer.hosts import bundle_text
 from refexplorer.hosts.notebook.widgets import Explorer, StaticWidget
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_checks import proven
 from refexplorer.views.exercises.exercise_controller import ExercisesController
+from refexplorer.views.exercises.exercise_models import read_answers, write_answers
 from refexplorer.views.static_html import editor_html, editor_text, exercises_html
+
+_MOST = 20_000_000
+"""Characters of a text that is opened from a set or a file: a browser holds no more well."""
+
+
+def _text_of(document: str | os.PathLike[str] | Mapping[str, object]) -> str | Mapping[str, object]:
+    """Return the text to edit, or a dict; a path leads to the text of its file."""
+    if isinstance(document, ReferenceSet):
+        if not document.source.is_document:
+            return document.to_v0()
+        text, name = document.source.text_within(_MOST), document.source.name
+        if text is None and document.source.content is None:
+            return dict(document.source.value or document.to_v0())
+    elif isinstance(document, os.PathLike) or (
+        isinstance(document, str) and not document.lstrip("\ufeff \t\r\n").startswith(("{", "["))
+        and "\n" not in document and Path(document).suffix
+    ):  # fmt: skip
+        path, name = Path(document), Path(document).name
+        if not path.is_file():
+            raise SourceError(f"There is no file {str(path)!r}.")
+        with open_plain(str(path), name, DEFAULT_LIMITS, OwnFiles()) as stream:
+            data = read_within(stream, 4 * _MOST + 1)
+        text = decode_text(data) if len(data) <= 4 * _MOST else None
+    else:
+        return document
+    if text is None:
+        raise LimitError(f"{name} has more than {_MOST:,} characters, too many to edit.")
+    return text
 
 
 class TemplateEditor(StaticWidget):
@@ -27,7 +60,8 @@ class TemplateEditor(StaticWidget):
     Parameters
     ----------
     document
-        JSON text, or a dict that is written as JSON.
+        JSON text, a dict that is written as JSON, the path of a JSON file, also compressed, or a
+        `ReferenceSet`: the text of its document, or what it is as V0.
     templates
         Tried in place of templates of the text, by name, as fsspec's ``template_overrides``.
 
@@ -55,9 +89,12 @@ class TemplateEditor(StaticWidget):
     )
 
     def __init__(
-        self, document: str | Mapping[str, object], *, templates: Mapping[str, str] | None = None
+        self,
+        document: str | os.PathLike[str] | Mapping[str, object],
+        *,
+        templates: Mapping[str, str] | None = None,
     ) -> None:
-        self._host(EditorController(document, templates=templates))
+        self._host(EditorController(_text_of(document), templates=templates))
 
     def _host(self, controller: EditorController) -> None:
         self._controller = controller
@@ -150,8 +187,9 @@ class Exercises(TemplateEditor):
         own" describes them; the exercises of this package by default.
     exercise
         The one to begin with, by its name; the first by default.
-    solved
-        Names of those that were solved before, such as ``exercises.solved`` of another day.
+    answers
+        The file that keeps what you write, read when you begin and written as you go on; to be
+        submitted and judged by `grade`. None keeps nothing.
 
     Attributes
     ----------
@@ -163,8 +201,8 @@ class Exercises(TemplateEditor):
     Raises
     ------
     RefexplorerError
-        If there is no exercise of that name; the text lists them. If a file of the folder is no
-        exercise, or does not hold to itself: a right answer fails, or a wrong one passes.
+        If there is no exercise of that name; the text lists them. If a file of the folder is not
+        an exercise, or fails its own answers. If `answers` is a file of something else.
     """
 
     exercise = traitlets.Unicode()
@@ -177,10 +215,14 @@ class Exercises(TemplateEditor):
         folder: str | os.PathLike[str] | None = None,
         *,
         exercise: str | None = None,
-        solved: Iterable[str] = (),
+        answers: str | os.PathLike[str] | None = "answers.json",
     ) -> None:
         offered = None if folder is None else proven(Path(folder))
-        self._host(ExercisesController(exercise, solved, offered))
+        self._file = None if answers is None else Path(answers).absolute()
+        kept = read_answers(self._file) if self._file is not None and self._file.exists() else {}
+        controller = ExercisesController(exercise, kept, offered)
+        self._kept = controller.written
+        self._host(controller)
 
     def to_html(self, path: str | os.PathLike[str], *, name: str = "") -> None:
         """Write the open exercise as one HTML file, which needs no Python and no network.
@@ -209,6 +251,22 @@ class Exercises(TemplateEditor):
         super()._take()
         self.exercise = self._controller.name
         self.set_trait("solved", self._controller.solved)
+        self._keep()
+
+    def _keep(self) -> None:
+        """Write the answers beside those of exercises that are not among these."""
+        answers = self._controller.written
+        if self._file is None or answers == self._kept:
+            return
+        try:
+            others = read_answers(self._file) if self._file.exists() else {}
+            gone = self._kept.keys() - answers.keys()
+            left = {name: one for name, one in others.items() if name not in gone}
+            write_answers(self._file, left | answers)
+        except RefexplorerError as error:
+            warnings.warn(f"Your answers are not saved: {error}", stacklevel=2)
+            self._file = None
+        self._kept = answers
 
     @traitlets.observe("exercise")
     def _open(self, change: dict[str, Any]) -> None:

@@ -382,7 +382,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         if not facts.ranges or facts.size is None:
             raise SourceError(
                 f"{shown(place.url)} is a data file on a server that sends no byte ranges, so "
-                "that no chunk of it could be read by itself; download it and open the copy."
+                "that no chunk of it could be read alone; download it and open the copy."
             )
         self._sizes[place.url] = facts.size
 

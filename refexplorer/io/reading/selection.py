@@ -239,7 +239,7 @@ def _parts(
 
 def _ascending(part: int | slice, extent: int) -> range:
     if isinstance(part, slice) and part.step is not None and part.step < 1:
-        raise RefexplorerError(f"The step of a slice has to be positive, and is {part.step}.")
+        raise RefexplorerError(f"The step of a slice must be positive, not {part.step}.")
     return places_along(part, extent)
 
 

@@ -54,7 +54,7 @@ class TargetFile(RangeStream):
             else:
                 size = self._begin()
         if size is None:
-            raise Unread("cost", "The server does not tell the size of the file.")
+            raise Unread("cost", "The server does not report the size of the file.")
         self.size = size
 
     @contextmanager

@@ -117,7 +117,7 @@ class ZarrChunkFile(SizedDataFile):
         offsets, lengths = entries[there].T
         size = np.uint64(self._file.size)
         if np.any(offsets > size) or np.any(lengths > size - offsets):
-            raise Unread("damaged", "The index of the shard leads out of the file.")
+            raise Unread("damaged", "The index of the shard points outside the file.")
         begin = self._metas[next(iter(self._metas))].starts_of(np.array([self._index], np.int64))
         first = begin[0] // np.array(shard.inner.chunks, np.int64)
         places = np.stack(np.unravel_index(there, shard.grid), axis=1).reshape(len(there), -1)

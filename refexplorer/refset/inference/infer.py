@@ -369,7 +369,7 @@ def infer_table(table: Table, least: int = 0, progress: Progress | None = None) 
     while True:
         found = _with_templates(table, items, least)
         if found is None and least:
-            raise RefexplorerError("A URL of the set is too long to be written as V1.")
+            raise RefexplorerError("A URL of the set is too long to write as V1.")
         if found is None or not found.version:
             return as_it_is(table)
         rows = [item.rows for item in items]

@@ -85,8 +85,7 @@ def _used(found: InOrder) -> np.ndarray:
 def _bytes(key: str, reference: object) -> bytes:
     if not isinstance(reference, Inline | Base64):
         raise RefexplorerError(
-            f"`{key}` is metadata that lies in another file; pass `inline`, which writes it into "
-            "the set."
+            f"`{key}` is metadata in another file; pass `inline`, which writes it into the set."
         )
     return reference.data
 

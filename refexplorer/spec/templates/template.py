@@ -53,13 +53,17 @@ class UndefinedName(TemplateProblem):
             "undefined-name",
             f"`{name}` is not defined"
             + (f"; the defined names are {defined}." if listed else "; no names are defined here."),
-            partial(_suggestion_text, name, known),
+            partial(self._suggestion, name, known),
         )
         self.name = name
+        self.argument = ""  # how it was passed to a template, such as ``f(c=a)``
 
-
-def _suggestion_text(name: str, known: tuple[Collection[str], ...]) -> str:
-    return suggest(name, chain(*known))
+    def _suggestion(self, name: str, known: tuple[Collection[str], ...]) -> str:
+        near = suggest(name, chain(*known))
+        if near or not self.argument:
+            return near
+        quoted = self.argument.replace(f"={name})", f"='{name}')")
+        return f"Text is written in quotes: {{{{{quoted}}}}}."
 
 
 def is_template(text: str) -> bool:
@@ -110,7 +114,7 @@ class Scope:
             arguments = ", ".join(f"{wanted}=…" for wanted in sorted(template.names))
             raise TemplateProblem(
                 "bad-template",
-                f"The template `{name}` takes arguments, so it has to be called.",
+                f"The template `{name}` takes arguments, so it must be called.",
                 f"Write {{{{{name}({arguments})}}}}.",
             )
         return self.call(name, {})
@@ -427,7 +431,14 @@ def _call_template(scope: Scope, name: str, arguments: Mapping[str, Evaluate]) -
             f"The template `{name}` takes no arguments, so it cannot be called.",
             f"Write {{{{{name}}}}}.",
         )
-    return scope.call(name, {key: value(scope) for key, value in arguments.items()})
+    passed = {}
+    for key, value in arguments.items():
+        try:
+            passed[key] = value(scope)
+        except UndefinedName as error:
+            error.argument = f"{name}({key}={error.name})"
+            raise
+    return scope.call(name, passed)
 
 
 def _no_else(scope: Scope) -> Value:

@@ -120,7 +120,7 @@ class RepairLaw:
             return
         chunks = ChunkReferences(self._opened, meta)
         if not chunks.complete:
-            yield "it has too many generated chunks to decode some before and after"
+            yield "it has too many generated chunks to compare decoded ones"
             return
         inline, of_files = self._sorted(meta, chunks)
         if not each.fields.keys() & DECODING:
@@ -220,7 +220,7 @@ def find_fallen(before: Ledger, after: Ledger) -> Iterator[tuple[str, str]]:
                 yield path, "more of its chunks would be wrong"
             continue
         if old.ndim != new.ndim:
-            yield path, f"it would have {counted(new.ndim, 'dimension')} in place of {old.ndim}"
+            yield path, f"it would have {counted(new.ndim, 'dimension')} instead of {old.ndim}"
             continue
         states = _in_grid_of(old, new)
         falls = (RANKS[states] < RANKS[old]) | (

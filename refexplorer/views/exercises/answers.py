@@ -6,8 +6,9 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cached_property
-from itertools import chain, product
+from itertools import chain, islice, product
 from math import prod
 from typing import Any, NamedTuple, TypeVar
 
@@ -179,7 +180,9 @@ def difference(
     for key in _looked_at(wanted):
         reference = found.get(key)  # a key that a gen item makes may fail when it is looked at
         if reference is None:
-            return OddReference(f"There is no key `{key}` yet.", key, is_missing=True)
+            near = _near(key, found, wanted)
+            but = f", but there is `{near}`" if near else ""
+            return OddReference(f"There is no key `{key}` yet{but}.", key, is_missing=not near)
         said = _difference_text(reference, wanted[key])
         if said is not None:
             return OddReference(f"`{key}`: {said}", key)
@@ -212,8 +215,7 @@ def _looked_at(refs: ReferenceSet) -> Iterable[str]:
 def _difference_text(found: Reference, right: Reference) -> str | None:
     """Say in which part a reference is another one."""
     if isinstance(found, Inline) and isinstance(right, Inline):
-        same = meaning(found.text) == meaning(right.text)
-        return None if same else "the text differs from the solution."
+        return _text_difference(found.text, right.text)
     if isinstance(found, Inline | Base64) and isinstance(right, Inline | Base64):
         if _data(found) == _data(right):
             return None
@@ -222,11 +224,64 @@ def _difference_text(found: Reference, right: Reference) -> str | None:
     if found.kind != right.kind:
         return f"it is {_KINDS[found.kind]}, but should be {_KINDS[right.kind]}."
     if isinstance(found, Url | Range) and isinstance(right, Url | Range) and found.url != right.url:
-        return f"the URL `{found.url}` is not right."
+        return _url_difference(found.url or "", right.url or "")
     if isinstance(found, Range) and isinstance(right, Range):
-        for name in ("offset", "length"):
-            if (value := getattr(found, name)) != getattr(right, name):
-                return f"the {name} {value:,} is not right."
+        return _range_difference(found, right)
+    return None
+
+
+def _near(key: str, found: ReferenceSet, wanted: ReferenceSet) -> str | None:
+    """Return a key of the answer that may be meant as a missing one."""
+    others = islice((key for key in found.keys_at(0, _SAMPLE) if key not in wanted), _SAMPLE)
+    return next(iter(get_close_matches(key, others, 1, 0.7)), None)
+
+
+def _text_difference(found: str, right: str) -> str | None:
+    """Say which field of a JSON object differs; of other texts, that they differ."""
+    if meaning(found) == meaning(right):
+        return None
+    try:
+        ours, theirs = json.loads(found), json.loads(right)
+    except ValueError:
+        return "the text differs from the solution."
+    if not isinstance(ours, dict) or not isinstance(theirs, dict):
+        return "the text differs from the solution."
+    for name in theirs:
+        if name not in ours:
+            return f"the field `{name}` is missing."
+    for name, value in ours.items():
+        if name not in theirs:
+            return f"the field `{name}` is not part of the solution."
+        if json.dumps(value, sort_keys=True) != json.dumps(theirs[name], sort_keys=True):
+            return f"the field `{name}` should not be `{json.dumps(value)}`."
+    return None
+
+
+def _url_difference(found: str, right: str) -> str:
+    if found.lower() == right.lower():
+        return f"the URL `{found}` differs in upper and lower case."
+    if "{{" in found and "{" not in right:
+        return f"the URL `{found}` is not rendered: only version 1 has templates."
+    if "{" in found and "{" not in right:
+        return f"the URL `{found}` still has braces: a template is written with two, `{{{{…}}}}`."
+    letters = enumerate(zip(found, right, strict=False))
+    same = next((number for number, (a, b) in letters if a != b), min(len(found), len(right)))
+    if same == len(found):
+        return f"the URL `{found}` ends too early."
+    if same == 0:
+        return f"the URL `{found}` is not right from its first letter on."
+    return f"the URL `{found}` is right as far as `{found[:same]}` only."
+
+
+def _range_difference(found: Range, right: Range) -> str | None:
+    offset, length = found.offset, found.length
+    if (offset, length) == (right.length, right.offset) and offset != length:
+        return f"the offset {offset:,} and the length {length:,} are exchanged."
+    if length == right.offset + right.length and offset == right.offset != 0:
+        return f"the length {length:,} is where the bytes end, not how many there are."
+    for name, ours, theirs in (("offset", offset, right.offset), ("length", length, right.length)):
+        if ours != theirs:
+            return f"the {name} {ours:,} is too {'large' if ours > theirs else 'small'}."
     return None
 
 

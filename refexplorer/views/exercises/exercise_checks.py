@@ -93,19 +93,20 @@ def prove(exercise: Exercise) -> None:
         raise _unproven(exercise, f"its solution cannot be read: {sentence_of(error)}") from None
     right = [("right", answer.text) for answer in exercise.right]
     for name, text in (("solution", exercise.solution), *right):
-        if (said := _verdict(text, exercise, solution)) is not None:
+        if (said := verdict(text, exercise, solution)) is not None:
             raise _unproven(exercise, f"its `{name}` answer fails: {said}")
-    if _verdict(exercise.start, exercise, solution) is None:
+    if verdict(exercise.start, exercise, solution) is None:
         raise _unproven(exercise, "its `start` passes already")
     for wrong in exercise.wrong:
-        said = _verdict(wrong.text, exercise, solution)
+        said = verdict(wrong.text, exercise, solution)
         if said is None:
             raise _unproven(exercise, f"a `wrong` answer passes: {wrong.text.strip()}")
         if wrong.says not in said:
             raise _unproven(exercise, f"a `wrong` answer is met with: {said}")
 
 
-def _verdict(text: str, exercise: Exercise, solution: GivenAnswer) -> str | None:
+def verdict(text: str, exercise: Exercise, solution: GivenAnswer) -> str | None:
+    """Return what is wrong with a text; None if it solves the exercise."""
     try:
         fault = judge(GivenAnswer(text), exercise, solution)
     except RefexplorerError as error:
@@ -122,7 +123,9 @@ def _same(found: ReferenceSet, wanted: ReferenceSet, bends: Sequence[int] = ()) 
     odd = difference(found, wanted, bends)
     if odd is None:
         return None
-    reason = next(_serious(found), None) if odd.is_missing else None
+    known = {one.code for one in _serious(wanted)}
+    reasons = (one for one in _serious(found) if one.code not in known)
+    reason = next(reasons, None) if odd.is_missing else None
     if reason is None:
         return Fault(odd.sentence, where=f"`{odd.key}`" if odd.key is not None else "")
     return Fault(f"{odd.sentence} {reason.message}", reason.hint, _place_text(reason))
@@ -164,6 +167,12 @@ def _templates(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer)
         fault = _same(answer.tried(templates), solution.tried(templates))
         if fault is not None:
             given = ", ".join(f"`{name}` = `{value}`" for name, value in templates.items())
+            key = fault.where.strip("`")
+            if len(templates) == 1 and key in answer.refs:
+                (name,) = templates
+                if answer.tried(templates).get(key) == answer.refs[key]:
+                    said = f"The set is right, but `{key}` does not use the template `{name}`."
+                    return replace(fault, sentence=said, hint="")
             said = f"The set is right, but not with {given} instead: {fault.sentence}"
             return replace(fault, sentence=said, hint="")
     return None

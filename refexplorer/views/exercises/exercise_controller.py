@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from functools import cached_property
 
@@ -27,8 +27,8 @@ from refexplorer.views.editor.editor_models import (
 )
 from refexplorer.views.editor.specification import ListedExercise, TaughtRule, cited, taught
 from refexplorer.views.exercises.answers import GivenAnswer
-from refexplorer.views.exercises.exercise_checks import Fault, judge
-from refexplorer.views.exercises.exercise_models import Exercise, exercises
+from refexplorer.views.exercises.exercise_checks import Fault, judge, verdict
+from refexplorer.views.exercises.exercise_models import Exercise, WrittenAnswer, exercises
 from refexplorer.views.text.fixes import EditorDiagnostic, sentence_of
 from refexplorer.views.wire.requests import request
 
@@ -108,16 +108,22 @@ class ExercisesController(EditorController):
     def __init__(
         self,
         name: str | None = None,
-        solved: Iterable[str] = (),
+        answers: Mapping[str, WrittenAnswer] | None = None,
         offered: Sequence[Exercise] | None = None,
     ) -> None:
         listed = exercises() if offered is None else offered
         self._all = {exercise.name: exercise for exercise in listed}
         self._begin(self._named(name or next(iter(self._all))))
-        self._drafts: dict[str, str] = {}
-        self._solved = set(solved) & self._all.keys()
-        self._shown_solutions: set[str] = set()
-        super().__init__(self._exercise.start)
+        kept = {each: answer for each, answer in (answers or {}).items() if each in self._all}
+        self._drafts = {each: answer.text for each, answer in kept.items()}
+        self._shown_solutions = {each for each, answer in kept.items() if answer.solution_shown}
+        self._passed = {
+            each: text
+            for each, text in self._drafts.items()
+            if verdict(text, self._all[each], GivenAnswer(self._all[each].solution)) is None
+        }
+        self._solved = self._passed.keys() - self._shown_solutions
+        super().__init__(self._drafts.get(self._exercise.name, self._exercise.start))
 
     @property
     def name(self) -> str:
@@ -133,6 +139,16 @@ class ExercisesController(EditorController):
     def solved(self) -> list[str]:
         """Names of the exercises that were solved, sorted."""
         return sorted(self._solved)
+
+    @property
+    def written(self) -> dict[str, WrittenAnswer]:
+        """What was written for each exercise that was begun, by name."""
+        texts = self._drafts | {self._exercise.name: self.document} | self._passed
+        return {
+            name: WrittenAnswer(texts[name], name in self._shown_solutions)
+            for name, exercise in self._all.items()
+            if name in self._shown_solutions or texts.get(name, exercise.start) != exercise.start
+        }
 
     @property
     def task(self) -> Task:
@@ -192,6 +208,12 @@ class ExercisesController(EditorController):
         self._exercise, self._helped = exercise, 0
         self._right = GivenAnswer(exercise.solution)
         self._starts_well = _can_be_read(exercise.start)
+        found = self._right.refs.diagnostics
+        self._expected = {one.code for one in found if one.severity != "info"}
+
+    def _diagnostics(self) -> list[EditorDiagnostic]:
+        """Leave out the warnings that the solution has, too: a task is about a part of a set."""
+        return [note for note in super()._diagnostics() if note.code not in self._expected]
 
     @property
     def _stage(self) -> TellingStage:
@@ -264,8 +286,10 @@ class ExercisesController(EditorController):
     def _follow(self, text: str) -> None:
         super()._follow(text)
         self._fault = self._found()
-        if self._fault is None and self._exercise.name not in self._shown_solutions:
-            self._solved.add(self._exercise.name)
+        if self._fault is None:
+            self._passed[self._exercise.name] = self.document
+            if self._exercise.name not in self._shown_solutions:
+                self._solved.add(self._exercise.name)
 
     def hello(self) -> Welcome:
         """Begin."""
@@ -285,6 +309,8 @@ class ExercisesController(EditorController):
     def notes(self) -> Remarks:
         """Say what is wrong or odd, as far as it may be told."""
         said = super().notes()
+        hidden = len(super()._diagnostics()) - len(said.notes)
+        said = replace(said, note_count=said.note_count - hidden)
         if not self._is_hidden:
             return said
         notes = notes_told(said.notes, self._stage)

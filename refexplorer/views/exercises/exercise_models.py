@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 
 from refexplorer import demo
 from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.files import writing
 from refexplorer.spec.codes import RULES
 from refexplorer.spec.findings import suggest
 
@@ -161,6 +162,44 @@ def read_exercise(path: Path) -> Exercise:
             said = f"{path.name} is no exercise: there is no rule `{rule}`. {suggest(rule, RULES)}"
             raise RefexplorerError(said.rstrip())
     return found
+
+
+class WrittenAnswer(Struct, frozen=True, omit_defaults=True):
+    """What was written for an exercise: the last text that passed, or else the last text."""
+
+    text: str
+    solution_shown: bool = False  # Before it was solved
+
+
+class AnswerFile(Struct, frozen=True):
+    """The answers of one person, by the name of the exercise."""
+
+    answers: dict[str, WrittenAnswer]
+    schema: Literal[1] = 1
+
+
+_LARGEST_ANSWERS = 10_000_000  # bytes
+
+
+def read_answers(path: Path) -> dict[str, WrittenAnswer]:
+    """Read a file of answers."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST_ANSWERS + 1)
+        if len(content) > _LARGEST_ANSWERS:
+            raise ValueError(f"it is larger than {_LARGEST_ANSWERS // 10**6} MB")
+        return msgspec.json.decode(content, type=AnswerFile).answers
+    except OSError as error:
+        said = (error.strerror or str(error)).lower()
+        raise RefexplorerError(f"{path} cannot be read: {said}.") from None
+    except (ValueError, RecursionError) as error:
+        raise RefexplorerError(f"{path} is not a file of answers: {error}.") from None
+
+
+def write_answers(path: Path, answers: dict[str, WrittenAnswer]) -> None:
+    """Write a file of answers; one that is interrupted leaves the file as it was."""
+    with writing(path, as_it_is=True) as file:
+        file.write(msgspec.json.format(msgspec.json.encode(AnswerFile(answers)), indent=1))
 
 
 @cache

@@ -290,7 +290,7 @@ def _uncounted(exercise: Exercise) -> str:
 
 
 def _controller(exercise: Exercise) -> ExercisesController:
-    return ExercisesController(exercise.name, (), [exercise])
+    return ExercisesController(exercise.name, offered=[exercise])
 
 
 def _exercise_part(texts: int) -> str:

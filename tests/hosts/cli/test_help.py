@@ -39,6 +39,8 @@ def folder(demo: Path, tmp_path: Path) -> Path:
     """Where ``combined.json`` lies, and the same set of another day, and what both refer to."""
     shutil.copy(demo / "sst.v1.json", tmp_path / "combined.json")
     shutil.copy(demo / "sst.v0.json", tmp_path / "before.json")
+    answers = {"01-a-range": {"text": '{"x/0": ["data.nc", 100, 150]}'}}
+    (tmp_path / "answers.json").write_text(json.dumps({"schema": 1, "answers": answers}))
     for target in (*demo.glob("*.nc"), demo / "land.bin"):
         shutil.copy(target, tmp_path)
     return tmp_path

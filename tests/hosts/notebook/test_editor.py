@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+import refexplorer as rx
 from refexplorer import demo
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.hosts.notebook.editor import Exercises, TemplateEditor
@@ -105,19 +107,68 @@ def test_a_saved_notebook_keeps_the_document_and_the_rows() -> None:
 
 
 def test_a_saved_notebook_keeps_the_task() -> None:
-    data, _ = Exercises(exercise="01-a-range")._repr_mimebundle_()
+    data, _ = Exercises(exercise="01-a-range", answers=None)._repr_mimebundle_()
     assert "The chunk `x/0` is 50 bytes long" in data["text/html"]
     assert "data.nc" in data["text/html"]
 
 
-def test_exercises_keep_what_was_solved_and_written() -> None:
-    exercises = Exercises(exercise="01-a-range", solved=["07-first-gen", "no such"])
-    assert exercises.solved == ["07-first-gen"]
+def test_answers_outlive_the_kernel(tmp_path: Path) -> None:
+    file = tmp_path / "answers.json"
+    exercises = Exercises(exercise="01-a-range", answers=file)
+    assert not file.exists()  # looking writes nothing
     exercises.document = '{"x/0": ["data.nc", 100, 50]}'
-    assert exercises.solved == ["01-a-range", "07-first-gen"]
+    assert exercises.solved == ["01-a-range"]
+    exercises.document = '{"x/0": '  # a text that passed is not lost
     exercises.exercise = "08-offsets"
     assert "all.bin" in exercises.document
-    exercises.exercise = "01-a-range"
-    assert exercises.document == '{"x/0": ["data.nc", 100, 50]}'
+    exercises.document = '{"mine": "half done"}'
+
+    again = Exercises(exercise="08-offsets", answers=file)
+    assert again.solved == ["01-a-range"]
+    assert again.document == '{"mine": "half done"}'
+    again.exercise = "01-a-range"
+    assert again.document == '{"x/0": ["data.nc", 100, 50]}'
+    (found,) = rx.grade([file])
+    states = {
+        each.exercise: str(each.state) for each in found.answers if each.state != "not answered"
+    }
+    assert states == {"01-a-range": "solved", "08-offsets": "wrong"}
+
+
+def test_answers_are_kept_in_a_file_beside_the_notebook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Exercises().document = '{"x/0": ["data.nc", 100, 50]}'
+    assert Exercises().solved == ["01-a-range"]
+    assert Exercises(answers=None).solved == []
+    assert [path.name for path in tmp_path.iterdir()] == ["answers.json"]
+
+
+def test_another_course_in_the_same_file_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "answers.json"
+    file.write_text('{"schema": 1, "answers": {"other": {"text": "x"}}}')
+    Exercises(answers=file).document = '{"x/0": ["data.nc", 100, 50]}'
+    assert [*json.loads(file.read_text())["answers"]] == ["other", "01-a-range"]
+
+
+def test_a_file_of_something_else_is_not_written_over(tmp_path: Path) -> None:
+    file = tmp_path / "answers.json"
+    file.write_text("mine")
+    with pytest.raises(
+        RefexplorerError, match=r"answers.json is not a file of answers: .*malformed"
+    ):
+        Exercises(answers=file)
+    assert file.read_text() == "mine"
+
+
+def test_answers_that_cannot_be_saved_are_a_warning(tmp_path: Path) -> None:
+    exercises = Exercises(answers=tmp_path / "none" / "answers.json")
+    with pytest.warns(UserWarning, match="Your answers are not saved: .* cannot be written"):
+        exercises.document = '{"x/0": ["data.nc", 100, 50]}'
+    assert exercises.solved == ["01-a-range"]
+
+
+def test_an_exercise_that_is_not_there() -> None:
     with pytest.raises(RefexplorerError, match="no exercise 'x'"):
-        Exercises(exercise="x")
+        Exercises(exercise="x", answers=None)

@@ -8,7 +8,7 @@ import pytest
 
 from refexplorer.spec.codes import RULES, SPECIFICATION
 from refexplorer.views.exercises.exercise_controller import ExercisesController
-from refexplorer.views.exercises.exercise_models import Exercise, exercises
+from refexplorer.views.exercises.exercise_models import Exercise, WrittenAnswer, exercises
 from refexplorer.views.static_html import exercises_html
 
 ALL = exercises()
@@ -103,6 +103,21 @@ def test_a_solved_exercise_says_why_and_cites_the_rules(exercise: Exercise) -> N
     assert controller.solved == [exercise.name]
 
 
+def solved(*names: str) -> dict[str, WrittenAnswer]:
+    return {name: WrittenAnswer(BY_NAME[name].solution) for name in names}
+
+
+def test_nothing_that_the_solution_has_too_is_a_warning_of_an_answer() -> None:
+    for one in ALL:
+        controller = ExercisesController(one.name)
+        edited(controller, one.solution)
+        assert controller.result.passed
+        said = ask(controller, "notes")
+        assert {note["severity"] for note in said["notes"]} <= {"info"}, one.name
+        assert said["note_count"] == len(said["notes"])
+        assert ";" not in said["sentence"]
+
+
 def test_other_idiomatic_answers_are_shown_once_it_is_solved() -> None:
     noted = [one.name for one in ALL if any(answer.note for answer in one.right)]
     assert len(noted) >= 20
@@ -131,12 +146,12 @@ def test_a_right_answer_that_came_with_a_link_does_not_count() -> None:
     assert reply["result"]["passed"]
     assert (reply["solved"], reply["shown_solutions"]) == ([], ["01-a-range"])
     assert ask(controller, "edit", document=solution + " ")["solved"] == []
-    other = ExercisesController("01-a-range", solved=["01-a-range"])
+    other = ExercisesController("01-a-range", solved("01-a-range"))
     assert ask(other, "edit", document=solution, given=True)["shown_solutions"] == []
 
 
 def test_what_was_solved_before_its_solution_was_shown_counts() -> None:
-    controller = ExercisesController("01-a-range", ["02-three-kinds"])
+    controller = ExercisesController("01-a-range", solved("02-three-kinds"))
     edited(controller, BY_NAME["01-a-range"].solution)
     ask(controller, "solution")
     controller.choose("02-three-kinds")
@@ -148,9 +163,9 @@ def test_what_was_solved_before_its_solution_was_shown_counts() -> None:
 
 def test_the_next_one_is_the_next_that_is_not_solved() -> None:
     names = [one.name for one in ALL]
-    last = ExercisesController(names[-1], names[1:-1])
+    last = ExercisesController(names[-1], solved(*names[1:-1]))
     assert edited(last, ALL[-1].solution)["lesson"]["next"]["name"] == names[0]
-    end = ExercisesController(names[-1], names[:-1])
+    end = ExercisesController(names[-1], solved(*names[:-1]))
     assert edited(end, ALL[-1].solution)["lesson"]["next"] is None
 
 

@@ -78,7 +78,7 @@ def test_an_exercise_judges_its_own_answers_as_python_does(name: str, replays: R
         asked += [{"op": "edit", "document": text, "given": False}, {"op": "notes"}]
         asked += [{"op": "hint"}, {"op": "notes"}] if number < 7 else []
     asked += [{"op": "solution"}, {"op": "restart"}]
-    python = ExercisesController(name, (), [exercise])
+    python = ExercisesController(name, offered=[exercise])
     told = ("task", "result", "solved", "shown_solutions", "good", "document", "solution", "notes")
     for message, (answer, _) in zip(
         asked, replays("exercise", record_exercise(exercise, {}), asked), strict=True

@@ -35,6 +35,19 @@ export function draftOf(opened: Opened): string | null {
   return null;
 }
 
+/** Returns what was written for an exercise; null for nothing. */
+export function exerciseDraft(name: string): string | null {
+  for (const store of stores()) {
+    try {
+      const { text }: Partial<Draft> = JSON.parse(store.getItem(exerciseName(name)) ?? "{}");
+      if (typeof text === "string") return text;
+    } catch {
+      // As above.
+    }
+  }
+  return null;
+}
+
 export function keepDraft(opened: Opened, text: string): void {
   if (text.length > LONGEST) return;
   const draft: Draft = { start: opened.document, text };
@@ -71,7 +84,11 @@ function isOneForAll({ task, linked }: Opened): boolean {
 /** Where the draft of a text lies: each exercise has one, and each other text. */
 function nameOf(opened: Opened): string {
   const { task, document } = opened;
-  return [STORED, task?.name ?? "", isOneForAll(opened) ? "" : digest(document)].join(" ");
+  return isOneForAll(opened) ? exerciseName(task!.name) : [STORED, task?.name ?? "", digest(document)].join(" ");
+}
+
+function exerciseName(name: string): string {
+  return [STORED, name, ""].join(" ");
 }
 
 /** A short name of a text; two texts of one name are told apart by what lies there. */

@@ -17,7 +17,7 @@ import type {
 } from "../shared/wire.ts";
 import { Newest } from "../shared/newest.ts";
 import { Comparing } from "./comparing.ts";
-import { draftOf, forgetDraft, forgetDrafts, keepDraft, type Opened } from "./drafts.ts";
+import { draftOf, exerciseDraft, forgetDraft, forgetDrafts, keepDraft, type Opened } from "./drafts.ts";
 import { fragmentOf, KEPT, KEPT_OF_LINK, LINKED, linkedBy, type Linked, type Origin } from "./links.ts";
 import { Shortening } from "./shorter/shortening.ts";
 import { Specification } from "./specification/specification.ts";
@@ -230,6 +230,16 @@ export class EditorSession extends Store<EditorState> {
     }
   }
 
+  /** What this browser keeps of the exercises, as a file that `refexplorer grade` reads. */
+  answers(): string {
+    const { all, shown } = this.tasks.state;
+    const written = all.flatMap(({ name }) => {
+      const text = exerciseDraft(name);
+      return text === null ? [] : [[name, { text, solution_shown: shown.includes(name) }] as const];
+    });
+    return JSON.stringify({ schema: 1, answers: Object.fromEntries(written) }, null, 1);
+  }
+
   /** Forgets all that this browser kept; the text that is here stays. */
   forget(): void {
     forgetDrafts();
@@ -376,7 +386,7 @@ export class EditorSession extends Store<EditorState> {
   }
 
   private follow(text: string): void {
-    if (this.state.reply?.window || text === this.told || text === this.text) return;
+    if (this.tasks.isTurning || this.state.reply?.window || text === this.told || text === this.text) return;
     this.told = text;
     this.replace(text);
   }

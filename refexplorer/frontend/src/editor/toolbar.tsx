@@ -82,6 +82,8 @@ export function Export({ session, isTask, isOnPage }: ExportProps) {
         choices={[
           ...(isTask ? [] : [{ name: "Open in explorer", act: () => void session.explore() }]),
           ...(isOnPage ? [{ name: "Copy link", act: () => void copyLink() }] : []),
+          // A notebook has a file of them beside it.
+          ...(isOnPage && isTask ? [{ name: "Save answers", act: () => save("answers.json", session.answers()) }] : []),
           { name: "Copy V0", act: () => void take("Copy V0") },
           { name: "Save V0", act: () => void take("Save V0") },
           { name: "Save text", act: () => save("references.v1.json", session.document) },

@@ -25,6 +25,7 @@ type Opened = EditReply & { document: string };
 export class Tasks extends Store<TasksState> {
   private readonly wire: EditorWire;
   private readonly isKept: boolean;
+  private turning = 0;
   /** Takes the text of a task, with what was written for it, or to begin it anew. */
   private readonly opened: (reply: Opened, anew?: boolean) => void;
   /** Asks again what there is to say of the text: a hint may let more be said. */
@@ -72,12 +73,23 @@ export class Tasks extends Store<TasksState> {
 
   /** Opens another exercise. */
   choose(name: string): Promise<void> {
-    return this.ask(async () => this.opened(await this.wire.request("exercise", { name })));
+    return this.turn(() => this.wire.request("exercise", { name }));
   }
 
   /** Puts the text to begin with in place again. */
   restart(): Promise<void> {
-    return this.ask(async () => this.opened(await this.wire.request("restart"), true));
+    return this.turn(() => this.wire.request("restart"), true);
+  }
+
+  private async turn(asked: () => Promise<Opened>, anew = false): Promise<void> {
+    this.turning += 1;
+    await this.ask(async () => this.opened(await asked(), anew));
+    this.turning -= 1;
+  }
+
+  /** Whether another text is on its way: what Python says of it before is no text of the open exercise. */
+  get isTurning(): boolean {
+    return this.turning > 0;
   }
 
   hint(): Promise<void> {

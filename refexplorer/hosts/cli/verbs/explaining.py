@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import asdict as asdict_of
 
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import (
@@ -56,10 +58,10 @@ def advise(
     allow: Allow = None,
     as_json: AsJson = False,
 ) -> int:
-    """Tell what opening and reading cost, and what would help.
+    """Estimate what opening and reading cost, and what would help.
 
-    No target is read but to measure. Requests and bytes are those of the set; times are computed by
-    a model of the place, whose numbers are assumed if they are not measured.
+    No file is read, except with --measure. Requests and bytes are exact; times come from a model
+    of the place, with typical numbers unless they are measured.
     """
     accesses = [*map(_part, access or ()), *map(_chunks, chunks or ())]
     refs = open_set(source)
@@ -131,7 +133,7 @@ def explain(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Tell how a key came about, step by step."""
+    """Explain where a key comes from, step by step."""
     refs = open_set(source)
     if shard:
         return tell_shard(refs, key, allow or [], as_json)
@@ -159,7 +161,7 @@ def explain_code(
     ],
     as_json: AsJson = False,
 ) -> int:
-    """Tell what a diagnostic code means and what to do."""
+    """Explain a diagnostic code and what to do."""
     explanation = code_explained(code)
     output.write_answer(explanation, explanation.fields(), as_json)
     return 0
@@ -197,9 +199,9 @@ def schema(
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Write the JSON Schema of reference sets, or of reports. It is JSON with and without --json.
+    """Write the JSON Schema of reference sets, or of reports. The output is always JSON.
 
-    Reports are what `check`, `audit` and `verify` print with --json.
+    Reports are the documents that `check`, `audit` and `verify` print with --json.
     """
     if report:
         from refexplorer.checks.ci_formats import report_schema
@@ -218,7 +220,7 @@ def why(
     allow: Allow = None,
     as_json: AsJson = False,
 ) -> int:
-    """Tell why a value is what it is. Its chunk is read."""
+    """Explain a value: its chunk, reference, bytes and codecs. Reads its chunk."""
     try:
         place = [int(part) for part in index.split(",") if part.strip()]
     except ValueError:
@@ -246,3 +248,56 @@ def _plain(value: Any) -> object:
         isinstance(plain, float) and math.isfinite(plain)
     )
     return plain if is_json or plain is None else str(value)
+
+
+@app.command()
+def grade(
+    files: Annotated[list[Path], typer.Argument(help="Files of answers, one for each person.")],
+    exercises: Annotated[
+        Path | None,
+        typer.Option(help="A folder with your own exercises; the shipped ones if omitted."),
+    ] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="List what is wrong with each wrong answer.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Grade files of answers: a table with one line for each file.
+
+    `rx.Exercises()` writes answers.json beside the notebook; on the page it is Export, Save
+    answers. Each answer is judged again. Exit status 2 if a file cannot be read.
+    """
+    from refexplorer.views.exercises.grading import AnswerState
+    from refexplorer.views.exercises.grading import grade as graded
+
+    grades = graded(files, exercises)
+    status = 2 if any(each.error for each in grades) else 0
+    counted_states = [state for state in AnswerState if state != AnswerState.NONE]
+    if as_json:
+        items = [
+            {
+                "name": each.name,
+                "counts": {str(state): each.count(state) for state in AnswerState},
+                "answers": [asdict_of(answer) for answer in each.answers],
+                "unknown": each.unknown,
+                "error": each.error or None,
+            }
+            for each in grades
+        ]
+        output.write_json({"schema": 1, "status": status}, "grades", items)
+        return status
+    rows = [
+        (each.name, *map(each.count, counted_states), len(each.answers))
+        for each in grades
+        if not each.error
+    ]
+    output.write_rows(["name", *map(str, counted_states), "of"], rows)
+    for each in grades:
+        if each.error:
+            output.say(each.error)
+        if each.unknown:
+            output.say(f"{each.name}: not among these exercises: {', '.join(each.unknown)}.")
+        for answer in each.answers if details else ():
+            if answer.sentence:
+                output.write_line(f"{each.name}: {answer.exercise}: {answer.sentence}")
+    return status

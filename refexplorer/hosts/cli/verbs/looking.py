@@ -29,9 +29,10 @@ from refexplorer.hosts.cli.program import (
 )
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.opened_set import internals
+from refexplorer.refset.summary import beside_text
 from refexplorer.refset.tree import Node
 from refexplorer.spec.zarr_metadata import type_name
-from refexplorer.verbs.display import beside_text, known_diagnostics, tree_text
+from refexplorer.verbs.display import known_diagnostics, tree_text
 from refexplorer.verbs.opening import history
 from refexplorer.verbs.referenceset import ReferenceSet
 
@@ -264,10 +265,18 @@ def info(
     if fetched is not None:
         rows.append(("read to make it", fetched_text(fetched)))
     output.write_rows(("", ""), rows)
-    columns = ("Array", "Shape", "Chunks", "Type", "Codecs", "Missing", "Rejected")
+    columns: tuple[str, ...] = (
+        "Array",
+        "Shape",
+        "Chunks",
+        "Type",
+        "Codecs",
+        "Chunks without reference",
+        "Rejected",
+    )
     output.write_line()
     arrays = list(_arrays(refs))
-    output.write_rows(columns, map(_array_row, arrays))
+    output.write_rows(columns, map(_array_row, arrays), always=True)
     for array in arrays:
         if array["inner_count"] is not None:
             output.write_line(_shards_line(array))
@@ -296,7 +305,7 @@ def expand(
         bool, typer.Option("--lines", help="Print one JSON object for each key.")
     ] = False,
 ) -> int:
-    """Write the set as V0. The answer is JSON with and without --json."""
+    """Write the set as V0. The output is always JSON."""
     refs = open_set(source)
     check_expandable(refs.count, refs.limits)
     sentence = f"Expanding {refs.source.name}"

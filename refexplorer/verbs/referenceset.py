@@ -61,32 +61,32 @@ PAGE_KEYS = 10_000
 
 
 class ReferenceSet(Mapping[str, Reference]):
-    """An opened reference set: a mapping from keys to references, and questions to it.
+    """An opened reference set: a mapping from keys to references, which can be checked and read.
 
-    Made by `refexplorer.open_references`. Targets are read by `read`, `chunk`, `trace`, `audit`
+    Returned by `refexplorer.open_references`. Targets are read by `read`, `chunk`, `trace`, `audit`
     and `verify`, asked for their sizes by `check_targets`, and read through what `filesystem`,
     `to_zarr`, `to_xarray` and `to_datatree` return. Nothing else reads a target. Targets outside
-    the folder of the reference file have to be allowed by name:
+    the folder of the reference file must be allowed by name:
     ``refs.allowing("s3://bucket").read("sst")``. A key, path or array that the set does not have
     raises `KeyError`.
 
     Attributes
     ----------
     source
-        Where it came from; ``source.form`` is ``"V0"``, ``"V1"``, ``"parquet"``, ``"Icechunk"``,
+        The origin of the set; ``source.form`` is ``"V0"``, ``"V1"``, ``"parquet"``, ``"Icechunk"``,
         ``"VirtualiZarr"`` or the name of a form that another package registered.
     limits
         What it may cost.
     templates
         The compiled templates of V1, by name.
     allowed
-        What may be read besides the folder of the reference file, as `allowing` named it.
+        Places that may be read, in addition to the folder of the reference file.
     storage_options
         Options for fsspec, for the targets.
     audited
-        What the last `audit` found, or None; the maps of the set show it.
+        The report of the last `audit`, or None; the maps of the set show it.
     verified
-        What the last `verify` found, or None; the explorer counts it by array.
+        The report of the last `verify`, or None; the explorer counts it by array.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class ReferenceSet(Mapping[str, Reference]):
     def allowing(
         self, *places: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
     ) -> ReferenceSet:
-        """Return the same opened set, whose targets at further places may be read.
+        """Return the same opened set with more places whose targets may be read.
 
         Nothing is opened again, and both have the same `audited` and `verified`.
 
@@ -153,8 +153,8 @@ class ReferenceSet(Mapping[str, Reference]):
             Buckets (``"s3://bucket"``), hosts (``"https://host"``) and folders (``"/data"``), in
             addition to those that are allowed already.
         storage_options
-            Options for fsspec by protocol or place (``{"s3": {…}, "s3://bucket": {…}}``), in place
-            of those that the set has.
+            Options for fsspec by protocol or place (``{"s3": {…}, "s3://bucket": {…}}``), instead
+            of those of the set.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class ReferenceSet(Mapping[str, Reference]):
 
     @property
     def count(self) -> int:
-        """How many keys there are; exact also where `len` would overflow."""
+        """Number of keys; exact even if `len` would overflow."""
         return self._opened.count
 
     @cached_property
@@ -209,13 +209,13 @@ class ReferenceSet(Mapping[str, Reference]):
 
     @property
     def error_count(self) -> int:
-        """How many errors were found by what was read; `diagnostics` also looks for what is odd."""
+        """Number of errors found when the set was opened; `diagnostics` also finds warnings."""
         found = self._internals.findings
         errors = (each.count for each in found if each.severity is Severity.ERROR)
         return sum(errors) + len(self.source.left_out)
 
     def rejection(self, key: str) -> Finding | None:
-        """Return the error because of which a key of the source was rejected.
+        """Return the error that rejected a key of the source.
 
         None if it is in the set, or the source has no such key. In a large document only the
         pointer says where.
@@ -265,13 +265,14 @@ class ReferenceSet(Mapping[str, Reference]):
         Parameters
         ----------
         pattern
-            What to look for; a ``*`` of a glob also stands for slashes.
+            Pattern to search for; ``*`` in a glob also matches slashes.
         mode
             ``"glob"``, ``"regex"`` or ``"substring"``.
         kind
-            One kind or several; None stands for all.
+            One kind or several; None means all.
         targets
-            Yield after them the keys whose target matches; generated keys are not among these.
+            Also yield the keys whose target matches, after the others; generated keys are not
+            searched for this.
 
         Raises
         ------
@@ -333,7 +334,7 @@ class ReferenceSet(Mapping[str, Reference]):
     def explain(self, key: str) -> Trace:
         """Trace a key from its entry, gen item or record over each template to the reference.
 
-        Nothing of its target is read; `trace` goes on to the values.
+        Its target is not read; `trace` continues to the values.
         """
         from refexplorer.io.reading.trace import Trace
 
@@ -348,7 +349,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return Trace(key, tuple(steps), self.origin(key), self[key])
 
     def to_v0(self) -> dict[str, V0Value]:
-        """Write the set out as V0: text, ``[url]`` or ``[url, offset, length]`` for each key.
+        """Return the set as V0: text, ``[url]`` or ``[url, offset, length]`` for each key.
 
         Raises
         ------
@@ -361,7 +362,7 @@ class ReferenceSet(Mapping[str, Reference]):
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the set to a file as V0 JSON; an existing file is replaced when all is written.
 
-        A name that ends in ``.gz`` or ``.zst`` has it compressed.
+        The file is compressed if its name ends in ``.gz`` or ``.zst``.
 
         Raises
         ------
@@ -380,7 +381,7 @@ class ReferenceSet(Mapping[str, Reference]):
         Parameters
         ----------
         path
-            The folder to make; it appears when all is written, and must not exist.
+            The folder to create; it must not exist, and appears when everything is written.
         record_size
             Rows of a record file.
 
@@ -411,18 +412,18 @@ class ReferenceSet(Mapping[str, Reference]):
         It shows the tree, the details and the code of each key, the notes, the maps of chunks and
         of targets, the values that are in the set itself or that `read` names (any part of them,
         side by side, and on the map of the earth), and what the last `audit` and `verify` found.
-        What is not in the file says so. No folder of this machine is named in it, unless the set
-        or `allowing` names one.
+        Parts that are not in the file are marked as such. The file names no folder of this machine,
+        unless the set or `allowing` does.
 
         Parameters
         ----------
         path
-            The file; one that is there is replaced when all is written.
+            The file; an existing one is replaced when everything is written.
         read
-            Paths of arrays of which the part is read that the explorer shows first, with what
-            says where on earth they are.
+            Paths of arrays whose first view is read and included, with their latitude and
+            longitude.
         check_targets
-            Whether each target is asked for its size before.
+            Whether to request the size of each target first.
         keys
             Rows of the tree that are written. Of a larger set each group and array has the first
             ones, and the page says so; counts, notes and maps are of the whole set.
@@ -452,9 +453,9 @@ class ReferenceSet(Mapping[str, Reference]):
         place: str | Connection = "object-store",
         measure: bool = False,
     ) -> Advice:
-        """Tell what opening and reading cost, and what would make them cheaper.
+        """Estimate the cost of opening and reading, and list what would make them cheaper.
 
-        Nothing is read, unless a place is to be measured.
+        Nothing is read, unless `measure` is set.
 
         For each array one map (the first index of time), one time series (all times at one point)
         and all of it. Where the first dimension is not time, one slice (its first index) and all
@@ -468,11 +469,11 @@ class ReferenceSet(Mapping[str, Reference]):
             as in ``{"sst": {"time": 10}}``. Both may be texts: ``"0, 10:20"``, ``"time=10"``.
         place
             Where the targets are, for the times: ``"object-store"`` (in the same region),
-            ``"far-object-store"``, ``"http-server"``, ``"lustre"``, or a `Connection` with numbers
-            of yours.
+            ``"far-object-store"``, ``"http-server"``, ``"lustre"``, or a `Connection` with your own
+            numbers.
         measure
-            Ask a target of the set, by at most 15 requests, for latency and bandwidth instead;
-            `Advice.asked` says what was asked. Of short ranges the bandwidth of `place` is taken.
+            Measure latency and bandwidth with at most 15 requests to a target of the set;
+            `Advice.asked` lists them. If ranges are short, the bandwidth of `place` is used.
 
         Returns
         -------
@@ -497,16 +498,16 @@ class ReferenceSet(Mapping[str, Reference]):
     def check(
         self, *, read_coordinates: bool = False, expect: str | os.PathLike[str] | None = None
     ) -> Report:
-        """Return what is wrong or odd of the set itself, and of its coordinates.
+        """Return the problems of the set and its coordinates.
 
         Parameters
         ----------
         read_coordinates
-            Read the coordinates of dimensions that are in files, where they may be read; else only
-            those that the set holds are checked, and no file is opened.
+            Also read coordinates in files, where that is allowed; if False, only inline coordinates
+            are checked, and no file is opened.
         expect
-            A TOML file of expectations: ends and step of coordinates, arrays, files that must be
-            there. A difference is an error; what cannot be checked is unknown.
+            A TOML file of expectations: ends and steps of coordinates, arrays, required files. A
+            difference is an error; anything that cannot be checked is unknown.
 
         Returns
         -------
@@ -546,12 +547,12 @@ class ReferenceSet(Mapping[str, Reference]):
         return look_at_coordinates(self._opened, self.limits, terms.base, read, expected)
 
     def logins(self) -> tuple[Login, ...]:
-        """Ask each bucket and host for one file: without credentials, then with the options.
+        """Request one file of each bucket and host: without credentials, then with the options.
 
         Returns
         -------
         tuple[Login, ...]
-            Which login each needs, its region, and the code that reads from it.
+            For each, the login that it needs, its region, and code that reads from it.
         """
         from refexplorer.verbs.logins import logins
 
@@ -573,16 +574,16 @@ class ReferenceSet(Mapping[str, Reference]):
         expect: str | os.PathLike[str] | None = None,
         against: Lock | str | os.PathLike[str] | None = None,
     ) -> Report:
-        """Ask every target for its size and version, and compare the sizes with the byte ranges.
+        """Request the size and version of every target, and compare the sizes with the byte ranges.
 
         The versions are compared with those that Icechunk recorded when the references were
-        written. Nothing of the targets is read: whether bytes can be decoded is for `audit`.
+        written. No data are read; use `audit` to decode chunks.
 
         Parameters
         ----------
         scheduler, workers, results, resume, watch, only, within, against
-            As `audit` has them. With `results` and `resume` every target is asked again, and one
-            whose version is not the one of the earlier run is called changed.
+            As `audit` has them. With `results` and `resume`, every target is requested again, and
+            is reported as changed if its version differs from the earlier run.
         read_coordinates, expect
             As `check` has them.
 
@@ -613,39 +614,39 @@ class ReferenceSet(Mapping[str, Reference]):
         within: float | str | None = None,
         against: Lock | str | os.PathLike[str] | None = None,
     ) -> Report:
-        """Ask all targets, compare all byte ranges with their sizes, and decode chunks.
+        """Check that all targets exist, that byte ranges are inside them, and that chunks decode.
 
-        For large sets, too. That a chunk decodes does not say that it has the right values: values
-        and metadata are not compared with the files.
+        Works for large sets. A chunk that decodes may still have wrong values: use `verify` to
+        compare values and metadata with the files.
 
         Parameters
         ----------
         decode
-            Chunks of each array that are read and decoded: a number, ``"sample"`` (ten),
+            Chunks of each array to read and decode: a number, ``"sample"`` (ten),
             ``"all"`` or ``"none"``.
         scheduler
-            The address of a Dask scheduler, or a ``distributed.Client``; None works in threads of
-            this process. The results are the same.
+            The address of a Dask scheduler, or a ``distributed.Client``; None uses threads of this
+            process. The results are the same.
         workers
             How many threads.
         results
             A folder that keeps the results, a parquet file for each finished part.
         resume
-            Go on after the last finished part in that folder. Each target of a finished part is
-            asked for its size and version; if one changed, the part is done again.
+            Continue after the last finished part in that folder. Size and version of the targets of
+            finished parts are requested; if one changed, the part is repeated.
         watch
-            Called with `refexplorer.checks.engine.AuditProgress`; False stops, and the
-            report is of what was finished.
+            Called with `refexplorer.checks.engine.AuditProgress`; return False to stop; the report
+            then covers the finished parts.
         only
             A share of the files, such as ``"3/30"`` for the third of thirty: the same files for
-            the same set, so that thirty runs cover all of it. With `results` and `resume` the
-            report takes in the other shares that runs before have done, with their age.
+            the same set, so that thirty runs cover all of it. With `results` and `resume`, the
+            report includes the shares of earlier runs, with their age.
         within
-            A time such as ``"30m"``, or seconds, after which no further part is begun. What is
-            left is unknown; with `results` and `resume` the next run goes on there.
+            A time such as ``"30m"``, or seconds, after which no further part is started. The rest
+            is unknown; with `results` and `resume`, the next run continues there.
         against
-            A lock, or its file: what changed, went away or came back since `lock` wrote it is
-            named. What a store does not tell is unknown.
+            A lock, or its file: lists files that changed, disappeared or came back since `lock`
+            wrote it. Facts that a store does not report are unknown.
 
         Returns
         -------
@@ -656,9 +657,9 @@ class ReferenceSet(Mapping[str, Reference]):
         Raises
         ------
         SourceError
-            If the folder has results and they are not to be used, or it cannot be written.
+            If the folder has results and `resume` is False, or it cannot be written.
         RefexplorerError
-            If there is no such cluster, or it goes away.
+            If the cluster cannot be reached, or disappears.
         """
         from refexplorer.checks.targets_look import TargetsLook
         from refexplorer.checks.terms import CheckTerms
@@ -681,7 +682,7 @@ class ReferenceSet(Mapping[str, Reference]):
         within: float | str | None = None,
         against: Lock | str | os.PathLike[str] | None = None,
     ) -> Report:
-        """Compare the set with what its files say of themselves.
+        """Compare the set with the files' own metadata.
 
         The metadata of each file are read with the library of its format: where its chunks are,
         data types, filters, packing, units, names of dimensions, coordinates; and their versions
@@ -704,9 +705,9 @@ class ReferenceSet(Mapping[str, Reference]):
         Raises
         ------
         SourceError
-            If the folder has results and they are not to be used, or it cannot be written.
+            If the folder has results and `resume` is False, or it cannot be written.
         RefexplorerError
-            If there is no such cluster, or it goes away.
+            If the cluster cannot be reached, or disappears.
         """
         from refexplorer.checks.files_look import FilesLook
         from refexplorer.checks.terms import CheckTerms
@@ -728,7 +729,7 @@ class ReferenceSet(Mapping[str, Reference]):
         watch: AuditWatch = lambda progress: True,
         only: str | None = None,
     ) -> Report:
-        """Write what the set and its files are now, as one parquet file.
+        """Record the current versions of the set and its files in one parquet file.
 
         It has the size and version of each file, shapes and ends of axes, and checksums of values;
         `check_targets`, `audit` and `verify` compare with it.
@@ -738,25 +739,25 @@ class ReferenceSet(Mapping[str, Reference]):
         path
             The file to write.
         checksums
-            Chunks of each array that are read for a checksum of their values: a number,
+            Chunks of each array to read for checksums of their values: a number,
             ``"sample"`` (ten), ``"all"`` or ``"none"``.
         overwrite
             Replace the file.
         scheduler, workers, watch
             As `audit` has them.
         only
-            A share of the files, as `audit` has it. The others stay as the file has them, with the
-            time when they were asked, so that thirty shares bring all of it up to date.
+            A share of the files, as `audit` has it. The entries of other files stay unchanged, with
+            their time, so thirty shares update the whole lock.
 
         Returns
         -------
         Report
-            Of asking the files; the lock is written whether or not all of them answered.
+            On the requests to the files; the lock is written even if some failed.
 
         Raises
         ------
         SourceError
-            If the file exists and is not to be replaced, or it cannot be written.
+            If the file exists and `overwrite` is False, or it cannot be written.
         """
         from refexplorer.checks.locks import Lock
         from refexplorer.checks.look.coordinates import look_at_coordinates
@@ -821,8 +822,8 @@ class ReferenceSet(Mapping[str, Reference]):
     def to_zarr(self) -> zarr.Group | zarr.Array[Any]:
         """Return a read-only zarr group or array; only metadata is read now.
 
-        The chunks of a selection are read together, in few requests. Where ``zarr.config`` names
-        another ``codec_pipeline.path`` than Zarr's own, that one reads them, chunk by chunk.
+        The chunks of a selection are read together, in few requests. If ``zarr.config`` has another
+        ``codec_pipeline.path`` than Zarr's default, that pipeline reads them, chunk by chunk.
         """
         from refexplorer.io.reading.datasets import to_zarr
 
@@ -832,7 +833,7 @@ class ReferenceSet(Mapping[str, Reference]):
     def to_xarray(
         self, *, group: str = "", coordinates: bool | None = None, **keywords: Any
     ) -> xarray.Dataset:
-        """Return a group as a dataset; of values, only coordinates are read now.
+        """Return a group as a dataset; only coordinates are read now.
 
         Parameters
         ----------
@@ -840,8 +841,8 @@ class ReferenceSet(Mapping[str, Reference]):
             The path of the group; ``""`` is the root.
         coordinates
             Whether to read the dimension coordinates, which `sel` and decoded times need. By
-            default they are read, as xarray does, if all of them are in the set or in places that
-            may be read, else a warning says what to allow.
+            default they are read, as xarray does, if all of them are in the set or in allowed
+            places; if not, a warning says what to allow.
         keywords
             For `xarray.open_dataset`; ``chunks={}`` makes dask arrays.
 
@@ -863,7 +864,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return to_xarray(self, self._targets, group=group, coordinates=coordinates, **keywords)
 
     def to_datatree(self, *, coordinates: bool | None = None, **keywords: Any) -> xarray.DataTree:
-        """Return all groups as a tree of datasets; otherwise as `to_xarray`."""
+        """Return all groups as a tree of datasets; see `to_xarray`."""
         from refexplorer.io.reading.datasets import to_datatree
 
         self._warn_of_errors()
@@ -877,7 +878,7 @@ class ReferenceSet(Mapping[str, Reference]):
         array
             The path of the array.
         index
-            Of the chunk in the grid of chunks.
+            Index of the chunk in the chunk grid.
 
         Raises
         ------
@@ -899,8 +900,8 @@ class ReferenceSet(Mapping[str, Reference]):
     ) -> ArrayReading:
         """Read a part of an array; all its byte ranges are merged before the first request.
 
-        Faster than `to_zarr`, which is asked for a few chunks at a time, and it says what became of
-        each chunk.
+        Faster than `to_zarr`, where Zarr requests a few chunks at a time. Returns the state of each
+        chunk.
 
         Parameters
         ----------
@@ -935,7 +936,7 @@ class ReferenceSet(Mapping[str, Reference]):
         *,
         inner: Sequence[int] | EllipsisType | None = None,
     ) -> Trace:
-        """Trace a key, or one value of an array, from the document over the bytes to the values.
+        """Trace a key, or one value of an array, from its reference to the values.
 
         Parameters
         ----------
@@ -974,7 +975,7 @@ class ReferenceSet(Mapping[str, Reference]):
         return trace if trace.reference is None else trace.after(self.explain(trace.key))
 
     def why(self, array: str, index: Sequence[int]) -> Trace:
-        """Trace one value as `trace` does, from the reference on: `Trace.cause` is the reason."""
+        """Trace one value like `trace`; `Trace.cause` explains it."""
         from refexplorer.io.reading.trace_value import trace_value
 
         return trace_value(self, array, index, self._targets)

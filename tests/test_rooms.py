@@ -45,14 +45,17 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"explorer"},
         {"saved"},
     ),
-    "hosts": ({"saved_page"}, {"notebook"}, {"page", "xarray"}, {"schema"}, {"cli"}),
+    "hosts": ({"saved_page"}, {"notebook"}, {"assistant", "page", "xarray"}, {"schema"}, {"cli"}),
 }
 """By package, what is in it from left to right: a module imports what stands left of its own room.
 
 The page shares what widgets have, the commands start the page.
 """
-BACK = {("verbs/referenceset.py", "refexplorer.hosts.saved_page")}
-"""The one import from the right: `ReferenceSet.to_html` writes a page of the widgets."""
+BACK = {
+    ("verbs/referenceset.py", "refexplorer.hosts.saved_page"),
+    ("verbs/referenceset.py", "refexplorer.hosts.notebook.widgets"),
+}
+"""Imports from the right: `ReferenceSet.to_html` writes a page of widgets, `explore` shows one."""
 DOORS = {"", "__main__", "errors", "types"}
 """The package itself and what is beside it re-export from every room, lazily."""
 DEAREST = 4

@@ -45,6 +45,21 @@ _FILE_COLUMNS = [
 ]  # fmt: skip
 
 
+_FOLDERS, _DEEP = 4, 3
+"""Folders of which the one that holds them is named, and how deep that is at least."""
+
+
+def joint(grants: Sequence[str]) -> Sequence[str]:
+    """Return places to allow, with the folder that holds them in place of many folders."""
+    folders = [name for name in grants if "://" not in name]
+    if len(folders) < _FOLDERS or not all(map(os.path.isabs, folders)):
+        return grants
+    shared = Path(os.path.commonpath(folders))
+    if len(shared.parts) < _DEEP:  # a disk, or all that people have on it
+        return grants
+    return [str(shared), *(name for name in grants if "://" in name)]
+
+
 class Report:
     """What a run looked at, what it found, and what that allows to say.
 
@@ -349,7 +364,7 @@ class Report:
         if counts.stopped:
             yield "It was stopped before all files were looked at."
         if counts.grants:
-            names = ", ".join(f'"{escape(name, _CHARS)}"' for name in counts.grants)
+            names = ", ".join(f'"{escape(name, _CHARS)}"' for name in joint(counts.grants))
             verb = "verify" if self.terms.asks(CheckLook.FILES) else "check"
             yield f"Use refs.allowing({names}) to {verb} the rest."
         yield from self._not_looked_at()
@@ -372,7 +387,9 @@ class Report:
     def _values_sentence(self) -> str:
         counts = self.counts
         found = f"{counted(counts.values, 'value')} of chunks were compared"
-        if counts.largest is not None:
+        if counts.largest == 0:
+            found += "; where both the set and the file have a value they are equal"
+        elif counts.largest is not None:
             found += f"; the largest difference is {counts.largest:.6g}, in {counts.largest_at}"
         if counts.false_nan:
             verb = "reads" if counts.false_nan == 1 else "read"

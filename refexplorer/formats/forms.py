@@ -49,6 +49,7 @@ from refexplorer.formats.other_files import (
     is_stac_set,
     is_zip,
     kind_of,
+    refuse_named,
     refuse_other,
     stac_references,
 )
@@ -101,6 +102,7 @@ class JsonForm(SourceForm):
         terms.check_size(file.name, file.size)
         if not file.head.strip():
             raise SourceError(f"{file.name} is empty.")
+        refuse_named(file.name, file.head)
         size = len(file.head)
         return Source(
             file.name,

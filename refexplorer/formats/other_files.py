@@ -217,6 +217,25 @@ def refuse_other(name: str, head: bytes) -> None:
         raise _refused(name, kind)
 
 
+_NAMED = {
+    ".nc": "NetCDF", ".nc4": "NetCDF", ".cdf": "NetCDF", ".h5": "HDF5", ".hdf5": "HDF5",
+    ".he5": "HDF5", ".grb2": "GRIB2", ".grib2": "GRIB2", ".tif": "TIFF", ".tiff": "TIFF",
+    ".fits": "FITS",
+}  # fmt: skip
+
+
+def refuse_named(name: str, head: bytes) -> None:
+    """Refuse what is named like a data file, and has neither its bytes nor JSON."""
+    kind = _NAMED.get(Path(name).suffix.lower())
+    if kind is not None and not head.lstrip().startswith((b"{", b"[", b"\xef\xbb\xbf")):
+        starts = escape(repr(head[:8])[1:], 60)
+        raise SpecError(
+            f"{name} is named like a {kind} file, but does not begin like one: its first bytes are "
+            f"{starts}. It may be damaged, or only partly downloaded; get the file again.",
+            code="not-json",
+        )
+
+
 def refuse_early(name: str, head: bytes) -> None:
     """Refuse what no form reads before all of it is fetched."""
     if not is_zip(head):

@@ -186,10 +186,16 @@ class ManifestRecords(Records):
     owner: ManifestArray
 
     origin = "refs"
+    counted_in_a_second = 1e6
 
     @property
     def bound(self) -> int:
         """The count itself: the snapshot tells it."""
+        return self.count
+
+    @property
+    def present(self) -> int:
+        """The count: a chunk that cannot be used is raised."""
         return self.count
 
     @property

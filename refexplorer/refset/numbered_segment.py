@@ -5,26 +5,68 @@ A part is a record file of a parquet store, or a manifest of an Icechunk reposit
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from refexplorer.core.errors import PickledByFields
-from refexplorer.core.threads import made_ahead
 from refexplorer.formats.columns.chunk_names import chunk_keys
 from refexplorer.formats.columns.references import KINDS, URL, Columns, UrlColumn, joined_columns
 from refexplorer.formats.parquet.store import number_of_key
 from refexplorer.spec.findings import Finding, Reason
 from refexplorer.spec.references import Reference
 from refexplorer.spec.zarr_metadata import ArrayMeta
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+_AHEAD = 2
+"""Results for each thread that are made before they are asked for."""
+
+
+def made_ahead(work: Callable[[Given], Made], given: Iterable[Given]) -> Iterator[Made]:
+    """Yield the result for each thing, in their order; a few are made ahead by all processors.
+
+    For work that lets go of the interpreter, as Arrow and numpy do.
+    """
+    waiting: deque[Future[Made]] = deque()
+    from concurrent.futures import ThreadPoolExecutor  # opening would wait for it
+
+    threads = os.cpu_count() or 1
+    with ThreadPoolExecutor(threads, "refexplorer-ahead") as pool:
+        try:
+            for each in given:
+                waiting.append(_started(pool, work, each))
+                if len(waiting) > _AHEAD * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _started(pool: ThreadPoolExecutor, work: Callable[[Given], Made], given: Given) -> Future[Made]:
+    from concurrent.futures import Future
+
+    try:
+        return pool.submit(work, given)
+    except RuntimeError:  # no thread can be started, as in a browser
+        done: Future[Made] = Future()
+        done.set_result(work(given))
+        return done
+
 
 FAILED = 255
 """In place of a kind: a row that was counted and cannot be used; no key is found there."""
@@ -185,6 +227,7 @@ class Records(PickledByFields):
     array: ArrayMeta
     parts: tuple[SegmentPart, ...]  # Those that are there, in order
     origin: str
+    counted_in_a_second: float  # References that `tallied` goes through, about
 
     @property
     def folder(self) -> str:
@@ -207,6 +250,11 @@ class Records(PickledByFields):
         if "_starts" in self.__dict__:
             return self.count
         return min(sum(part.room for part in self.parts), self.array.chunk_count)
+
+    @property
+    def is_tallied(self) -> bool:
+        """Whether its references were counted by kind, so that nothing is read for it."""
+        return all(part.is_tallied for part in self.parts)
 
     @property
     def is_read(self) -> bool:
@@ -234,7 +282,7 @@ class Records(PickledByFields):
     @property
     def present(self) -> int:
         """How many chunks have a reference that can be used; the record files are read."""
-        if not all(part.is_tallied for part in self.parts):
+        if not self.is_tallied:
             deque(self.tallied(), 0)
         return self.count - sum(part.failed for part in self.parts)
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from uuid import uuid4
 from weakref import WeakSet, WeakValueDictionary
 
 from refexplorer.core.errors import InternalError, LimitError
+from refexplorer.core.files import Progress
 from refexplorer.formats.columns.references import Columns
 from refexplorer.formats.columns.table import Entries, Table, build_table
 from refexplorer.formats.parquet.store import ParquetStore
@@ -352,6 +354,19 @@ class Internals:
         self.contents = contents
         self.opened, self.findings = contents.opened, contents.findings
         self._page: tuple[tuple[int, int], list[tuple[str, Reference, str]]] | None = None
+        self._summaries: dict[str, Summary] = {}
+
+    def counts(
+        self, path: str = "", within: float = math.inf, progress: Progress | None = None
+    ) -> Summary:
+        """Count what is below a path; what would take more than about some seconds is left out."""
+        from refexplorer.refset.summary import outline, seconds, summarize
+
+        if path not in self._summaries:
+            if seconds(self.opened, path) > within:
+                return outline(self.opened, path)
+            self._summaries[path] = summarize(self.opened, path, progress)
+        return self._summaries[path]
 
     @property
     def generated(self) -> tuple[GenItem, ...]:

@@ -319,6 +319,7 @@ class ParquetRecords(Records):
     array: ArrayMeta
 
     origin = "parquet"
+    counted_in_a_second = 2e7
 
     @cached_property
     def parts(self) -> tuple[RecordPart, ...]:  # type: ignore[override]

@@ -142,6 +142,15 @@ def _is_complete(refs: ReferenceSet) -> bool:
     return refs.source.form == "V0" or texts == (written or {})
 
 
+def given_templates(refs: ReferenceSet) -> dict[str, str]:
+    """Return the templates that were given when a set was opened, in place of the document's."""
+    if refs.source.form != "V1":
+        return {}
+    document = json.loads(b"".join(_source_blocks(refs.source)) or b"{}")
+    own = document.get("templates") or {}
+    return {name: each.text for name, each in refs.templates.items() if own.get(name) != each.text}
+
+
 def _source_blocks(source: Source) -> Iterator[bytes]:
     """Yield the bytes of a document as it was given."""
     if source.content is not None:

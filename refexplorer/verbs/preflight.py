@@ -156,7 +156,8 @@ class Preflight:
         lines += [f"  {found.severity} {found.code}: {found.message}" for found in self.findings]
         alike: dict[str, list[str]] = {}
         for name, why in self.unread.items():
-            alike.setdefault(why.removeprefix(f"{name}: ").replace(name, "it"), []).append(name)
+            why = why.removeprefix(f"{name}: ").removeprefix(f"{name} ").replace(name, "it")
+            alike.setdefault(why, []).append(name)
         for why, names in alike.items():
             lines.append(f"  {_files_text(names)}: {why}")
         return "\n".join(lines)

@@ -12,7 +12,10 @@ import traitlets
 from ipywidgets import widget_serialization
 from msgspec.structs import replace
 
-from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.errors import LimitError, RefexplorerError, SourceError
+from refexplorer.core.files import OwnFiles, open_plain, read_within
+from refexplorer.core.limits import DEFAULT_LIMITS
+from refexplorer.formats.source import decode_text
 from refexplorer.hosts import bundle_text
 from refexplorer.hosts.notebook.widgets import Explorer, StaticWidget
 from refexplorer.verbs.referenceset import ReferenceSet
@@ -22,6 +25,34 @@ from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import read_answers, write_answers
 from refexplorer.views.static_html import editor_html, editor_text, exercises_html
 
+_MOST = 20_000_000
+"""Characters of a text that is opened from a set or a file: a browser holds no more well."""
+
+
+def _text_of(document: str | os.PathLike[str] | Mapping[str, object]) -> str | Mapping[str, object]:
+    """Return the text to edit, or a dict; a path leads to the text of its file."""
+    if isinstance(document, ReferenceSet):
+        if not document.source.is_document:
+            return document.to_v0()
+        text, name = document.source.text_within(_MOST), document.source.name
+        if text is None and document.source.content is None:
+            return dict(document.source.value or document.to_v0())
+    elif isinstance(document, os.PathLike) or (
+        isinstance(document, str) and not document.lstrip("\ufeff \t\r\n").startswith(("{", "["))
+        and "\n" not in document and Path(document).suffix
+    ):  # fmt: skip
+        path, name = Path(document), Path(document).name
+        if not path.is_file():
+            raise SourceError(f"There is no file {str(path)!r}.")
+        with open_plain(str(path), name, DEFAULT_LIMITS, OwnFiles()) as stream:
+            data = read_within(stream, 4 * _MOST + 1)
+        text = decode_text(data) if len(data) <= 4 * _MOST else None
+    else:
+        return document
+    if text is None:
+        raise LimitError(f"{name} has more than {_MOST:,} characters, too many to edit.")
+    return text
+
 
 class TemplateEditor(StaticWidget):
     """Edit a version 1 reference set and see its version 0 keys as you type.
@@ -29,7 +60,8 @@ class TemplateEditor(StaticWidget):
     Parameters
     ----------
     document
-        JSON text, or a dict that is written as JSON.
+        JSON text, a dict that is written as JSON, the path of a JSON file, also compressed, or a
+        `ReferenceSet`: the text of its document, or what it is as V0.
     templates
         Values to try instead of templates of the text, by name, as fsspec's ``template_overrides``.
 
@@ -57,9 +89,12 @@ class TemplateEditor(StaticWidget):
     )
 
     def __init__(
-        self, document: str | Mapping[str, object], *, templates: Mapping[str, str] | None = None
+        self,
+        document: str | os.PathLike[str] | Mapping[str, object],
+        *,
+        templates: Mapping[str, str] | None = None,
     ) -> None:
-        self._host(EditorController(document, templates=templates))
+        self._host(EditorController(_text_of(document), templates=templates))
 
     def _host(self, controller: EditorController) -> None:
         self._controller = controller

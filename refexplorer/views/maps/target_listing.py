@@ -245,7 +245,7 @@ class TargetListing:
         grid = self._refs.chunk_grid(path)
         if not grid.complete:
             raise LimitError(
-                f"Too many chunks of `{path}` are generated to list the targets of a part of it."
+                f"Too many chunks of `{path}` are generated to list the files of a part of it."
             )
         places, needed = parse(array, query.slices), np.ones(len(grid.chunks), np.bool_)
         for axis, (along, part) in enumerate(zip(array.axes, places, strict=True)):

@@ -99,7 +99,7 @@ _SLIPS: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
         _number,
     ),
     ("Write lists", _outside(r"([()])"), {"(": "[", ")": "]"}.__getitem__),
-    ("Remove what stands before the quotes", _outside(r'\b([bBuU])(?=")'), lambda mark: ""),
+    ("Remove the text before the quotes", _outside(r'\b([bBuU])(?=")'), lambda mark: ""),
     ("Write ordinary spaces", _outside(f"([{ODD_SPACES}])"), lambda space: " "),
     (
         "Remove what is not of the document",

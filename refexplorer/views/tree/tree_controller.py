@@ -408,12 +408,12 @@ class TreeController:
     ) -> KeysFound:
         """Have the keys that refer to a target as rows, as the results of a search."""
         references = counted(self._refs.count, "reference")
-        go_on(report, None, None, f"Sorting {references} by their targets")
+        go_on(report, None, None, f"Sorting {references} by their files")
         try:
             index = internals(self._refs).target_index
             found = TargetKeys(index, index.named(url))
         except KeyError:
-            raise RefexplorerError(f"No reference has the target {url!r}.") from None
+            raise RefexplorerError(f"No reference points to {url!r}.") from None
         return self._listed(found)
 
     def _listed(self, found: Sequence[str]) -> KeysFound:

@@ -13,6 +13,7 @@ import pytest
 import zarr
 
 import refexplorer as rx
+from refexplorer.spec.references import Kind
 
 icechunk: Any = pytest.importorskip("icechunk")
 LONG, GRID = 9_000, (80, 60)
@@ -95,8 +96,8 @@ def test_the_counts_are_those_of_the_references(
     folder, expected = written
     refs = rx.open_references(folder)
     summary = refs.summary()
-    assert summary.kinds[rx.types.Kind.RANGE] == len(expected)
-    assert summary.kinds[rx.types.Kind.BASE64] == 1
+    assert summary.kinds[Kind.RANGE] == len(expected)
+    assert summary.kinds[Kind.BASE64] == 1
     assert summary.targets == len({url for url, _, _ in expected.values()})
     others = [reference.size or 0 for key, reference in refs.items() if key not in expected]
     assert summary.bytes == 2 * len(expected) + sum(others)

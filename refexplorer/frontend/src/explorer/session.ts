@@ -43,6 +43,8 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** The search for what is odd, and the metadata that xarray opens. */
   readonly seeking = this.waiting();
   readonly describing = this.waiting();
+  /** The counts of a large set. */
+  readonly counting = this.waiting();
   /** The listing of chunks of one state. */
   readonly narrowing = this.waiting();
   /** What this widget shows: the explorer, or one part of it by itself. */
@@ -109,6 +111,7 @@ export class ExplorerSession extends Views<ExplorerState> {
       else this.rows.reset(1);
       if (this.part === WHOLE || this.part === "tree") void this.first.opened.then(() => this.health.load());
       if (this.part === WHOLE || this.part === "key") void this.seekNotes();
+      if (this.part === WHOLE) void this.seekFacts();
       if (this.part !== "key" && this.part !== "data" && this.part !== "targets") void this.lookAtOther();
       const selection = String(this.host.get("selection") ?? "");
       if (selection === "") return;
@@ -159,6 +162,19 @@ export class ExplorerSession extends Views<ExplorerState> {
     }
   }
 
+  /** Counts the references of a large set by kind, and its files. */
+  async seekFacts(): Promise<void> {
+    if (this.part === WHOLE) await this.first.opened;
+    if (this.state.hello?.facts.targets !== null) return;
+    this.set({ factsError: null });
+    try {
+      const facts = (await this.counting.ask("facts", {})).message;
+      if (this.state.hello !== null) this.set({ hello: { ...this.state.hello, facts } });
+    } catch (error) {
+      this.set({ factsError: (error as Error).message });
+    }
+  }
+
   /** Asks what is odd about the set, unless that is known. */
   async seekNotes(): Promise<void> {
     if (this.part === WHOLE) await this.first.opened;
@@ -168,7 +184,8 @@ export class ExplorerSession extends Views<ExplorerState> {
     try {
       const { message } = await this.seeking.ask("notes", {});
       const { notes, note_count, severities } = message;
-      if (this.state.hello === hello) this.set({ hello: { ...hello, notes, note_count, severities } });
+      const latest = this.state.hello;
+      if (latest?.code === hello.code) this.set({ hello: { ...latest, notes, note_count, severities } });
       this.strips.refresh();
       if (this.part === WHOLE) this.health.load();
       await this.annotate();
@@ -234,7 +251,7 @@ export class ExplorerSession extends Views<ExplorerState> {
   get recolouring(): By | null {
     const { look, by } = this.state;
     if (this.part !== WHOLE) return null;
-    if (look === "cost") return "cost";
+    if (look === "cost") return "access";
     if (look !== "chunks" && look !== "targets") return null;
     return look === "targets" || by === null || by === "change" ? "target" : by;
   }

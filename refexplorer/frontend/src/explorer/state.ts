@@ -102,6 +102,8 @@ export interface ExplorerState {
   dataset: DatasetView | null;
   /** Why the notes are not known. */
   notesError: string | null;
+  /** Why the references were not counted. */
+  factsError: string | null;
   /** Where along each dimension of the values the drawn slice is. */
   steps: number[];
   /** How often an address asked for another part of the array that is looked at already. */
@@ -144,6 +146,7 @@ export const START: ExplorerState = {
   code: "",
   dataset: null,
   notesError: null,
+  factsError: null,
   steps: [],
   partsAsked: 0,
   picture: PLAIN,

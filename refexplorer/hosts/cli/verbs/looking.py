@@ -29,9 +29,10 @@ from refexplorer.hosts.cli.program import (
 )
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.opened_set import internals
+from refexplorer.refset.summary import beside_text
 from refexplorer.refset.tree import Node
 from refexplorer.spec.zarr_metadata import type_name
-from refexplorer.verbs.display import beside_text, known_diagnostics, tree_text
+from refexplorer.verbs.display import known_diagnostics, tree_text
 from refexplorer.verbs.opening import history
 from refexplorer.verbs.referenceset import ReferenceSet
 
@@ -94,6 +95,8 @@ def _near(refs: ReferenceSet, path: str) -> str:
     return f"; similar: {', '.join(repr(paths[name]) for name in alike)}" if alike else ""
 
 
+_WAITED = 10
+"""Seconds that a set may be counted for."""
 _SNAPSHOTS = 20
 """Snapshots that are listed, the newest."""
 
@@ -230,17 +233,19 @@ def info(
     if code:
         output.write_text(refs.code())
         return status_of(refs)
-    summary = refs.summary()
+    inside = internals(refs)
+    summary, chunks = inside.counts(within=_WAITED), inside.array_states.total
+    is_counted = summary.targets is not None
     facts: dict[str, object] = {
         "source": refs.source.name,
         "form": refs.source.form,
         "keys": refs.count,
-        "kinds": {str(kind): count for kind, count in summary.kinds.items()},
+        "kinds": {str(k): n for k, n in summary.kinds.items()} if is_counted else None,
         "groups": summary.groups,
         "targets": summary.targets,
         "bytes": summary.bytes,
-        "missing": summary.missing,
-        "rejected": summary.left_out,
+        "missing": chunks.absent,
+        "rejected": chunks.rejected,
         "left_out": len(refs.source.left_out),
         "diagnostics": None if known_diagnostics(refs) is None else severities(refs),
     }
@@ -254,14 +259,24 @@ def info(
         return status_of(refs)
     size = "not known" if summary.bytes is None else f"{summary.bytes:,}{beside_text(summary)}"
     listed = facts | {"bytes": size, "diagnostics": facts["diagnostics"] or "not checked"}
+    if not is_counted:  # `ReferenceSet.summary` counts however long it takes
+        listed |= dict.fromkeys(("kinds", "targets", "bytes"), "not counted: too many manifests")
     rows = [(name.replace("_", " "), _words(value)) for name, value in listed.items()]
     if fetched is not None:
         rows.append(("read to make it", fetched_text(fetched)))
     output.write_rows(("", ""), rows)
-    columns = ("Array", "Shape", "Chunks", "Type", "Codecs", "Missing", "Rejected")
+    columns: tuple[str, ...] = (
+        "Array",
+        "Shape",
+        "Chunks",
+        "Type",
+        "Codecs",
+        "Chunks without reference",
+        "Rejected",
+    )
     output.write_line()
     arrays = list(_arrays(refs))
-    output.write_rows(columns, map(_array_row, arrays))
+    output.write_rows(columns, map(_array_row, arrays), always=True)
     for array in arrays:
         if array["inner_count"] is not None:
             output.write_line(_shards_line(array))

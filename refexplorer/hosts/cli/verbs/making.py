@@ -172,11 +172,14 @@ RenameRules = Annotated[Pairs, typer.Option(help="Replace the start of URLs: s3:
 def convert(
     source: SourceArgument,
     target: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="A file (.json, .gz, .zst), folder (.parq, .icechunk) or s3:// (.icechunk)."
         ),
-    ],
+    ] = None,
+    to_file: Annotated[
+        str | None, typer.Option("--output", "-o", help="The same as TARGET, as `infer` has it.")
+    ] = None,
     form: Annotated[
         str | None, typer.Option("--to", help="Form of the output: v0, v1, parquet or icechunk.")
     ] = None,
@@ -223,6 +226,9 @@ def convert(
     from refexplorer.verbs.converting import Conversion, form_of
     from refexplorer.verbs.converting import convert as convert_set
 
+    if (target is None) == (to_file is None):
+        raise typer.BadParameter("Name one output, as TARGET or with -o.")
+    target = target or to_file or ""
     refs = open_set(source, dict(pairs(template, "--template")), concat_dim)
     how = Conversion(
         form=form,

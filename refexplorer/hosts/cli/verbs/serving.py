@@ -19,6 +19,7 @@ from refexplorer.hosts.cli.program import (
     ConcatDim,
     SourceArgument,
     app,
+    asked_options,
     open_set,
     status_of,
 )
@@ -91,6 +92,25 @@ def serve(
         ),
         ready=_announcer(as_json),
     )
+    return 0
+
+
+@app.command()
+def mcp(
+    source: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SOURCE]...", help="Sets that may be asked about."),
+    ] = None,
+    allow: Allow = None,
+) -> int:
+    """Answer questions of an assistant over stdin and stdout (Model Context Protocol).
+
+    Read-only. Nothing is read but the sets, their folders and what --allow names.
+    """
+    from refexplorer.hosts.assistant import Assistant, serve
+
+    sets = {each: open_set(each) for each in source or ()}
+    serve(Assistant(sets, allow or (), asked_options() or None))
     return 0
 
 

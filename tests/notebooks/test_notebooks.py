@@ -55,7 +55,7 @@ def test_what_is_shown_is_seen_without_a_kernel(path: Path) -> None:
                 assert {"text/html", "image/png"} & data.keys()
             html = "".join(data.get("text/html", ""))
             assert "<script" not in html
-            assert "<style" not in html
+            assert "<style>" not in html
 
 
 @each_notebook

@@ -7,6 +7,7 @@ rule can have a gap, so that levels, overpasses and Gaussian latitudes have none
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -458,6 +459,8 @@ def is_axis(ours: SetArray) -> bool:
 
 _JOINED = 2**21
 """Values of a coordinate in files that are put together."""
+_RUNS_IN_FILES = 100
+"""Stretches without a missing value that are judged; between them are files that were not read."""
 _OF_FILES = ("axis-duplicate", "axis-order", "axis-gap")
 """What is said of these: that there are none may mean that a file was not read."""
 
@@ -466,32 +469,41 @@ class FileAxis:
     """A coordinate of several files, a stretch each, decoded: numbers, or times in seconds."""
 
     def __init__(self) -> None:
-        self._stretches: list[tuple[int, int, np.ndarray]] = []
+        self.is_partial = False  # Whether not all of it is judged
+        self._values = np.empty(0)
+        self._numbers, self._starts, self._stops = array("q"), array("q"), array("q")
 
-    def add(self, number: int, start: int, values: Sequence[float]) -> None:
+    def add(self, ours: SetArray, number: int, start: int, values: Sequence[float]) -> None:
         """Take in a file by its number, where it starts, and its values."""
-        self._stretches.append((number, start, np.array(values)))
+        size = ours.meta.shape[0]
+        if size > _JOINED:
+            self.is_partial = True
+            return
+        if not len(self._values):
+            self._values = np.full(size, np.nan)
+        stop = min(start + len(values), size)
+        self._values[start:stop] = values[: max(stop - start, 0)]
+        for column, found in zip(
+            (self._numbers, self._starts, self._stops), (number, start, stop), strict=True
+        ):
+            column.append(found)
 
     def findings(self, ours: SetArray, base: str) -> Iterator[tuple[Finding, list[int]]]:
         """Yield what is odd between files and inside them, with the numbers of the first files."""
-        size = ours.meta.shape[0]
-        if not self._stretches or size > _JOINED:
-            return
-        values = np.full(size, np.nan)
-        for _, start, part in self._stretches:
-            values[start : start + len(part)] = part[: max(size - start, 0)]
-        known = np.flatnonzero(np.isfinite(values))
-        for run in np.split(known, 1 + np.flatnonzero(np.diff(known) > 1)):
-            is_there = np.zeros(len(values), np.bool_)
+        known = np.flatnonzero(np.isfinite(self._values))
+        ends = 1 + np.flatnonzero(np.diff(known) > 1)
+        self.is_partial |= len(ends) >= _RUNS_IN_FILES
+        runs = np.split(known, ends[:_RUNS_IN_FILES])[:_RUNS_IN_FILES] if len(known) else ()
+        for run in runs:
+            is_there = np.zeros(len(self._values), np.bool_)
             is_there[run] = True
-            for odd in odd_places(AxisValues.decoded(ours, values, is_there), base):
+            for odd in odd_places(AxisValues.decoded(ours, self._values, is_there), base):
                 if odd.finding.code in _OF_FILES:
                     yield odd.finding, self._files_at(int(np.ceil(odd.places[0])) - 1)
 
     def _files_at(self, index: int) -> list[int]:
         """Return the numbers of the files that have an element, or start after it."""
-        return [
-            number
-            for number, start, part in self._stretches
-            if start <= index < start + len(part) or start == index + 1
-        ]
+        starts, stops = np.array(self._starts), np.array(self._stops)
+        has = (starts <= index) & (index < stops) | (starts == index + 1)
+        found: list[int] = np.array(self._numbers)[has].tolist()
+        return found

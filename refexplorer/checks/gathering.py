@@ -270,7 +270,7 @@ class ReportBuilder:
             joined.starts.add(tuple(start))
         joined.stops = stops if joined.stops is None else list(map(max, joined.stops, stops))
         if is_new and row["axis"] is not None:
-            joined.axis.add(row["number"], start[0], row["axis"])
+            joined.axis.add(self._arrays[path], row["number"], start[0], row["axis"])
         if path in self._covered and row["state"] != UNCOMPARED:
             region = tuple(map(slice, start, stops))
             state = 2 if row["state"] == DIFFERS else 1
@@ -394,6 +394,8 @@ class ReportBuilder:
                 for finding, numbers in axis.findings(ours, self._base):
                     files = tuple(self._urls[n] or "" for n in numbers[:NAMED_FILES])
                     yield replace(finding, files=files, file_count=len(files))
+                if axis.is_partial:
+                    self.unchecked[path, "the order of values"] += 1
 
     def _undecodable(self) -> Iterator[Finding]:
         """Yield the chunks that the set holds and that no codec decodes."""

@@ -81,7 +81,7 @@ def test_a_part_of_an_array_by_its_slices(parts: Page) -> None:
 
 def test_absent_chunks_and_the_menu(parts: Page) -> None:
     keys = part(parts, "Keys")
-    keys.get_by_role("button", name="only trouble").click()
+    keys.get_by_role("button", name="Problems only").click()
     expect(row(keys, "wind")).to_have_count(0)
     row(keys, "sst").click()
     parts.keyboard.press("ArrowRight")

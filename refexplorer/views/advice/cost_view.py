@@ -24,6 +24,7 @@ from refexplorer.checks.advice.rules import AdviceFinding
 from refexplorer.checks.advice.selections import PartOfArray, TasksOfArray, parse_access
 from refexplorer.core.errors import AccessError, RefexplorerError
 from refexplorer.core.text import counted
+from refexplorer.refset.chunk_grid import Windows
 from refexplorer.refset.opened_set import internals
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.cells import code_of_measure
@@ -38,14 +39,11 @@ PICTURED = 256
 _LONGEST = 10**7
 """Chunks along a dimension that are looked at one by one."""
 
-_Window = Sequence[tuple[int, int]]
-"""Start and stop along each dimension, in chunks."""
-
 
 def touches(
     part: PartOfArray | TasksOfArray,
     axes: Sequence[int] | None = None,
-    window: _Window | None = None,
+    window: Windows | None = None,
 ) -> tuple[tuple[int, ...], np.ndarray, tuple[int, ...]]:
     """Return the drawn dimensions, how often a chunk of each cell is read on average, and steps.
 
@@ -75,7 +73,7 @@ def touches(
     return tuple(axes), np.multiply.outer(*sides) * others, steps
 
 
-def _checked_window(grid: Sequence[int], window: _Window | None) -> _Window:
+def _checked_window(grid: Sequence[int], window: Windows | None) -> Windows:
     if window is None:
         return [(0, count) for count in grid]
     if len(window) != len(grid) or any(

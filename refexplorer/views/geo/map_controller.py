@@ -257,7 +257,7 @@ class MapController:
         """Say where on earth an array is."""
         path = next(iter(self.listed), None) if array is None else array
         if path is None:
-            sentence = "No array of this set says where on earth its values are."
+            sentence = "This set has no georeferenced arrays."
             return EarthShown(EarthMap("", "none", sentence, ())), []
         blank = EarthMap(path, "none", None, self.listed)
         meta = self._array(path)
@@ -369,5 +369,5 @@ def _inside(
         for (start, stop), size in zip(window, shape, strict=True)
     )
     if rows[0] >= rows[1] or columns[0] >= columns[1]:
-        raise RefexplorerError("The window holds no value.")
+        raise RefexplorerError("The window has no values.")
     return rows, columns

@@ -169,7 +169,7 @@ class ChunkHealth:
 
     @property
     def _index(self) -> TargetIndex | None:
-        """The references by their targets, if something asked for them before."""
+        """The references by their files, if something asked for them before."""
         inside = internals(self.references)
         return inside.target_index if "target_index" in vars(inside) else None
 

@@ -199,12 +199,12 @@ class TimeRanges:
         except UnknownTimesError as error:
             why = str(error).rstrip(".")
         if "target_index" not in vars(self._internals):
-            return _unknown(f"{why}; the names of its targets were not looked at yet.")
+            return _unknown(f"{why}; the names of its files were not checked yet.")
         index = self._internals.target_index
         span = index.date_spans.get(array.path)
         if span is None or not span.dated or (span.targets == 1 and why.startswith("It has no")):
             # a file has the date of its name, an array in it without times need not
-            return _unknown(f"{why}, and the names of its targets tell no range of dates.")
+            return _unknown(f"{why}, and the names of its files contain no dates.")
         named = f"{span.dated:,} of {counted(span.targets, 'target')}"
         if span.dated == span.targets:
             named = counted(span.targets, "target")

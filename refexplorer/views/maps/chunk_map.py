@@ -271,7 +271,7 @@ WORDS = {
     "same": "the same",
     "removed": "removed",
     "added": "added",
-    "moved": "moved to another target",
+    "moved": "moved to another file",
     "shifted": "shifted offset",
     "resized": "changed length",
     "inlined": "inline on one side only",

@@ -242,7 +242,7 @@ class TargetMapView:
     def _sort(self, report: JobReport) -> None:
         """Put all references in the order of their targets, if that was not done before."""
         references = counted(self._refs.count, "reference")
-        go_on(report, 0, 2, f"Sorting {references} by their targets")
+        go_on(report, 0, 2, f"Sorting {references} by their files")
         internals(self._refs).target_index  # noqa: B018  sorted when first asked for
         go_on(report, 1, 2, "Sorted")
 
@@ -275,7 +275,7 @@ class TargetMapView:
         try:
             return self._refs.layout(internals(self._refs).target_index.named(url))
         except KeyError:
-            raise RefexplorerError(f"No reference has the target {url!r}.") from None
+            raise RefexplorerError(f"No reference points to {url!r}.") from None
 
     def _model(self, layout: TargetLayout, start: int, stop: int) -> Layout:
         shown = layout.ranges(start, stop, RANGES_SHOWN)

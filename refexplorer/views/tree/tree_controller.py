@@ -25,13 +25,7 @@ from refexplorer.spec.codes import Severity
 from refexplorer.spec.references import Inline, Kind, NodeType, folders_above, prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.cells import code_of_search
-from refexplorer.views.health.health import (
-    Badges,
-    ChunkHealth,
-    StateName,
-    keys_in_state,
-    strip_of,
-)
+from refexplorer.views.health.health import Badges, ChunkHealth, StateName, keys_in_state, strip_of
 from refexplorer.views.key.inspector import REJECTED
 from refexplorer.views.maps.chunk_map import StripColour, coloured_strip
 from refexplorer.views.tree.rows import (
@@ -408,12 +402,12 @@ class TreeController:
     ) -> KeysFound:
         """Have the keys that refer to a target as rows, as the results of a search."""
         references = counted(self._refs.count, "reference")
-        go_on(report, None, None, f"Sorting {references} by their targets")
+        go_on(report, None, None, f"Sorting {references} by their files")
         try:
             index = internals(self._refs).target_index
             found = TargetKeys(index, index.named(url))
         except KeyError:
-            raise RefexplorerError(f"No reference has the target {url!r}.") from None
+            raise RefexplorerError(f"No reference points to {url!r}.") from None
         return self._listed(found)
 
     def _listed(self, found: Sequence[str]) -> KeysFound:

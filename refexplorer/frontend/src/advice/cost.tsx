@@ -8,7 +8,7 @@ import { Choice } from "../maps/mapparts.tsx";
 import { Data } from "../preview/data.tsx";
 import { Failure, Question, Waited, Working } from "../shared/asking.tsx";
 import { bytes, count, counted } from "../shared/format.ts";
-import { Blank, Sentence } from "../shared/parts.tsx";
+import { Blank, Sentence, Unknown } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { AccessCost, Connection, ReadingCosts } from "../shared/wire.ts";
 import { duration, GIVEN, placed, secondsOf, shaded, wasteOf, type Costs, type CostsState } from "./costs.ts";
@@ -150,7 +150,7 @@ function Measured({ costs, state: { measured, measuredError } }: { costs: Costs;
         <button
           type="button"
           class="button"
-          title="At most 15 requests to one target of the set"
+          title="At most 15 requests to one file of the set"
           onClick={() => void costs.measure(null)}
         >
           Measure this host
@@ -278,7 +278,7 @@ function Access({ bar, costs, shaded }: { bar: AccessCost; costs: Costs; shaded:
     bar.chunks === null
       ? ""
       : `${counted(bar.chunks, "chunk")}${bar.files === null ? "" : ` from ${counted(bar.files, "file")}`}`,
-    Number(bar.held) > 0 ? `${count(bar.held!)} held in the set` : "",
+    Number(bar.held) > 0 ? `${count(bar.held!)} stored in the set` : "",
     Number(bar.absent) > 0 ? `${count(bar.absent!)} without a reference` : "",
     ...bar.unknown,
   ];
@@ -323,14 +323,6 @@ function Bar({ seconds, sent, longest }: { seconds: number; sent: number; longes
     <span class="cost-bar">
       <span class="waiting" style={{ width: share(seconds - sent) }} />
       <span class="sending" style={{ width: share(sent) }} />
-    </span>
-  );
-}
-
-function Unknown() {
-  return (
-    <span class="quiet" title="not known">
-      ?<span class="unseen"> not known</span>
     </span>
   );
 }

@@ -40,8 +40,8 @@ function Nothing({ comparable }: { comparable: boolean }) {
   return (
     <p class="prose quiet">
       {comparable
-        ? "This set is compared with nothing yet. Name the set as it was before, or another form of it: references are compared by what they mean, and no target is read."
-        : "Another set cannot be named here. Open this one with refexplorer to compare it."}
+        ? "Enter the path or URL of an earlier version or another form of this set. Only the references are compared; no file is read."
+        : "No other set can be opened here. Open this set with refexplorer to compare it."}
     </p>
   );
 }
@@ -63,7 +63,7 @@ function Choose({ session: { comparing } }: { session: ExplorerSession }) {
       <input
         class="field"
         aria-label="Compare with another set: path or URL"
-        placeholder="Compare with … (path or URL of the set as it was before)"
+        placeholder="Path or URL of an earlier version"
         spellcheck={false}
         value={source}
         onInput={(event) => setSource(event.currentTarget.value)}

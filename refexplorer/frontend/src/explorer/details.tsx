@@ -5,15 +5,16 @@ import { useState } from "preact/hooks";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Hello } from "../shared/wire.ts";
 import { Inspector } from "../key/inspector.tsx";
+import { DETAILS } from "./parts.tsx";
 import type { ExplorerSession } from "./session.ts";
 import { ChunkInBoth } from "../compare/values.tsx";
-import { CostDetails } from "../advice/cost.tsx";
 import { WhyValue } from "../preview/why.tsx";
 import { SetDetails } from "./setdetails.tsx";
 import type { Pin } from "./state.ts";
 
 export function Details({ session, hello }: { session: ExplorerSession; hello: Hello }) {
   const { selection, aboutSet, look } = useStore(session);
+  const Beside = DETAILS[look];
   const isOfSet = aboutSet || selection === "";
   return (
     <aside class="details" aria-label="Details">
@@ -48,7 +49,7 @@ export function Details({ session, hello }: { session: ExplorerSession; hello: H
         </button>
       </header>
       <div class="pane" key={isOfSet ? "" : "key"} role="region" aria-label={isOfSet ? "The set" : "Key"} tabIndex={0}>
-        {look === "cost" && <CostDetails session={session} />}
+        {Beside && <Beside session={session} />}
         {isOfSet ? <SetDetails session={session} hello={hello} /> : <Key session={session} />}
       </div>
     </aside>

@@ -8,10 +8,10 @@ import type { ExplorerSession } from "./session.ts";
 export const SHORTCUTS = new Set(["/", "?"]);
 
 const KEYS: [keys: string, does: string][] = [
-  ["/", "search keys and targets"],
+  ["/", "search keys and files"],
   ["?", "show these keys"],
   ["1 to 4", "look at the values, chunks, files or cost"],
-  ["n, N", "select the next key that something is wrong with, or the one before"],
+  ["n, N", "select the next or previous key with a problem"],
   ["F6", "go to the next part of the screen"],
   ["Esc", "from a chunk to its array, and from that to the set"],
   ["↑ ↓", "move through the tree, a table or a picture"],

@@ -251,7 +251,7 @@ export class ExplorerSession extends Views<ExplorerState> {
   get recolouring(): By | null {
     const { look, by } = this.state;
     if (this.part !== WHOLE) return null;
-    if (look === "cost") return "cost";
+    if (look === "cost") return "access";
     if (look !== "chunks" && look !== "targets") return null;
     return look === "targets" || by === null || by === "change" ? "target" : by;
   }

@@ -64,14 +64,16 @@ function SetNotes({ session, hello }: Props) {
   const narrowed = notesOf !== null || severity !== null;
   return (
     <section ref={section} tabIndex={-1}>
-      <h3>{total === 0 ? "Notes" : narrowed ? titleOf(about.length, notesOf, severity) : counted(total, "note")}</h3>
+      <h3>
+        {total === 0 ? "Findings" : narrowed ? titleOf(about.length, notesOf, severity) : counted(total, "finding")}
+      </h3>
       {narrowed && total > 0 && (
         <button type="button" class="button" onClick={() => session.set({ notesOf: null, severity: null })}>
-          Show all notes ({count(total)})
+          Show all findings ({count(total)})
         </button>
       )}
       {total === 0 ? (
-        <p class="prose quiet">No problems were found in the references. The targets were not checked.</p>
+        <p class="prose quiet">No problems were found in the references. The files were not checked.</p>
       ) : (
         <Notes
           notes={about}
@@ -91,10 +93,10 @@ function isAbout({ key }: Note, array: string): boolean {
 }
 
 function titleOf(n: number, array: string | null, severity: Severity | null): string {
-  const what = counted(n, severity === null ? "note" : severity === "info" ? "note worth knowing" : severity).replace(
-    "note worth knowings",
-    "notes worth knowing",
-  );
+  const what = counted(
+    n,
+    severity === null ? "finding" : severity === "info" ? "finding worth knowing" : severity,
+  ).replace("finding worth knowings", "findings worth knowing");
   return array === null ? what : `${what} about ${array || "/"}`;
 }
 
@@ -122,7 +124,7 @@ function Sought({ session }: { session: ExplorerSession }) {
   const { notesError } = useStore(session);
   return (
     <section>
-      <h3>Notes</h3>
+      <h3>Findings</h3>
       {notesError === null ? (
         <p class="prose quiet">Checking the references …</p>
       ) : (

@@ -94,7 +94,7 @@ function Checks({ session }: { session: ExplorerSession }) {
           <TargetCheck maps={session.maps} />
         </li>
         <li>
-          <b>What they say:</b> reads the metadata of each file, and compares places, data types, packing, units and
+          <b>Their metadata:</b> reads the metadata of each file and compares places, data types, packing, units and
           coordinates.
           <VerifyControls session={session} />
         </li>

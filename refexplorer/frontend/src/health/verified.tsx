@@ -19,13 +19,13 @@ export function Verified({ session }: { session: ExplorerSession }) {
   if (files === null || Number(files.total) === 0) return null;
   return (
     <section class="verified">
-      <h3>Does it say what its files say?</h3>
+      <h3>Compared with its files</h3>
       {found !== null && <Found found={found} session={session} />}
       <VerifyControls session={session} />
       {id === null && error !== null && <Failure sentence={error} />}
       {found === null && id === null && (
         <p class="prose quiet">
-          Reads the metadata of each file, and compares places, data types, packing, units and coordinates.
+          Reads the metadata of each file and compares places, data types, packing, units and coordinates.
         </p>
       )}
     </section>
@@ -102,7 +102,7 @@ function Found({ found, session }: { found: SetVerified; session: ExplorerSessio
 /** What to do where files are missing rather than different; null elsewhere. */
 function remedy({ good, findings, grants }: SetVerified): string | null {
   if (good || grants.length > 0 || findings.length > 0) return null;
-  return "What to do: if files were moved, `refexplorer repair SET --rename OLD=NEW` writes a set that names their new place.";
+  return "If files were moved, run `refexplorer repair SET --rename OLD=NEW`.";
 }
 
 /** A finding with the array, the key and the files that it names, each a link. */

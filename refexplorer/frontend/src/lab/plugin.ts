@@ -108,7 +108,7 @@ function activate(
 
   commands.addCommand(OPEN, {
     label: "Open as reference set",
-    caption: "Show the keys, the targets and the data of a reference set",
+    caption: "Show the keys, the files and the data of a reference set",
     isVisible: (args: { path?: string }) => args.path !== undefined || maybe(),
     execute: async (args: { path?: string; type?: string }) => {
       const item = args.path === undefined ? chosen()[0] : { path: args.path, type: args.type ?? "directory" };

@@ -5,14 +5,12 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { bytes, fileName, KIND_NAMES } from "../shared/format.ts";
 import type { Kind } from "../shared/wire.ts";
 import { FAILED, targetName, type By } from "./cells.ts";
-import type { TouchedChunks } from "../advice/costs.ts";
 import { domainOf, ramp } from "./chunkboard.tsx";
-import { brightest } from "./painting.ts";
 import { Entries, type LegendEntry } from "./mapparts.tsx";
 import type { GridPicture, Span } from "./maps.ts";
 import { kindInk, series } from "./palette.ts";
 
-function absence(grid: GridPicture): LegendEntry[] {
+export function absence(grid: GridPicture): LegendEntry[] {
   const failed = Number(grid.counts[grid.states.indexOf(FAILED)]) > 0;
   return [
     ...(Number(grid.counts[0]) > 0 ? [{ name: "no reference", mark: "nothing" as const }] : []),
@@ -31,20 +29,6 @@ export function Legend({ grid, by }: { grid: GridPicture; by: By }) {
     );
   }
   return <Entries label="Legend" entries={[...(by === "kind" ? kinds(grid) : targets(grid)), ...absent]} />;
-}
-
-/** How often an access reads the chunks of a picture. */
-export function CostLegend({ touched, access, grid }: { touched: TouchedChunks; access: string; grid: GridPicture }) {
-  const isUnread = touched.cells.some((cell) => cell === 0);
-  const least = touched.cells.reduce((found, cell) => (cell > 0 ? Math.min(found, cell) : found), touched.most);
-  const times = (number: number) => Number(number.toPrecision(3));
-  const read = least === touched.most ? `read ${times(least)} ×` : `read ${times(least)} to ${times(touched.most)} ×`;
-  const marks: LegendEntry[] = [
-    { name: `${read} by "${access}"`, mark: { colour: brightest(touched.most), pattern: 0 } },
-    ...(isUnread ? [{ name: "not read", mark: series(-1) }] : []),
-    ...absence(grid),
-  ];
-  return <Entries label="Legend" entries={marks} />;
 }
 
 /** Chunks that have a reference but not what is shown of it. */

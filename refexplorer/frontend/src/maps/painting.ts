@@ -1,14 +1,11 @@
 /** The picture of an array in the colours of its chunks: axes, window and selection stay as they are. */
 
-import * as Plot from "@observablehq/plot";
-
 import { chunkOf, indexOf, placesOf, type Axis } from "../preview/slices.ts";
 import type { ReadingModel } from "../shared/wire.ts";
-import type { TouchedChunks } from "../advice/costs.ts";
 import { cellAt, failures, presence, spansOf, type By } from "./cells.ts";
-import { colours } from "./chunkboard.tsx";
+import { colours, type Colour } from "./chunkboard.tsx";
 import type { GridPicture, GridWish, Span } from "./maps.ts";
-import { series, type Inks } from "./palette.ts";
+import type { Inks } from "./palette.ts";
 
 /** What is painted in place of the values, and where chunks begin: cells along rows and columns. */
 export interface Painted {
@@ -41,13 +38,13 @@ export function paintedBy(
   reading: ReadingModel,
   [rows, columns]: [Axis, Axis],
   inks: Inks,
-  touched: TouchedChunks | null,
+  own: Colour | null,
 ): Painted {
   const cells = document.createElement("canvas");
   const scale = Math.max(1, Math.ceil(SHARP / Math.max(rows.size, columns.size)));
   [cells.width, cells.height] = [columns.size * scale, rows.size * scale];
   const context = cells.getContext("2d")!;
-  const colour = touched ? costColours(picture, touched) : colours(context, inks, picture, by);
+  const colour = own ?? colours(context, inks, picture, by);
   const [down, across] = [rows, columns].map(({ dimension }, side) => spread(picture, reading, dimension, side)) as [
     Span[],
     Span[],
@@ -68,25 +65,6 @@ export function paintedBy(
     }
   }
   return { cells, edges: { rows: edgesOf(down), columns: edgesOf(across) } };
-}
-
-const shades = (most: number) =>
-  Plot.scale({ color: { type: "linear", scheme: "viridis", domain: [0, Math.max(1, most)] } });
-
-/** The colour of what is read most often. */
-export const brightest = (most: number): string => String(shades(most).apply(most));
-
-/** The more often an access reads a chunk, the brighter; grey is what it does not read. */
-function costColours(picture: GridPicture, touched: TouchedChunks): (cell: number) => string {
-  const scale = shades(touched.most);
-  return (cell) => {
-    const [row, column] = [Math.floor(cell / picture.columns), cell % picture.columns];
-    const [down, across] = [row, column].map((at, side) =>
-      Math.floor((at * (picture.steps[side] ?? 1)) / Number(touched.steps[side] ?? 1)),
-    ) as [number, number];
-    const times = touched.cells[down * touched.columns + across] ?? 0;
-    return times > 0 ? String(scale.apply(times)) : series(-1).colour;
-  };
 }
 
 /** Where in the values each row or column of chunks is. */

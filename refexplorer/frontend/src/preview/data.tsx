@@ -95,8 +95,7 @@ export function Data({ session }: { session: ExplorerSession }) {
       {planError !== null && <Failure sentence={planError} />}
       {isOld && !busy && (
         <p class="caption" role="status">
-          The picture is of another part, <code>{shown.reading!.slices.join(", ")}</code>: read again to see the one
-          above.
+          Out of date: the picture shows <code>{shown.reading!.slices.join(", ")}</code>. Read again.
         </p>
       )}
       {shown && (
@@ -154,7 +153,7 @@ function Part({ session, plan, wanted, want, isRead }: PartProps & { isRead: boo
           </button>
           <span
             class="quiet"
-            title="Decoded chunks that all views of the set share; the ones that were not asked for longest are let go"
+            title="Decoded chunks, shared by all views of the set; the least recently used are dropped"
           >
             {bytes(plan.kept)} of {bytes(plan.kept_most)} kept
           </span>
@@ -354,7 +353,7 @@ function Outcome({ session, job, menu, kept, places }: OutcomeProps) {
       />
       {reading.state !== "fill" && (reading.message ?? job.isStopped) && (
         <p class="caption">
-          {job.isStopped && "Reading was stopped: what came until then is shown. "}
+          {job.isStopped && "Reading was stopped: only part of the values is shown. "}
           <Sentence text={reading.message ?? ""} />
         </p>
       )}

@@ -7,8 +7,8 @@ import { count, exact, grouped, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Flag, ReadingModel, ValuePlace } from "../shared/wire.ts";
 import { placing, type ScaleName } from "./bars.ts";
-import { shaded } from "../advice/costs.ts";
-import { CostLegend, Legend } from "../maps/legend.tsx";
+import { TouchedLegend, touchedColours, useTouched } from "../advice/shading.tsx";
+import { Legend } from "../maps/legend.tsx";
 import { paintedBy, wishOf } from "../maps/painting.ts";
 import { inksOf } from "../maps/palette.ts";
 import { longitudeOf } from "./coast.ts";
@@ -119,8 +119,8 @@ export function Drawing({
   // A widget of the picture alone grows with it, so that its height says nothing.
   const room = useRoom(box, ".centre .pane");
   const by = session.recolouring;
-  // The table of files, or what accesses cost, stands below the picture.
-  const left = ["targets", "cost"].includes(session.state.look) ? room / 2 : room;
+  // The table of files, or of accesses, stands below the picture.
+  const left = by === "access" || session.state.look === "targets" ? room / 2 : room;
   const tallest = room === 0 ? TALLEST : Math.max(SHORTEST, left - AROUND);
   const [cursor, setCursor] = useState<number[] | null>(null);
   const [picked, setPicked] = useState<number[] | null>(null);
@@ -148,17 +148,16 @@ export function Drawing({
   }, [longitude]);
   const wish = pair && by ? wishOf(reading, pair, steps) : null;
   const wished = JSON.stringify(wish);
-  const costs = useStore(session.costs);
   useEffect(() => {
     if (wish) session.maps.paint(wish);
-    if (wish && by === "cost") session.costs.paint(wish);
-  }, [wished, chunks === null, by]);
-  const touched = by === "cost" && costs.touched?.wish === wished ? costs.touched : null;
-  const grid = wish && chunks?.wish === wished && (by !== "cost" || touched) ? chunks.picture : null;
-  const painting = useMemo(
-    () => (grid && by && box.current ? paintedBy(grid, by, reading, pair!, inksOf(box.current), touched) : null),
-    [grid, by, width, touched],
-  );
+  }, [wished, chunks === null]);
+  const touched = useTouched(session, by === "access" ? wish : null);
+  const grid = wish && chunks?.wish === wished && (by !== "access" || touched) ? chunks.picture : null;
+  const painting = useMemo(() => {
+    if (!grid || !by || !box.current) return null;
+    const own = touched && touchedColours(grid, touched);
+    return paintedBy(grid, by, reading, pair!, inksOf(box.current), own);
+  }, [grid, by, width, touched]);
   const look: Look = {
     ...sizeOf(width, axes, tallest),
     coast: land && longitude ? { land, longitude } : null,
@@ -436,7 +435,7 @@ export function Drawing({
         <div class="colourbar">
           {grid && by ? (
             touched ? (
-              <CostLegend touched={touched} access={shaded(costs) ?? ""} grid={grid} />
+              <TouchedLegend session={session} touched={touched} grid={grid} />
             ) : (
               <Legend grid={grid} by={by} />
             )
@@ -459,7 +458,7 @@ export function Drawing({
       {unplaced.length > 0 && (
         <p class="caption">
           {unplaced.map(({ name }) => name).join(" and ")} {unplaced.length === 1 ? "is" : "are"} drawn by index: the
-          coordinate is not known, or its steps are not alike.
+          coordinate is unknown or unevenly spaced.
         </p>
       )}
       {pair && profiles.length > 0 && (

@@ -10,7 +10,7 @@ interface Props {
 
 const WORDS: Record<string, string> = {
   x: "failed or rejected",
-  d: "unlike the file",
+  d: "different from the file",
   "-": "without a reference",
   p: "in part without a reference",
 };
@@ -78,7 +78,7 @@ const FILLS: Record<string, string> = {
 /** What a strip shows, for who does not see it. */
 function stripWords(text: string): string {
   const wrong = Object.keys(WORDS).filter((letter) => text.includes(letter));
-  if (wrong.length === 0) return "chunks: nothing wrong is known";
+  if (wrong.length === 0) return "chunks: no problems are known";
   return `chunks: some are ${wrong.map((letter) => WORDS[letter]).join(", some ")}`;
 }
 

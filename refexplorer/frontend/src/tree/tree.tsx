@@ -3,8 +3,8 @@
 import type { CSSProperties } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { bytes, count, fileName, NOT_KNOWN, TYPE_NAMES } from "../shared/format.ts";
-import { Badge, Blank, Cut } from "../shared/parts.tsx";
+import { bytes, count, fileName, TYPE_NAMES } from "../shared/format.ts";
+import { Badge, Blank, Cut, Unknown } from "../shared/parts.tsx";
 import { ChunkStrip } from "../shared/strip.tsx";
 import { Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
@@ -107,14 +107,14 @@ function Columns({ troubled, compared }: { troubled: boolean; compared: boolean 
   return (
     <div class="row columns" role="row" aria-rowindex={1}>
       <span role="columnheader">Key</span>
-      {troubled && <span role="columnheader">Trouble</span>}
+      {troubled && <span role="columnheader">Problems</span>}
       {compared && <span role="columnheader">Changes</span>}
       <span role="columnheader">Kind</span>
       <span role="columnheader" class="number">
         Size
       </span>
       <span role="columnheader" class="target">
-        Target
+        File
       </span>
       <span role="columnheader" class="target origin">
         Origin
@@ -138,7 +138,7 @@ function Absence({ session }: { session: ExplorerSession }) {
   }
   if (rows.total > 0) return null;
   const sentence = searching
-    ? "No key and no target matches."
+    ? "No key and no file matches."
     : only === null
       ? "This reference set has no keys."
       : NOTHING[only];
@@ -152,7 +152,7 @@ function Absence({ session }: { session: ExplorerSession }) {
 }
 
 const NOTHING: Record<Only, string> = {
-  trouble: "Nothing wrong is known: the targets may not have been read.",
+  trouble: "No problems are known; the files may not have been read.",
   changes: "No key differs between the two sets.",
 };
 
@@ -251,7 +251,7 @@ function TreeRow({
         )}
       </span>
       <span role="gridcell" class="number">
-        {row.size === null ? unsized(row) : bytes(row.size)}
+        {row.size === null ? unsized(row) && <Unknown /> : bytes(row.size)}
       </span>
       <span role="gridcell" class="target" title={row.cause ?? row.target ?? inside(row)}>
         {row.cause !== null ? row.cause : row.target === null ? inside(row) : <Cut text={fileName(row.target)} />}
@@ -270,9 +270,9 @@ function unkinded(row: Row): string {
   return row.origin === ABSENT ? "–" : TYPE_NAMES[row.type];
 }
 
-/** What stands in place of a size. */
-function unsized(row: Row): string {
-  return row === WAITING || row.origin === ABSENT || row.origin === REJECTED ? "" : NOT_KNOWN;
+/** Whether a size is not known, rather than none. */
+function unsized(row: Row): boolean {
+  return row !== WAITING && row.origin !== ABSENT && row.origin !== REJECTED;
 }
 
 function inside(row: Row): string {
